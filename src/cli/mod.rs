@@ -1,0 +1,195 @@
+//! The shell face: parse, run one operation, render.
+
+mod generate;
+mod output;
+mod serve;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ArgMatches;
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect};
+use crate::store::Store;
+use crate::store::projects::Selection;
+
+pub use tree::command;
+
+use output::Output;
+
+/// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = match command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error, &arguments),
+    };
+    let globals = Globals::from(&matches);
+    let output = Output::new(&globals);
+    log(globals.verbose);
+    match dispatch(&matches, &globals, &output) {
+        Ok(status) => status,
+        Err(error) => {
+            output.error(&error);
+            error.code().exit()
+        }
+    }
+}
+
+/// The flags that every command takes.
+pub(crate) struct Globals {
+    pub(crate) db: Option<PathBuf>,
+    pub(crate) project: Option<String>,
+    pub(crate) project_by: &'static str,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: u8,
+    pub(crate) color: clap::ColorChoice,
+    pub(crate) yes: bool,
+}
+
+impl Globals {
+    fn from(matches: &ArgMatches) -> Self {
+        // Global flags stand at the level where they were written; the innermost has them all.
+        let mut innermost = matches;
+        while let Some((_, inner)) = innermost.subcommand() {
+            innermost = inner;
+        }
+        let from_environment = innermost.value_source("project") == Some(clap::parser::ValueSource::EnvVariable);
+        Self {
+            db: innermost.get_one::<PathBuf>("db").cloned(),
+            project: innermost.get_one::<String>("project").filter(|name| !name.is_empty()).cloned(),
+            project_by: if from_environment { "MCPKG_PROJECT" } else { "--project" },
+            json: innermost.get_flag("json"),
+            quiet: innermost.get_flag("quiet"),
+            verbose: innermost.get_count("verbose"),
+            color: innermost.get_one::<clap::ColorChoice>("color").copied().unwrap_or(clap::ColorChoice::Auto),
+            yes: innermost.get_flag("yes"),
+        }
+    }
+
+    /// Opens the database that the flags name.
+    fn open(&self) -> Result<Store> {
+        Store::open(&self.database()?)
+    }
+
+    fn database(&self) -> Result<PathBuf> {
+        self.db.clone().filter(|path| !path.as_os_str().is_empty()).or_else(crate::database::default_path).ok_or_else(
+            || {
+                Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
+                    .hint("name the database with --db PATH or MCPKG_DB")
+            },
+        )
+    }
+
+    /// Returns what the flags and the working directory say about the project.
+    fn selection(&self) -> Selection {
+        Selection {
+            named: self.project.clone(),
+            named_by: self.project_by,
+            directory: working_directory().unwrap_or_default(),
+        }
+    }
+}
+
+/// The working directory as the database keeps it: absolute, links resolved, `/` between, none at the end.
+fn working_directory() -> Option<String> {
+    let path = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let text = path.to_str()?.replace('\\', "/");
+    Some(text.trim_end_matches('/').to_owned())
+}
+
+fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
+    let (name, inner) =
+        matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
+    match name {
+        "serve" => return serve::run(inner, globals),
+        "completions" => return generate::completions(inner, output),
+        "man" => return generate::man(inner, output),
+        _ => {}
+    }
+    let (entry, arguments) =
+        tree::find(matches).ok_or_else(|| Error::internal(format!("`mcpkg {name}` has no operation")))?;
+    let call = match entry.from_shell(arguments) {
+        Ok(call) => call,
+        Err(error) => return Err(Error::new(Code::InvalidArgument, error.to_string())),
+    };
+    if entry.effect == Effect::Destroy {
+        output.confirm(call.question(), globals.yes)?;
+    }
+    let mut context = Context::shell(globals.open()?, globals.selection());
+    context.max_answer = u64::MAX;
+    context.confirmed = globals.yes;
+    context.progress = output.progress();
+    context.emit = output.emitter();
+    cancel_on_interrupt(&context);
+    let reply = call.run(&context)?;
+    output.reply(reply)?;
+    Ok(0)
+}
+
+/// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
+fn cancel_on_interrupt(context: &Context) {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Registered in this order, the first signal finds the flag still unset and only sets it.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&context.cancelled));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&context.cancelled));
+    }
+}
+
+/// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
+fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    use clap::error::ErrorKind;
+    let shown = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    let color = tree::color_of(arguments);
+    if shown {
+        let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        output::clap_text(error, color, missing);
+        return if missing { Code::InvalidArgument.exit() } else { 0 };
+    }
+    if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let mut translated = Error::new(Code::InvalidArgument, message);
+        for line in lines {
+            translated = translated.hint(line.trim_start_matches("tip: "));
+        }
+        output::json_error(&translated);
+    } else {
+        output::clap_text(error, color, true);
+    }
+    Code::InvalidArgument.exit()
+}
+
+/// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
+/// debug it formats whole results.
+fn log(verbose: u8) {
+    use tracing_subscriber::EnvFilter;
+    let default = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "mcpkg=debug,info",
+    };
+    let wanted = std::env::var("MCPKG_LOG").ok().filter(|filter| !filter.is_empty());
+    let filter =
+        wanted.as_deref().and_then(|filter| EnvFilter::try_new(filter).ok()).unwrap_or_else(|| EnvFilter::new(default));
+    let quieten = |filter: EnvFilter, directive: &str| match directive.parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    };
+    // rmcp tells each protocol error at warn; the client hears of it anyway.
+    let filter = quieten(filter, if verbose > 0 || wanted.is_some() { "rmcp=info" } else { "rmcp=error" });
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .try_init();
+}

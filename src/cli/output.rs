@@ -1,0 +1,251 @@
+//! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is no failure.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::{Arc, Mutex};
+
+use anstream::{AutoStream, ColorChoice as Stream};
+use anstyle::{AnsiColor, Style};
+use clap::ColorChoice;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Globals;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Emit, Progress, Reply};
+use crate::present;
+
+const RED: Style = AnsiColor::Red.on_default();
+const GREEN: Style = AnsiColor::Green.on_default();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+const BOLD: Style = Style::new().bold();
+
+/// Where a command's answers go, and how they look.
+#[derive(Clone, Copy)]
+pub(super) struct Output {
+    json: bool,
+    quiet: bool,
+    causes: bool,
+    color: ColorChoice,
+}
+
+impl Output {
+    pub(super) fn new(globals: &Globals) -> Self {
+        Self { json: globals.json, quiet: globals.quiet, causes: globals.verbose > 0, color: globals.color }
+    }
+
+    /// Writes a reply: its data under `--json`, else its body, and its hints to stderr.
+    pub(super) fn reply(&self, reply: Reply) -> Result<()> {
+        if self.json {
+            let mut text = format!("{:#}", reply.data).into_bytes();
+            text.push(b'\n');
+            return write_stdout(self.color, &text);
+        }
+        let terminal = std::io::stdout().is_terminal();
+        match reply.body {
+            Body::Sentence(text) if self.quiet => drop(text),
+            Body::Sentence(text) => self.print(&format!("{text}\n"))?,
+            Body::Text(text) => {
+                // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.
+                let end = if terminal && !text.ends_with('\n') { "\n" } else { "" };
+                write_raw(format!("{text}{end}").as_bytes())?;
+            }
+            Body::Media(media) if terminal => {
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    format!(
+                        "{} bytes of {} would garble the terminal",
+                        media.bytes.len(),
+                        media.mime_type.as_deref().unwrap_or("binary content")
+                    ),
+                )
+                .hint("write them to a file with `-o FILE`, or pipe them on"));
+            }
+            Body::Media(media) => write_raw(&media.bytes)?,
+            Body::Table(table) if table.rows.is_empty() => {
+                if terminal && !self.quiet {
+                    self.note(&format!("{}\n", table.empty));
+                }
+            }
+            Body::Table(table) if terminal => {
+                let width = terminal_width();
+                let text = present::aligned(&table, width);
+                let (heading, rows) = text.split_once('\n').unwrap_or((&text, ""));
+                self.print(&format!("{BOLD}{heading}{BOLD:#}\n{rows}"))?;
+            }
+            Body::Table(table) => self.print(&present::separated(&table, false))?,
+            Body::Diff(text) => self.print(&colored_diff(&text))?,
+        }
+        for hint in &reply.hints {
+            self.hint(hint);
+        }
+        Ok(())
+    }
+
+    /// Writes a failure to stderr: as JSON under `--json`.
+    pub(super) fn error(&self, error: &Error) {
+        if is_closed_pipe(error) {
+            return;
+        }
+        if self.json {
+            return json_error(error);
+        }
+        let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
+        if self.causes || error.code() == Code::Internal {
+            let mut source = std::error::Error::source(error);
+            while let Some(cause) = source {
+                text.push_str(&format!("  caused by: {cause}\n"));
+                source = cause.source();
+            }
+        }
+        for hint in error.hints() {
+            text.push_str(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+        }
+        if error.code() == Code::Internal {
+            text.push_str(&format!("{CYAN}hint:{CYAN:#} this is a bug in mcpkg; please report it\n"));
+        }
+        self.note(&text);
+    }
+
+    fn hint(&self, hint: &str) {
+        if !self.quiet {
+            self.note(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+        }
+    }
+
+    /// Asks on a terminal; without one only `--yes` confirms.
+    pub(super) fn confirm(&self, question: &str, yes: bool) -> Result<()> {
+        if yes {
+            return Ok(());
+        }
+        let refused = |message: String| Error::new(Code::ConfirmRequired, message);
+        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+            return Err(refused(format!(
+                "{} Nothing was changed",
+                question.replacen('?', " needs to be confirmed.", 1)
+            ))
+            .hint("confirm with --yes"));
+        }
+        self.note(&format!("{question} [y/N] "));
+        let mut answer = String::new();
+        std::io::stdin()
+            .read_line(&mut answer)
+            .map_err(|error| refused(format!("No answer could be read: {error}")))?;
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(refused("Not confirmed; nothing was changed".to_owned())),
+        }
+    }
+
+    /// Returns what shows long work as a bar, on a terminal only.
+    pub(super) fn progress(&self) -> Arc<Progress> {
+        if self.quiet || self.json || !std::io::stderr().is_terminal() {
+            return Arc::new(|_, _, _| {});
+        }
+        let bar: Mutex<Option<ProgressBar>> = Mutex::new(None);
+        Arc::new(move |what, done, total| {
+            let Ok(mut bar) = bar.lock() else { return };
+            let bar = bar.get_or_insert_with(|| {
+                let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
+                ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            });
+            bar.set_message(what.to_owned());
+            bar.set_length(total);
+            bar.set_position(done);
+            if done >= total {
+                bar.finish_and_clear();
+            }
+        })
+    }
+
+    /// Returns what writes the parts of an answer that goes on.
+    pub(super) fn emitter(&self) -> Arc<Emit> {
+        let output = *self;
+        Arc::new(move |reply| {
+            if !output.json {
+                return output.reply(reply);
+            }
+            // A stream of JSON is a line each.
+            let mut text = Vec::new();
+            for value in reply.data.as_object().into_iter().flat_map(|data| data.values()) {
+                for item in value.as_array().into_iter().flatten() {
+                    text.extend_from_slice(item.to_string().as_bytes());
+                    text.push(b'\n');
+                }
+            }
+            write_raw(&text)
+        })
+    }
+
+    /// Writes styled text to stdout.
+    pub(super) fn print(&self, text: &str) -> Result<()> {
+        write_stdout(self.color, text.as_bytes())
+    }
+
+    /// Writes styled text to stderr; there is nowhere to tell that this failed.
+    fn note(&self, text: &str) {
+        let _ = AutoStream::new(std::io::stderr().lock(), stream(self.color)).write_all(text.as_bytes());
+    }
+}
+
+/// Writes a failure to stderr as JSON.
+pub(super) fn json_error(error: &Error) {
+    let _ = writeln!(std::io::stderr().lock(), "{:#}", present::error(error));
+}
+
+/// Writes what clap rendered: help to stdout, usage errors to stderr.
+pub(super) fn clap_text(error: &clap::Error, color: ColorChoice, to_stderr: bool) {
+    let text = error.render().ansi().to_string();
+    let _ = if to_stderr {
+        AutoStream::new(std::io::stderr().lock(), stream(color)).write_all(text.as_bytes())
+    } else {
+        AutoStream::new(std::io::stdout().lock(), stream(color)).write_all(text.as_bytes())
+    };
+}
+
+fn write_stdout(color: ColorChoice, text: &[u8]) -> Result<()> {
+    let mut stdout = AutoStream::new(std::io::stdout().lock(), stream(color));
+    stdout.write_all(text).and_then(|()| stdout.flush()).map_err(stdout_failed)
+}
+
+fn write_raw(bytes: &[u8]) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(stdout_failed)
+}
+
+fn stdout_failed(error: std::io::Error) -> Error {
+    Error::new(Code::FileFailed, format!("Cannot write to standard output: {error}")).with_source(error)
+}
+
+/// `mcpkg prompt list | head -1` is no failure.
+fn is_closed_pipe(error: &Error) -> bool {
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// `auto` follows the terminal and NO_COLOR.
+fn stream(color: ColorChoice) -> Stream {
+    match color {
+        ColorChoice::Auto => Stream::Auto,
+        ColorChoice::Always => Stream::AlwaysAnsi,
+        ColorChoice::Never => Stream::Never,
+    }
+}
+
+fn terminal_width() -> Option<u16> {
+    console::Term::stdout().size_checked().map(|(_, columns)| columns)
+}
+
+fn colored_diff(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| {
+            let style = match line.as_bytes().first() {
+                _ if line.starts_with("+++") || line.starts_with("---") => BOLD,
+                Some(b'+') => GREEN,
+                Some(b'-') => RED,
+                Some(b'@') => CYAN,
+                _ => return line.to_owned(),
+            };
+            format!("{style}{}{style:#}\n", line.trim_end_matches('\n'))
+        })
+        .collect()
+}

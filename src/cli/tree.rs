@@ -1,0 +1,109 @@
+//! The clap tree, grown from the table of operations.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
+
+use crate::op::Entry;
+
+/// What the groups of operations are about.
+const GROUPS: &[(&str, &str)] = &[
+    ("project", "Create, select and manage projects"),
+    ("prompt", "Create, show and manage prompts"),
+    ("resource", "Create, show and manage resources: documents, images, skills"),
+];
+
+const HELP: &str = "Examples:
+  mcpkg init                                  make the database and see how to connect a client
+  mcpkg project create auth-module            make a project; the first one is selected
+  mcpkg import CLAUDE.md .claude/commands     bring in what is there already
+  mcpkg prompt create code-review @review.md  add a prompt from a file
+  mcpkg serve                                 serve it over MCP, as a client's child process
+
+Environment:
+  MCPKG_DB, MCPKG_PROJECT  as --db and --project
+  MCPKG_LOG                what to log to stderr, such as info";
+
+/// Returns the whole command line of `mcpkg`.
+pub fn command() -> Command {
+    let mut root = Command::new("mcpkg")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("One SQLite file for what you give your coding agents, served to every MCP client")
+        .after_help(HELP)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .infer_long_args(false)
+        .args(globals());
+    for (name, about) in GROUPS {
+        let mut group = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
+        for entry in shell_operations().filter(|entry| entry.cli.len() == 2 && entry.cli[0] == *name) {
+            group = group.subcommand(leaf(entry));
+        }
+        root = root.subcommand(group);
+    }
+    for entry in shell_operations().filter(|entry| entry.cli.len() == 1) {
+        root = root.subcommand(leaf(entry));
+    }
+    root.subcommand(super::serve::command()).subcommands(super::generate::commands())
+}
+
+/// Returns the operation that a parsed command line names, with its arguments.
+pub(super) fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
+    let (first, inner) = matches.subcommand()?;
+    let (words, arguments) = match inner.subcommand() {
+        Some((second, arguments)) => (vec![first, second], arguments),
+        None => (vec![first], inner),
+    };
+    shell_operations().find(|entry| entry.cli == words).map(|entry| (entry, arguments))
+}
+
+fn shell_operations() -> impl Iterator<Item = &'static Entry> {
+    crate::operations().filter(|entry| entry.faces.shell())
+}
+
+fn leaf(entry: &Entry) -> Command {
+    let name = entry.cli.last().copied().unwrap_or_default();
+    let command = entry.augment(Command::new(name)).about(entry.about).long_about(None).visible_aliases(entry.aliases);
+    if entry.help.is_empty() { command } else { command.after_help(entry.help) }
+}
+
+fn globals() -> [Arg; 7] {
+    let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
+    [
+        global("db")
+            .value_name("PATH")
+            .env("MCPKG_DB")
+            .hide_env(true)
+            .value_parser(value_parser!(PathBuf))
+            .help("Database file [default: mcpkg.db in the user's data directory]"),
+        global("project").short('p').value_name("NAME").env("MCPKG_PROJECT").hide_env(true).help("Project to use"),
+        global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
+        global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
+        global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
+        global("color")
+            .value_name("WHEN")
+            .value_parser(value_parser!(ColorChoice))
+            .help("When to use colour [default: auto]")
+            .hide_possible_values(false),
+        global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
+    ]
+}
+
+/// Returns what `--color` says on a command line that could not be parsed.
+pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('='),
+            None => continue,
+        };
+        match value {
+            Some("always") => return ColorChoice::Always,
+            Some("never") => return ColorChoice::Never,
+            _ => {}
+        }
+    }
+    ColorChoice::Auto
+}

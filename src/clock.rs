@@ -1,0 +1,89 @@
+//! Time, ids and randomness: the one place they come from, so that a test can fix them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use uuid::Uuid;
+
+/// Milliseconds since the Unix epoch, UTC.
+pub type Millis = i64;
+
+/// A source of time and of ids; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    fixed: Option<Arc<AtomicI64>>,
+}
+
+impl Clock {
+    /// Returns the system's clock.
+    pub fn system() -> Self {
+        Self::default()
+    }
+
+    /// Returns a clock that stands at `now` until [`Clock::advance`] moves it.
+    pub fn fixed(now: Millis) -> Self {
+        Self { fixed: Some(Arc::new(AtomicI64::new(now))) }
+    }
+
+    /// Moves a fixed clock by `by` milliseconds, backwards too; the system's clock is not moved.
+    pub fn advance(&self, by: Millis) {
+        if let Some(fixed) = &self.fixed {
+            fixed.fetch_add(by, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the current time in milliseconds.
+    pub fn now(&self) -> Millis {
+        match &self.fixed {
+            Some(fixed) => fixed.load(Ordering::Relaxed),
+            None => jiff::Timestamp::now().as_millisecond(),
+        }
+    }
+
+    /// Returns a new UUID of version 7, which sorts by time.
+    pub fn uuid(&self) -> Uuid {
+        match &self.fixed {
+            Some(_) => {
+                let millis = u64::try_from(self.now()).unwrap_or(0);
+                let random = Uuid::now_v7();
+                let tail: [u8; 10] = random.as_bytes()[6..].try_into().unwrap_or([0; 10]);
+                uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
+            }
+            None => Uuid::now_v7(),
+        }
+    }
+}
+
+/// Returns `millis` as RFC 3339 in UTC with second precision, such as `2026-11-21T10:00:00Z`.
+pub fn rfc3339(millis: Millis) -> String {
+    jiff::Timestamp::from_second(millis.div_euclid(1000))
+        .map(|time| time.to_string())
+        .unwrap_or_else(|_| millis.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_clock_stands_until_it_is_moved() {
+        let clock = Clock::fixed(1_000);
+        assert_eq!(clock.now(), 1_000);
+        clock.advance(-400);
+        assert_eq!(clock.now(), 600);
+    }
+
+    #[test]
+    fn ids_are_version_7_and_differ() {
+        for clock in [Clock::system(), Clock::fixed(1_700_000_000_000)] {
+            let (a, b) = (clock.uuid(), clock.uuid());
+            assert_eq!(a.get_version_num(), 7);
+            assert_ne!(a, b);
+        }
+    }
+
+    #[test]
+    fn times_are_written_in_utc() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+    }
+}

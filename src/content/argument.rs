@@ -1,0 +1,148 @@
+//! CONTENT as an argument: text from an agent; text, `@file` or `-` from the shell.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Code, Error, Result};
+
+/// Content that a caller gave, and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Where they came from.
+    pub origin: Origin,
+}
+
+/// Where content came from, which decides how its type is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A JSON string of a tool call: contract 001's rule applies.
+    Agent,
+    /// Typed on the command line, or standard input.
+    Shell,
+    /// A file, whose name tells its type.
+    File(PathBuf),
+}
+
+impl Content {
+    /// Reads a command line's CONTENT: `@path` is a file, `-` standard input, `@@` a literal `@`; else the text itself.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
+    pub fn from_shell(argument: &str) -> Result<Self> {
+        if argument == "-" {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?;
+            return Ok(Self { bytes, origin: Origin::Shell });
+        }
+        if let Some(literal) = argument.strip_prefix("@@") {
+            return Ok(Self { bytes: format!("@{literal}").into_bytes(), origin: Origin::Shell });
+        }
+        match argument.strip_prefix('@') {
+            Some(path) => Self::from_file(Path::new(path)),
+            None => Ok(Self { bytes: argument.as_bytes().to_vec(), origin: Origin::Shell }),
+        }
+    }
+
+    fn from_file(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            Error::file("read", path, error).hint("`@PATH` reads a file, `-` standard input; `@@` is a literal `@`")
+        })?;
+        Ok(Self { bytes, origin: Origin::File(path.to_path_buf()) })
+    }
+
+    /// Returns the content as a prompt's text.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where it is empty, not UTF-8, or holds U+0000.
+    pub fn into_prompt(self) -> Result<String> {
+        if self.bytes.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
+        }
+        let text = String::from_utf8(self.bytes).map_err(|error| {
+            Error::new(Code::InvalidArgument, "Prompt content is not UTF-8 text")
+                .hint("store binary content with `mcpkg resource create`")
+                .with_source(error)
+        })?;
+        super::names::check_text("Prompt content", &text)?;
+        Ok(text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(Self { bytes: text.into_bytes(), origin: Origin::Agent })
+    }
+}
+
+impl schemars::JsonSchema for Content {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Content".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
+/// Reads a command line's `NAME=VALUE`.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn key_value(argument: &str) -> Result<(String, String)> {
+    match argument.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
+    }
+}
+
+/// Reads a command line's declaration of a template argument: `NAME`, `NAME?` for an optional one, either with
+/// `=DESCRIPTION`.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn declaration(argument: &str) -> Result<crate::store::prompts::Argument> {
+    let (name, description) = match argument.split_once('=') {
+        Some((name, description)) => (name, Some(description.to_owned())),
+        None => (argument, None),
+    };
+    let (name, required) = match name.strip_suffix('?') {
+        Some(name) => (name, false),
+        None => (name, true),
+    };
+    let declared = crate::store::prompts::Argument { name: name.to_owned(), description, required };
+    super::template::check_arguments(std::slice::from_ref(&declared))?;
+    Ok(declared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_shell_expands_files() {
+        let agent: Content = serde_json::from_str("\"@/etc/passwd\"").unwrap();
+        assert_eq!(agent, Content { bytes: b"@/etc/passwd".to_vec(), origin: Origin::Agent });
+        assert_eq!(Content::from_shell("@@x").unwrap().bytes, b"@x");
+        assert_eq!(Content::from_shell("plain").unwrap().bytes, b"plain");
+        assert_eq!(Content::from_shell("@/no/such/file").unwrap_err().code(), Code::NotFound);
+    }
+
+    #[test]
+    fn declarations_say_what_is_required() {
+        let focus = declaration("focus?=What to look at").unwrap();
+        assert!(!focus.required);
+        assert_eq!(focus.description.as_deref(), Some("What to look at"));
+        assert!(declaration("focus").unwrap().required);
+        assert!(declaration("two words").is_err());
+    }
+}

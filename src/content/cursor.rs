@@ -1,0 +1,57 @@
+//! Opaque cursors: where a page of a list begins.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::error::{Code, Error, Result};
+
+/// Returns the cursor of the page of `list` after `name` in the project with key `project`.
+pub fn encode(list: &str, project: i64, name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{list}\n{project}\n{name}"))
+}
+
+/// Returns the project's key and the name after which the page of `list` begins.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where `list` never gave out this cursor.
+pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
+    let parsed = (|| {
+        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+        let mut parts = text.splitn(3, '\n');
+        let (of, project, name) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        (of == list).then(|| (project, name.to_owned()))
+    })();
+    parsed.ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
+            .hint("use the cursor that the page before gave, or leave it out to begin anew")
+            .with_details(serde_json::json!({ "cursor": cursor }))
+    })
+}
+
+/// Refuses a cursor of another project.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check_project(of: i64, current: i64) -> Result<()> {
+    if of == current {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
+        .hint("another project was selected meanwhile; leave the cursor out to begin anew"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_come_back_and_nothing_else_is_one() {
+        let cursor = encode("prompts", 7, "code-review");
+        assert_eq!(decode("prompts", &cursor).unwrap(), (7, "code-review".to_owned()));
+        for bad in ["", "x", "!!!", cursor.trim_end_matches(|_| true), &encode("prompts", 7, "a")[1..]] {
+            assert_eq!(decode("prompts", bad).unwrap_err().code(), Code::InvalidArgument, "{bad}");
+        }
+        assert!(decode("resources", &cursor).is_err());
+        assert!(check_project(1, 2).is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! `mcpkg prompt edit`: the user's editor on a prompt's text.
+
+use std::io::Write;
+use std::process::Command;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::argument::{Content, Origin};
+use super::{TOOLSET, prompts as prompt_ops, template};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::{blobs, prompts};
+
+/// Edit a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Edit {
+    /// Prompt name
+    name: String,
+}
+
+impl Operation for Edit {
+    const TOOL: &'static str = "edit_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "edit"];
+    const TITLE: &'static str = "Edit prompt";
+    const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
+    const HELP: &'static str =
+        "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let before = context.read(|db, project| {
+            let prompt = prompts::get(db, project, &self.name)?;
+            let content = prompt_ops::text(blobs::get(db, prompt.blob)?)?;
+            Ok((prompt, content, project.name.clone()))
+        })?;
+        let (prompt, old, project) = before;
+        let edited = edit(&self.name, &old)?;
+        if edited == old.as_bytes() {
+            let sentence = format!("Left prompt '{}' in project '{project}' as it was", self.name);
+            return Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)));
+        }
+        let kept = Content { bytes: edited, origin: Origin::Shell };
+        let text = kept.into_prompt()?;
+        if prompt.attributes.template {
+            template::check(&text)?;
+        }
+        let prompt = context.write("prompt.update", &self.name, |db, project, author| {
+            let current = prompts::get(db, project, &self.name)?;
+            if current.revision != prompt.revision {
+                return Err(Error::new(
+                    Code::EditorFailed,
+                    format!(
+                        "Prompt '{}' was changed by somebody else while it was edited; nothing was changed",
+                        self.name
+                    ),
+                )
+                .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name))
+                .with_details(json!({ "yours": text })));
+            }
+            prompts::update(db, author, project, current, "update", &text)
+        })?;
+        let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)))
+    }
+}
+
+/// Runs the editor on a scratch file and returns what it left there.
+fn edit(name: &str, text: &str) -> Result<Vec<u8>> {
+    let failed = |what: String| Error::new(Code::EditorFailed, what);
+    let editor = ["VISUAL", "EDITOR"]
+        .iter()
+        .find_map(|variable| std::env::var(variable).ok().filter(|editor| !editor.trim().is_empty()))
+        .ok_or_else(|| {
+            failed("No editor is set".to_owned()).hint("set EDITOR, or use `mcpkg prompt update NAME --content @FILE`")
+        })?;
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{name}-"))
+        .suffix(".md")
+        .tempfile()
+        .map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
+    file.write_all(text.as_bytes()).map_err(|error| Error::file("write", file.path(), error))?;
+    // As git does: the variable may hold arguments, so a shell splits it; the path is passed beside it.
+    let status = if cfg!(windows) {
+        Command::new("cmd").arg("/C").arg(&editor).arg(file.path()).status()
+    } else {
+        Command::new("sh").arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file.path()).status()
+    };
+    match status {
+        Ok(status) if status.success() => {
+            std::fs::read(file.path()).map_err(|error| Error::file("read", file.path(), error))
+        }
+        Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
+        Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
+    }
+}

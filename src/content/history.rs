@@ -1,0 +1,205 @@
+//! `mcpkg prompt|resource history`, `diff` and `restore`: every change keeps a revision.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use super::{TOOLSET, prompts as prompt_ops, resources as resource_ops};
+use crate::clock::rfc3339;
+use crate::error::{Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::revisions::{self, Kind, Revision};
+use crate::store::{blobs, prompts, resources};
+
+macro_rules! history_operations {
+    ($kind:ident, $word:literal, $history:ident, $diff:ident, $restore:ident) => {
+        #[doc = concat!("Show the revisions of a ", $word)]
+        #[derive(clap::Args, Deserialize, JsonSchema)]
+        pub struct $history {
+            /// Name, also of one that was deleted
+            name: String,
+        }
+
+        impl Operation for $history {
+            const TOOL: &'static str = concat!($word, "_history");
+            const CLI: &'static [&'static str] = &[$word, "history"];
+            const TITLE: &'static str = concat!("History of a ", $word);
+            const ABOUT: &'static str =
+                concat!("Show the revisions of a ", $word, ", newest first, also of a deleted one");
+            const ALIASES: &'static [&'static str] = &["log"];
+            const EFFECT: Effect = Effect::Read;
+            const TOOLSET: &'static str = TOOLSET;
+            const FACES: Faces = Faces::Shell;
+            type Output = NoOutput;
+
+            fn run(self, context: &Context) -> Result<Reply> {
+                history(context, Kind::$kind, &self.name)
+            }
+        }
+
+        #[doc = concat!("Compare two revisions of a ", $word)]
+        #[derive(clap::Args, Deserialize, JsonSchema)]
+        pub struct $diff {
+            /// Name, also of one that was deleted
+            name: String,
+            /// Revision to compare from
+            from: i64,
+            /// Revision to compare to
+            to: i64,
+        }
+
+        impl Operation for $diff {
+            const TOOL: &'static str = concat!($word, "_diff");
+            const CLI: &'static [&'static str] = &[$word, "diff"];
+            const TITLE: &'static str = concat!("Compare revisions of a ", $word);
+            const ABOUT: &'static str = concat!("Compare two revisions of a ", $word, " as a unified diff");
+            const EFFECT: Effect = Effect::Read;
+            const TOOLSET: &'static str = TOOLSET;
+            const FACES: Faces = Faces::Shell;
+            type Output = NoOutput;
+
+            fn run(self, context: &Context) -> Result<Reply> {
+                diff(context, Kind::$kind, &self.name, self.from, self.to)
+            }
+        }
+
+        #[doc = concat!("Bring back a revision of a ", $word)]
+        #[derive(clap::Args, Deserialize, JsonSchema)]
+        pub struct $restore {
+            /// Name, also of one that was deleted
+            name: String,
+            /// Revision to bring back
+            revision: i64,
+        }
+
+        impl Operation for $restore {
+            const TOOL: &'static str = concat!("restore_", $word);
+            const CLI: &'static [&'static str] = &[$word, "restore"];
+            const TITLE: &'static str = concat!("Restore a ", $word);
+            const ABOUT: &'static str =
+                concat!("Bring back a revision of a ", $word, " as its newest one, also of a deleted ", $word);
+            const EFFECT: Effect = Effect::Write;
+            const TOOLSET: &'static str = TOOLSET;
+            const FACES: Faces = Faces::Shell;
+            type Output = NoOutput;
+
+            fn subject(&self) -> String {
+                self.name.clone()
+            }
+
+            fn run(self, context: &Context) -> Result<Reply> {
+                restore(context, Kind::$kind, &self.name, self.revision)
+            }
+        }
+    };
+}
+
+history_operations!(Prompt, "prompt", PromptHistory, PromptDiff, PromptRestore);
+history_operations!(Resource, "resource", ResourceHistory, ResourceDiff, ResourceRestore);
+
+fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
+    let revisions = context.read(|db, project| {
+        let revisions = revisions::history(db, project.id, kind, name)?;
+        if revisions.is_empty() { Err(kind.missing(name, &project.name)) } else { Ok(revisions) }
+    })?;
+    let action = |revision: &Revision| match revision.restored {
+        Some(from) => format!("{} of {from}", revision.action),
+        None => revision.action.clone(),
+    };
+    let rows = revisions
+        .iter()
+        .map(|revision| {
+            vec![
+                revision.number.to_string(),
+                action(revision),
+                revision.name.clone(),
+                revision.size.to_string(),
+                rfc3339(revision.at),
+                revision.actor.clone(),
+            ]
+        })
+        .collect();
+    let data: Vec<Value> = revisions
+        .iter()
+        .map(|revision| {
+            json!({
+                "revision": revision.number,
+                "action": revision.action,
+                "restored": revision.restored,
+                "name": revision.name,
+                "size": revision.size,
+                "at": rfc3339(revision.at),
+                "actor": revision.actor,
+                "attributes": serde_json::from_str::<Value>(&revision.attributes).unwrap_or_default(),
+            })
+        })
+        .collect();
+    let table = Table { columns: &["REVISION", "ACTION", "NAME", "BYTES", "AT", "BY"], rows, empty: String::new() };
+    Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
+}
+
+fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result<Reply> {
+    let (old, new) = context.read(|db, project| {
+        let of = (project.id, project.name.as_str());
+        let side = |number| {
+            let revision = revisions::get(db, of, kind, name, number)?;
+            Ok::<_, Error>((blobs::get(db, revision.blob)?, revision))
+        };
+        Ok((side(from)?, side(to)?))
+    })?;
+    let mut text = String::new();
+    // What surrounds the content is compared as JSON, a key a line.
+    let attributes = |revision: &Revision| {
+        let mut value: Value = serde_json::from_str(&revision.attributes).unwrap_or_default();
+        if let Value::Object(map) = &mut value {
+            map.insert("name".to_owned(), Value::from(revision.name.clone()));
+        }
+        format!("{value:#}\n")
+    };
+    text.push_str(&unified(
+        &attributes(&old.1),
+        &attributes(&new.1),
+        &format!("{name} {from} (attributes)"),
+        &format!("{name} {to} (attributes)"),
+    ));
+    match (std::str::from_utf8(&old.0), std::str::from_utf8(&new.0)) {
+        (Ok(old), Ok(new)) => text.push_str(&unified(old, new, &format!("{name} {from}"), &format!("{name} {to}"))),
+        _ if old.0 != new.0 => {
+            text.push_str(&format!("Binary contents differ ({} and {} bytes)\n", old.0.len(), new.0.len()))
+        }
+        _ => {}
+    }
+    let data = json!({ "name": name, "from": from, "to": to, "same": text.is_empty(), "diff": text });
+    Ok(Reply::new(Body::Diff(text), data))
+}
+
+fn unified(old: &str, new: &str, from: &str, to: &str) -> String {
+    if old == new {
+        return String::new();
+    }
+    TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(from, to).to_string()
+}
+
+fn restore(context: &Context, kind: Kind, name: &str, number: i64) -> Result<Reply> {
+    let event = format!("{}.restore", kind.word());
+    let (data, name, revision, project) = context.write(&event, name, |db, project, author| {
+        let revision = revisions::get(db, (project.id, &project.name), kind, name, number)?;
+        let (data, name, newest) = match kind {
+            Kind::Prompt => {
+                let prompt = prompts::restore(db, author, project, &revision)?;
+                (prompt_ops::data(&project.name, &prompt), prompt.name, prompt.revision)
+            }
+            Kind::Resource => {
+                let resource = resources::restore(db, author, project, &revision)?;
+                (resource_ops::data(&project.name, &resource), resource.name, resource.revision)
+            }
+        };
+        Ok((data, name, newest, project.name.clone()))
+    })?;
+    let sentence = format!(
+        "Restored {} '{name}' in project '{project}' from revision {number} as revision {revision}",
+        kind.word()
+    );
+    Ok(Reply::sentence(sentence, data))
+}

@@ -1,0 +1,230 @@
+//! Text or blob: how a resource's MIME type and kind are found.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::argument::{Content, Origin};
+use super::names;
+use crate::error::{Code, Error, Result};
+
+/// The MIME type of content for which nobody named one (contract 001).
+pub const DEFAULT: &str = "text/plain";
+
+const BINARY: &str = "application/octet-stream";
+
+/// A resource's content, decided.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Media {
+    /// The MIME type.
+    pub mime_type: String,
+    /// Whether it is served as text.
+    pub text: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Whether a MIME type means text.
+pub fn is_textual(mime_type: &str) -> bool {
+    let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    kind == "text"
+        || subtype.ends_with("+json")
+        || subtype.ends_with("+xml")
+        || subtype.ends_with("+yaml")
+        || (kind == "application"
+            && matches!(
+                subtype.strip_prefix("x-").unwrap_or(subtype),
+                "json"
+                    | "xml"
+                    | "yaml"
+                    | "toml"
+                    | "sql"
+                    | "javascript"
+                    | "ecmascript"
+                    | "typescript"
+                    | "jsonlines"
+                    | "ndjson"
+                    | "sh"
+            ))
+}
+
+/// Decides what `content` is. From an agent the MIME type decides, and defaults to text/plain; from the shell the
+/// bytes and the name of the file, or of the URI, do.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the content is empty or does not fit the MIME type.
+pub fn decide(content: Content, mime_type: Option<&str>, uri: &str) -> Result<Media> {
+    if content.bytes.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
+    }
+    if let Some(mime_type) = mime_type {
+        check(mime_type)?;
+    }
+    match content.origin {
+        Origin::Agent => from_agent(content.bytes, mime_type.unwrap_or(DEFAULT)),
+        Origin::Shell => from_bytes(content.bytes, mime_type, Path::new(uri)),
+        Origin::File(path) => from_bytes(content.bytes, mime_type, &path),
+    }
+}
+
+fn from_agent(bytes: Vec<u8>, mime_type: &str) -> Result<Media> {
+    let mime_type = mime_type.to_owned();
+    if is_textual(&mime_type) {
+        let text = std::str::from_utf8(&bytes).map_err(|_| Error::internal("an agent's string is not UTF-8"))?;
+        names::check_text("Resource content", text)?;
+        return Ok(Media { mime_type, text: true, bytes });
+    }
+    let decoded = STANDARD.decode(&bytes).map_err(|error| {
+        Error::new(
+            Code::InvalidArgument,
+            format!("Resource content of MIME type '{mime_type}' must be valid base64: {error}"),
+        )
+        .hint("encode the bytes as base64, or name a textual MIME type such as text/plain")
+    })?;
+    if decoded.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
+    }
+    Ok(Media { mime_type, text: false, bytes: decoded })
+}
+
+/// Decides what a file's bytes are; empty ones are fine.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where `mime_type` is textual and the bytes are not UTF-8.
+pub fn from_bytes(bytes: Vec<u8>, mime_type: Option<&str>, name: &Path) -> Result<Media> {
+    if let Some(mime_type) = mime_type {
+        let text = fits(mime_type, &bytes)?;
+        return Ok(Media { mime_type: mime_type.to_owned(), text, bytes });
+    }
+    let readable = is_text(&bytes);
+    let guessed = guess(name);
+    let (mime_type, text) = match guessed {
+        Some(mime_type) if is_textual(&mime_type) && !readable => (BINARY.to_owned(), false),
+        Some(mime_type) => {
+            let text = is_textual(&mime_type);
+            (mime_type, text)
+        }
+        None if readable => (DEFAULT.to_owned(), true),
+        None => (BINARY.to_owned(), false),
+    };
+    Ok(Media { mime_type, text, bytes })
+}
+
+/// Returns whether content of this MIME type and these bytes is served as text.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the type is textual and the bytes are not.
+pub fn fits(mime_type: &str, bytes: &[u8]) -> Result<bool> {
+    check(mime_type)?;
+    let textual = is_textual(mime_type);
+    if textual && !is_text(bytes) {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("The content is not UTF-8 text, so it cannot have the MIME type '{mime_type}'"),
+        )
+        .hint("name a binary type such as application/octet-stream, or give new content"));
+    }
+    Ok(textual)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
+}
+
+/// A few names that the common table gets wrong for source code.
+fn guess(name: &Path) -> Option<String> {
+    let extension = name.extension()?.to_str()?.to_ascii_lowercase();
+    let known = match extension.as_str() {
+        "ts" | "tsx" | "mts" | "cts" => "text/typescript",
+        "yaml" | "yml" => "application/yaml",
+        "toml" => "application/toml",
+        "sql" => "application/sql",
+        "mdc" | "mdx" => "text/markdown",
+        "jsonl" | "ndjson" => "application/x-ndjson",
+        "rs" => "text/x-rust",
+        "go" => "text/x-go",
+        "lock" | "cfg" | "conf" | "env" => DEFAULT,
+        "sh" | "bash" | "zsh" | "fish" => "application/x-sh",
+        _ => return mime_guess::from_ext(&extension).first_raw().map(str::to_owned),
+    };
+    Some(known.to_owned())
+}
+
+fn check(mime_type: &str) -> Result<()> {
+    let essence = mime_type.split(';').next().unwrap_or_default().trim();
+    let good = mime_type.len() <= 255
+        && mime_type.chars().all(|c| c == ' ' || c.is_ascii_graphic())
+        && essence.split_once('/').is_some_and(|(kind, subtype)| {
+            let token = |part: &str| {
+                !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
+            };
+            token(kind) && token(subtype)
+        });
+    if good {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a MIME type", mime_type.escape_debug()))
+        .hint("a MIME type looks like text/markdown or image/png"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(text: &str) -> Content {
+        Content { bytes: text.as_bytes().to_vec(), origin: Origin::Agent }
+    }
+
+    #[test]
+    fn textual_types() {
+        for yes in [
+            "text/plain",
+            "text/x-anything",
+            "application/json",
+            "application/x-yaml",
+            "image/svg+xml",
+            "application/ld+json",
+            "application/sql",
+            "application/toml",
+            "application/javascript",
+            "TEXT/HTML; charset=utf-8",
+        ] {
+            assert!(is_textual(yes), "{yes}");
+        }
+        for no in ["image/png", "application/octet-stream", "application/pdf", "audio/wav", "nonsense"] {
+            assert!(!is_textual(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn an_agents_type_decides() {
+        let plain = decide(agent("hello"), None, "file:///a.png").unwrap();
+        assert_eq!((plain.mime_type.as_str(), plain.text), ("text/plain", true));
+        let blob = decide(agent("AAEC"), Some("image/png"), "file:///a.png").unwrap();
+        assert_eq!((blob.text, blob.bytes), (false, vec![0, 1, 2]));
+        let refused = decide(agent("not base64!"), Some("image/png"), "x:y").unwrap_err();
+        assert!(refused.message().starts_with("Resource content of MIME type 'image/png' must be valid base64"));
+        assert!(decide(agent(""), None, "x:y").is_err());
+        assert!(decide(agent("a\0b"), None, "x:y").is_err());
+        assert!(decide(agent("a"), Some("no type"), "x:y").is_err());
+    }
+
+    #[test]
+    fn a_files_bytes_and_name_decide() {
+        let media = |bytes: &[u8], name: &str| {
+            let media = from_bytes(bytes.to_vec(), None, Path::new(name)).unwrap();
+            (media.mime_type, media.text)
+        };
+        assert_eq!(media(b"# hi", "a.md"), ("text/markdown".to_owned(), true));
+        assert_eq!(media(b"\xff\xfe", "a.md"), ("application/octet-stream".to_owned(), false));
+        assert_eq!(media(b"\x89PNG", "a.png"), ("image/png".to_owned(), false));
+        assert_eq!(media(b"words", "README"), ("text/plain".to_owned(), true));
+        assert_eq!(media(b"let x", "a.ts"), ("text/typescript".to_owned(), true));
+        assert_eq!(media(b"a\0", "a"), ("application/octet-stream".to_owned(), false));
+        assert!(from_bytes(vec![0xff], Some("text/plain"), Path::new("a")).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! Contract 001: projects, prompts and resources, and what goes with keeping them.
+
+pub mod argument;
+pub mod cursor;
+pub mod history;
+
+pub mod media;
+pub mod names;
+pub mod projects;
+pub mod prompts;
+pub mod resources;
+pub mod search;
+pub mod template;
+
+mod edit;
+
+use crate::op::Entry;
+
+/// The toolset of this domain.
+pub const TOOLSET: &str = "content";
+
+/// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
+pub const OPS: &[Entry] = &[
+    Entry::of::<projects::Create>(),
+    Entry::of::<projects::List>(),
+    Entry::of::<projects::Show>(),
+    Entry::of::<projects::Select>(),
+    Entry::of::<projects::Current>(),
+    Entry::of::<projects::Rename>(),
+    Entry::of::<projects::Delete>(),
+    Entry::of::<prompts::Create>(),
+    Entry::of::<prompts::Update>(),
+    Entry::of::<prompts::Delete>(),
+    Entry::of::<resources::Create>(),
+    Entry::of::<resources::Update>(),
+    Entry::of::<resources::Delete>(),
+    Entry::of::<prompts::List>(),
+    Entry::of::<prompts::Show>(),
+    Entry::of::<edit::Edit>(),
+    Entry::of::<prompts::Rename>(),
+    Entry::of::<history::PromptHistory>(),
+    Entry::of::<history::PromptDiff>(),
+    Entry::of::<history::PromptRestore>(),
+    Entry::of::<resources::List>(),
+    Entry::of::<resources::Show>(),
+    Entry::of::<history::ResourceHistory>(),
+    Entry::of::<history::ResourceDiff>(),
+    Entry::of::<history::ResourceRestore>(),
+    Entry::of::<search::Search>(),
+];

@@ -1,0 +1,120 @@
+//! Which names, URIs and texts are taken.
+
+use crate::error::{Code, Error, Result};
+
+const MAX_NAME: usize = 255;
+
+/// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the message, such as `Prompt`.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` with contract 001's sentence.
+pub fn check(what: &str, name: &str) -> Result<()> {
+    let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
+    if name.is_empty() {
+        return refuse(format!("{what} name cannot be empty"));
+    }
+    if name.chars().count() > MAX_NAME {
+        return refuse(format!("{what} name exceeds maximum length of {MAX_NAME} characters"));
+    }
+    if !name.bytes().all(is_name_byte) {
+        return refuse(format!(
+            "{what} name '{}' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .",
+            name.escape_debug()
+        ));
+    }
+    if name == "." || name == ".." {
+        return refuse(format!("{what} name '{name}' means a folder. Use a name with a letter or digit"));
+    }
+    Ok(())
+}
+
+/// Whether a byte may stand in a name.
+pub fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
+}
+
+/// Checks a resource's URI: a scheme, a colon, something after it, no white space and no control characters.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check_uri(uri: &str) -> Result<()> {
+    let refuse = |why: &str| {
+        Err(Error::new(Code::InvalidArgument, format!("Resource URI '{}' {why}", uri.escape_debug()))
+            .hint("a URI looks like file:///docs/api.md or skill://review/SKILL.md"))
+    };
+    let Some((scheme, rest)) = uri.split_once(':') else {
+        return refuse("has no scheme");
+    };
+    let mut letters = scheme.bytes();
+    let scheme_is_good = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-'));
+    if !scheme_is_good {
+        return refuse("has no valid scheme");
+    }
+    if rest.is_empty() {
+        return refuse("has nothing after its scheme");
+    }
+    if uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return refuse("contains white space or a control character");
+    }
+    if uri.len() > 8192 {
+        return Err(Error::new(Code::InvalidArgument, "Resource URI exceeds maximum length of 8192 bytes"));
+    }
+    Ok(())
+}
+
+/// Refuses U+0000 in a text: other programs end a string there. `what` begins the message.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check_text(what: &str, text: &str) -> Result<()> {
+    if text.contains('\0') {
+        return Err(Error::new(Code::InvalidArgument, format!("{what} contains the character U+0000"))
+            .hint("store it as a binary resource, with the MIME type application/octet-stream"));
+    }
+    Ok(())
+}
+
+/// Returns a description as it is stored: an empty one is none.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for U+0000.
+pub fn description(text: Option<String>) -> Result<Option<String>> {
+    let text = text.filter(|text| !text.is_empty());
+    if let Some(text) = &text {
+        check_text("The description", text)?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_contract() {
+        for good in ["a", "code-review", "A.b_c-9", "...", &"x".repeat(255)] {
+            assert!(check("Prompt", good).is_ok(), "{good}");
+        }
+        let message = |name: &str| check("Prompt", name).expect_err(name).to_string();
+        assert_eq!(
+            message("test prompt"),
+            "Prompt name 'test prompt' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
+        );
+        assert_eq!(message(""), "Prompt name cannot be empty");
+        assert_eq!(message(&"x".repeat(256)), "Prompt name exceeds maximum length of 255 characters");
+        for bad in [".", "..", "a\n", "a/b", "é", "a\0"] {
+            message(bad);
+        }
+    }
+
+    #[test]
+    fn uris_need_a_scheme_and_no_space() {
+        for good in ["file:///a.md", "skill://x/SKILL.md", "urn:a", "test://é/{id}"] {
+            assert!(check_uri(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a", "docs/a.md", "file:", "1a:b", "file:///a b", "file:///a\n"] {
+            assert!(check_uri(bad).is_err(), "{bad}");
+        }
+    }
+}

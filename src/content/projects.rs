@@ -1,0 +1,305 @@
+//! `mcpkg project ...`: agents never manage projects.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{TOOLSET, names};
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::page::Page;
+use crate::store::projects::{self, Project, Reason};
+
+/// Create a project
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Project name (alphanumeric, hyphens, underscores, dots)
+    name: String,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_project";
+    const CLI: &'static [&'static str] = &["project", "create"];
+    const TITLE: &'static str = "Create project";
+    const ABOUT: &'static str = "Create a project; the first one is selected at once";
+    const HELP: &'static str = "Examples:\n  mcpkg project create auth-module";
+    const EFFECT: Effect = Effect::Create;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Project", &self.name)?;
+        let (project, selected) = context.write_project("project.create", &self.name, |db| {
+            projects::insert(db, context.clock.uuid(), &self.name, context.clock.now())
+        })?;
+        let reply = Reply::sentence(
+            format!("Created project '{}'", project.name),
+            data(&project, json!({ "selected": selected })),
+        );
+        Ok(if selected {
+            reply.hint(format!("'{}' is the first project, so it is selected now", project.name))
+        } else {
+            reply.hint(format!("`mcpkg project select {}` selects it", project.name))
+        })
+    }
+}
+
+/// List projects
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_projects";
+    const CLI: &'static [&'static str] = &["project", "list"];
+    const TITLE: &'static str = "List projects";
+    const ABOUT: &'static str = "List the projects of the database";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let projects = context.store.read(|db| projects::list(db, &Page::all()))?.rows;
+        let rows = projects
+            .iter()
+            .map(|summary| {
+                vec![
+                    if summary.selected { "*".to_owned() } else { String::new() },
+                    summary.project.name.clone(),
+                    summary.prompts.to_string(),
+                    summary.resources.to_string(),
+                    rfc3339(summary.project.created_at),
+                ]
+            })
+            .collect();
+        let data: Vec<Value> = projects
+            .iter()
+            .map(|summary| {
+                let counts =
+                    json!({ "prompts": summary.prompts, "resources": summary.resources, "selected": summary.selected });
+                data(&summary.project, counts)
+            })
+            .collect();
+        let table = Table {
+            columns: &["", "NAME", "PROMPTS", "RESOURCES", "CREATED"],
+            rows,
+            empty: "There is no project yet. `mcpkg project create NAME` makes one".to_owned(),
+        };
+        Ok(Reply::new(Body::Table(table), json!({ "projects": data })))
+    }
+}
+
+/// Show a project
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Project name; the one that applies where it is left out
+    name: Option<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_project";
+    const CLI: &'static [&'static str] = &["project", "show"];
+    const TITLE: &'static str = "Show project";
+    const ABOUT: &'static str = "Show a project: what it holds and which folders are bound to it";
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (summary, bindings) = context.store.read(|db| {
+            let project = match &self.name {
+                Some(name) => projects::get(db, name)?,
+                None => projects::require(db, &context.selection)?,
+            };
+            let summary = projects::summary(db, project)?;
+            let bindings = projects::bindings(db, summary.project.id)?;
+            Ok((summary, bindings))
+        })?;
+        let project = &summary.project;
+        let mut text = format!(
+            "{}\n  id:        {}\n  created:   {}\n  prompts:   {}\n  resources: {}\n  selected:  {}\n",
+            project.name,
+            project.uuid,
+            rfc3339(project.created_at),
+            summary.prompts,
+            summary.resources,
+            if summary.selected { "yes" } else { "no" },
+        );
+        for path in &bindings {
+            text.push_str(&format!("  bound to:  {path}\n"));
+        }
+        let more = json!({
+            "prompts": summary.prompts,
+            "resources": summary.resources,
+            "selected": summary.selected,
+            "directories": bindings,
+        });
+        Ok(Reply::new(Body::Text(text), data(project, more)))
+    }
+}
+
+/// Select a project
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Select {
+    /// Project name
+    name: String,
+    /// Bind the working directory, and the folders below it, in place of selecting globally
+    #[arg(long)]
+    #[serde(default)]
+    here: bool,
+}
+
+impl Operation for Select {
+    const TOOL: &'static str = "select_project";
+    const CLI: &'static [&'static str] = &["project", "select"];
+    const TITLE: &'static str = "Select project";
+    const ABOUT: &'static str =
+        "Select the project that applies where no other is named; running servers follow at once";
+    const HELP: &'static str = "Which project applies: --project, else MCPKG_PROJECT, else the one bound to the working\n\
+        directory or a folder above it, else the selected one.\n\n\
+        Examples:\n  mcpkg project select auth-module\n  mcpkg project select auth-module --here";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let directory = &context.selection.directory;
+        if self.here && directory.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "The working directory is not known, so it cannot be bound"));
+        }
+        let project = context.write_project("project.select", &self.name, |db| {
+            if self.here { projects::bind(db, &self.name, directory) } else { projects::select(db, &self.name) }
+        })?;
+        let name = &project.name;
+        let (sentence, more) = if self.here {
+            (format!("Selected project '{name}' for {directory} and below"), json!({ "directory": directory }))
+        } else {
+            (format!("Selected project '{name}'"), json!({}))
+        };
+        let reply = Reply::sentence(sentence, data(&project, more));
+        // A selection that something stronger hides would look as if it had not worked.
+        let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
+        Ok(match applies {
+            Some(other) if other.id != project.id => {
+                reply.hint(format!("here '{}' applies all the same; `mcpkg project current` says why", other.name))
+            }
+            _ => reply,
+        })
+    }
+}
+
+/// Say which project applies
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Current {}
+
+impl Operation for Current {
+    const TOOL: &'static str = "current_project";
+    const CLI: &'static [&'static str] = &["project", "current"];
+    const TITLE: &'static str = "Current project";
+    const ABOUT: &'static str = "Say which project applies here, and why";
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (project, reason) = context.store.read(|db| {
+            let project = projects::require(db, &context.selection)?;
+            let reason = projects::reason(db, &context.selection)?;
+            Ok((project, reason))
+        })?;
+        let (why, more) = match &reason {
+            Reason::Named(by) => (format!("named by {by}"), json!({ "reason": "named", "by": by })),
+            Reason::Bound(path) => (format!("bound to {path}"), json!({ "reason": "bound", "directory": path })),
+            Reason::Selected => ("selected".to_owned(), json!({ "reason": "selected" })),
+        };
+        Ok(Reply::sentence(format!("{} ({why})", project.name), data(&project, more)))
+    }
+}
+
+/// Rename a project
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// Project name
+    name: String,
+    /// New name
+    to: String,
+}
+
+impl Operation for Rename {
+    const TOOL: &'static str = "rename_project";
+    const CLI: &'static [&'static str] = &["project", "rename"];
+    const TITLE: &'static str = "Rename project";
+    const ABOUT: &'static str = "Rename a project; what it holds, its selection and its bindings stay";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Project", &self.to)?;
+        let project =
+            context.write_project("project.rename", &self.name, |db| projects::rename(db, &self.name, &self.to))?;
+        Ok(Reply::sentence(format!("Renamed project '{}' to '{}'", self.name, self.to), data(&project, json!({}))))
+    }
+}
+
+/// Delete a project
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Project name
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_project";
+    const CLI: &'static [&'static str] = &["project", "delete"];
+    const TITLE: &'static str = "Delete project";
+    const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
+    const EFFECT: Effect = Effect::Destroy;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn question(&self) -> String {
+        format!("Delete project '{}' with its prompts, resources and their history?", self.name)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let project = context.write_project("project.delete", &self.name, |db| projects::delete(db, &self.name))?;
+        Ok(Reply::sentence(format!("Deleted project '{}'", project.name), data(&project, json!({}))))
+    }
+}
+
+fn data(project: &Project, more: Value) -> Value {
+    let mut data = json!({
+        "name": project.name,
+        "id": project.uuid.to_string(),
+        "created_at": rfc3339(project.created_at),
+    });
+    if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+        data.extend(more);
+    }
+    data
+}

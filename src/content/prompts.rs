@@ -1,0 +1,460 @@
+//! Prompts: create, update, rename, delete, list, show.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::argument::{self, Content};
+use super::{TOOLSET, cursor, names, template};
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::blobs;
+use crate::store::page::Page;
+use crate::store::prompts::{self, Argument, Attributes, Prompt};
+
+/// An argument of a prompt template
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Declared {
+    name: String,
+    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(default)]
+    required: bool,
+}
+
+impl From<Declared> for Argument {
+    fn from(declared: Declared) -> Self {
+        Self { name: declared.name, description: declared.description, required: declared.required }
+    }
+}
+
+impl From<Argument> for Declared {
+    fn from(argument: Argument) -> Self {
+        Self { name: argument.name, description: argument.description, required: argument.required }
+    }
+}
+
+fn declared(text: &str) -> Result<Declared> {
+    argument::declaration(text).map(Declared::from)
+}
+
+/// Create a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Prompt name (alphanumeric, hyphens, underscores, dots)
+    name: String,
+    /// Prompt text content
+    #[arg(value_parser = Content::from_shell)]
+    content: Content,
+    /// Optional description
+    #[arg(short, long)]
+    description: Option<String>,
+    /// Makes the content a Jinja template with these arguments
+    #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
+    arguments: Option<Vec<Declared>>,
+    /// Render the content as a Jinja template even without arguments
+    #[arg(long)]
+    #[serde(skip)]
+    template: bool,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "create"];
+    const TITLE: &'static str = "Create prompt";
+    const ABOUT: &'static str = "Create a new prompt in the selected project";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
+        Examples:\n  mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'\n  \
+        mcpkg prompt create guide @guide.md\n  \
+        mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
+    const ALIASES: &'static [&'static str] = &["add"];
+    const EFFECT: Effect = Effect::Create;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Prompt", &self.name)?;
+        let content = self.content.into_prompt()?;
+        let arguments: Vec<Argument> = self.arguments.unwrap_or_default().into_iter().map(Argument::from).collect();
+        let attributes = Attributes {
+            description: names::description(self.description)?,
+            template: self.template || !arguments.is_empty(),
+            arguments,
+        };
+        check(&attributes, &content)?;
+        let (prompt, project) = context.write("prompt.create", &self.name, |db, project, author| {
+            let uuid = context.clock.uuid();
+            let prompt = prompts::insert(db, author, project, uuid, &self.name, attributes, &content)?;
+            Ok((prompt, project.name.clone()))
+        })?;
+        let sentence = format!("Created prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+    }
+}
+
+/// Update a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Prompt name
+    name: String,
+    /// New prompt content (optional)
+    #[arg(short, long, value_parser = Content::from_shell)]
+    content: Option<Content>,
+    /// New description (optional)
+    #[arg(short, long)]
+    description: Option<String>,
+    /// New template arguments (optional)
+    #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
+    arguments: Option<Vec<Declared>>,
+    /// Render the content as a Jinja template, or not
+    #[arg(long, value_name = "BOOL")]
+    #[serde(skip)]
+    template: Option<bool>,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "update"];
+    const TITLE: &'static str = "Update prompt";
+    const ABOUT: &'static str = "Update an existing prompt's content or description";
+    const HELP: &'static str = "An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
+        Examples:\n  mcpkg prompt update code-review --content @review.md\n  \
+        mcpkg prompt update code-review -d 'Find bugs'";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if self.content.is_none() && self.description.is_none() && self.arguments.is_none() && self.template.is_none() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "At least one of --content or --description must be provided",
+            ));
+        }
+        let content = self.content.map(Content::into_prompt).transpose()?;
+        let description = self.description.map(|text| names::description(Some(text))).transpose()?;
+        let (prompt, project) = context.write("prompt.update", &self.name, |db, project, author| {
+            let mut prompt = prompts::get(db, project, &self.name)?;
+            if let Some(description) = description {
+                prompt.attributes.description = description;
+            }
+            if let Some(arguments) = self.arguments {
+                prompt.attributes.arguments = arguments.into_iter().map(Argument::from).collect();
+                prompt.attributes.template |= !prompt.attributes.arguments.is_empty();
+            }
+            if let Some(template) = self.template {
+                prompt.attributes.template = template;
+            }
+            let content = match content {
+                Some(content) => content,
+                None => text(blobs::get(db, prompt.blob)?)?,
+            };
+            check(&prompt.attributes, &content)?;
+            let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
+            Ok((prompt, project.name.clone()))
+        })?;
+        let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+    }
+}
+
+/// Rename a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// Prompt name
+    name: String,
+    /// New name
+    to: String,
+}
+
+impl Operation for Rename {
+    const TOOL: &'static str = "rename_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "rename"];
+    const TITLE: &'static str = "Rename prompt";
+    const ABOUT: &'static str = "Rename a prompt; its history stays with it";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Prompt", &self.to)?;
+        let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
+            let mut prompt = prompts::get(db, project, &self.name)?;
+            prompt.name.clone_from(&self.to);
+            let content = text(blobs::get(db, prompt.blob)?)?;
+            let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
+            Ok((prompt, project.name.clone()))
+        })?;
+        let sentence = format!("Renamed prompt '{}' to '{}' in project '{project}'", self.name, self.to);
+        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+    }
+}
+
+/// Delete a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Prompt name
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "delete"];
+    const TITLE: &'static str = "Delete prompt";
+    const ABOUT: &'static str = "Delete a prompt from the selected project";
+    const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (prompt, project) = context.write("prompt.delete", &self.name, |db, project, author| {
+            Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
+        })?;
+        let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
+        let back = format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision - 1);
+        Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
+    }
+}
+
+/// List prompts
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// next_cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Most prompts a page holds
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+/// A page of prompts
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    prompts: Vec<Item>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Item {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<Declared>>,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_prompts";
+    const CLI: &'static [&'static str] = &["prompt", "list"];
+    const TITLE: &'static str = "List prompts";
+    const ABOUT: &'static str = "List the prompts, commands and instructions stored in the selected project";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Listed;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (slice, project, next_cursor) = context.read(|db, project| {
+            let page = page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
+            let slice = prompts::list(db, project.id, &page)?;
+            let last = slice.rows.last().filter(|_| slice.more);
+            let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
+            Ok((slice, project.name.clone(), next))
+        })?;
+        let rows = slice
+            .rows
+            .iter()
+            .map(|prompt| {
+                vec![
+                    prompt.name.clone(),
+                    prompt.size.to_string(),
+                    prompt.revision.to_string(),
+                    rfc3339(prompt.updated_at),
+                    prompt.attributes.description.clone().unwrap_or_default(),
+                ]
+            })
+            .collect();
+        let prompts = slice
+            .rows
+            .into_iter()
+            .map(|Prompt { name, attributes, .. }| Item {
+                name,
+                description: attributes.description,
+                arguments: (!attributes.arguments.is_empty())
+                    .then(|| attributes.arguments.into_iter().map(Declared::from).collect()),
+            })
+            .collect();
+        let table = Table {
+            columns: &["NAME", "BYTES", "REVISION", "UPDATED", "DESCRIPTION"],
+            rows,
+            empty: format!("Project '{project}' has no prompts"),
+        };
+        let data = serialize(&Listed { prompts, next_cursor })?;
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+/// Show a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Prompt name
+    name: String,
+    /// Values for the template's arguments
+    #[arg(long = "argument", short = 'a', value_name = "NAME=VALUE", value_parser = argument::key_value)]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    #[serde(default, deserialize_with = "values")]
+    arguments: Vec<(String, String)>,
+    /// Return the template itself, not rendered
+    #[arg(long)]
+    raw: Option<Option<bool>>,
+}
+
+fn values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+    Ok(Option::<BTreeMap<String, String>>::deserialize(deserializer)?.unwrap_or_default().into_iter().collect())
+}
+
+/// A prompt's text
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    text: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "get_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "show"];
+    const TITLE: &'static str = "Get prompt";
+    const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
+    const HELP: &'static str = "Examples:\n  mcpkg prompt show code-review\n  mcpkg prompt show focus -a file=main.rs\n  mcpkg prompt show focus --raw";
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Shown;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let raw = matches!(self.raw, Some(None | Some(true)));
+        let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
+        let (prompt, content) = context.read(|db, project| {
+            let prompt = prompts::get(db, project, &self.name)?;
+            check_size(
+                prompt.size,
+                context.max_answer,
+                || format!("Prompt '{}'", prompt.name),
+                || format!("mcpkg prompt show {}", prompt.name),
+            )?;
+            let content = text(blobs::get(db, prompt.blob)?)?;
+            Ok((prompt, content))
+        })?;
+        let Attributes { description, template, arguments } = prompt.attributes;
+        let text = if template && !raw {
+            template::render(&prompt.name, &content, &arguments, &given, context.max_answer)?
+        } else {
+            content
+        };
+        let data = serialize(&Shown { name: prompt.name, description, text: text.clone() })?;
+        Ok(Reply::new(Body::Text(text), data))
+    }
+}
+
+/// Refuses content that is too large for one answer, before it is read.
+pub(super) fn check_size(
+    size: i64,
+    limit: u64,
+    what: impl FnOnce() -> String,
+    how: impl FnOnce() -> String,
+) -> Result<()> {
+    let size = u64::try_from(size).unwrap_or(0);
+    if size <= limit {
+        return Ok(());
+    }
+    Err(too_large(&what(), size, limit, &how()))
+}
+
+/// Returns the failure of content that is larger than one answer may be.
+pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
+    Error::new(Code::TooLarge, format!("{what} is {size} bytes, more than one answer carries ({limit} bytes)"))
+        .hint(format!("`{how}` writes it from the shell; `mcpkg serve --max-answer BYTES` raises the limit"))
+        .with_details(json!({ "size": size, "limit": limit }))
+}
+
+/// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.
+pub(super) fn page(
+    list: &str,
+    after: Option<&str>,
+    limit: Option<u32>,
+    context: &Context,
+    project: i64,
+) -> Result<Page> {
+    let mut page = match limit {
+        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
+        Some(limit) => Page::first(limit as usize),
+        None if context.actor == "shell" => Page::all(),
+        None => Page::first(crate::op::PAGE),
+    };
+    if let Some(after) = after {
+        let (of, name) = cursor::decode(list, after)?;
+        cursor::check_project(of, project)?;
+        page.after = name;
+    }
+    Ok(page)
+}
+
+fn check(attributes: &Attributes, content: &str) -> Result<()> {
+    template::check_arguments(&attributes.arguments)?;
+    for argument in &attributes.arguments {
+        if let Some(description) = &argument.description {
+            names::check_text("The argument's description", description)?;
+        }
+    }
+    if attributes.template { template::check(content) } else { Ok(()) }
+}
+
+pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
+}
+
+pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|error| Error::internal("a reply cannot be written as JSON").with_source(error))
+}
+
+pub(super) fn data(project: &str, prompt: &Prompt) -> Value {
+    json!({
+        "name": prompt.name,
+        "project": project,
+        "id": prompt.uuid.to_string(),
+        "revision": prompt.revision,
+        "size": prompt.size,
+    })
+}

@@ -1,0 +1,130 @@
+//! `mcpkg search`: ranked hits with a snippet.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{TOOLSET, prompts};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::store::{blobs, projects, search};
+
+/// Bytes of text around the first word found.
+const SNIPPET: usize = 160;
+
+/// Search prompts and resources
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Words, or beginnings of words, that all must occur
+    #[arg(value_name = "WORDS", required = true, num_args = 1..)]
+    #[schemars(with = "String")]
+    #[serde(deserialize_with = "words")]
+    query: Vec<String>,
+    /// Most hits
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Search all projects
+    #[arg(long)]
+    #[serde(skip)]
+    all: bool,
+}
+
+fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(vec![String::deserialize(deserializer)?])
+}
+
+/// The hits, best first
+#[derive(Serialize, JsonSchema)]
+pub struct Found {
+    hits: Vec<Hit>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Hit {
+    /// prompt or resource
+    kind: &'static str,
+    project: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    snippet: String,
+}
+
+impl Operation for Search {
+    const TOOL: &'static str = "search_content";
+    const CLI: &'static [&'static str] = &["search"];
+    const TITLE: &'static str = "Search content";
+    const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
+    const HELP: &'static str = "Examples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Found;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let text = self.query.join(" ");
+        let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
+        if words.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "There is no word to search for"));
+        }
+        let limit = self.limit.unwrap_or(20) as usize;
+        let hits = context.store.read(|db| {
+            let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
+            search::find(db, project, &words, limit)?
+                .into_iter()
+                .map(|hit| {
+                    let body = blobs::get(db, hit.blob)?;
+                    Ok(Hit {
+                        kind: hit.kind.word(),
+                        project: hit.project,
+                        name: hit.name,
+                        uri: hit.uri,
+                        description: hit.description,
+                        snippet: snippet(&String::from_utf8_lossy(&body), &words),
+                    })
+                })
+                .collect::<Result<Vec<_>>>()
+        })?;
+        let rows = hits
+            .iter()
+            .map(|hit| {
+                let name = if self.all { format!("{}/{}", hit.project, hit.name) } else { hit.name.clone() };
+                vec![hit.kind.to_owned(), name, hit.snippet.clone()]
+            })
+            .collect();
+        let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
+        let data = prompts::serialize(&Found { hits })?;
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+/// Returns the text around the first of the words, on one line; its beginning where no word stands as it is written.
+fn snippet(body: &str, words: &[&str]) -> String {
+    let lower = body.to_lowercase();
+    // Lower case may change lengths; then positions do not carry over and the beginning serves.
+    let found = if lower.len() == body.len() {
+        words.iter().filter_map(|word| lower.find(&word.to_lowercase())).min()
+    } else {
+        None
+    };
+    let start = body.floor_char_boundary(found.unwrap_or(0).saturating_sub(SNIPPET / 4));
+    let end = body.ceil_char_boundary((start + SNIPPET).min(body.len()));
+    let text = body[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{}{text}{}", if start > 0 { "…" } else { "" }, if end < body.len() { "…" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snippets_are_around_the_word_and_on_one_line() {
+        let body = format!("{}needle in\n\thay{}", "é".repeat(300), "z".repeat(300));
+        let snippet = snippet(&body, &["NEEDLE"]);
+        assert!(snippet.contains("needle in hay"), "{snippet}");
+        assert!(snippet.starts_with('…') && snippet.ends_with('…'));
+        assert_eq!(super::snippet("short", &["none"]), "short");
+    }
+}

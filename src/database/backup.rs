@@ -1,0 +1,170 @@
+//! `mcpkg backup` and `mcpkg restore`.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::TOOLSET;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::{Serving, events};
+
+/// Back up the database
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Backup {
+    /// File to write, or with --keep the folder
+    #[arg(value_name = "FILE|DIR")]
+    to: PathBuf,
+    /// Write a dated file into the folder and keep the newest N of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+}
+
+impl Operation for Backup {
+    const TOOL: &'static str = "backup_database";
+    const CLI: &'static [&'static str] = &["backup"];
+    const TITLE: &'static str = "Back up the database";
+    const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
+    const HELP: &'static str = "Copying the bare file is no backup: what was written last stands in a file beside it.\n\n\
+        Examples:\n  mcpkg backup mcpkg-backup.db\n  mcpkg backup --keep 7 ~/backups";
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let progress = |done, total| (context.progress)("Backing up", done, total);
+        let Some(keep) = self.keep else {
+            let size = context.store.backup(&self.to, &progress)?;
+            let to = self.to.display();
+            let sentence = format!("Backed up the database to {to} ({size} bytes, verified)");
+            return Ok(Reply::sentence(sentence, json!({ "file": to.to_string(), "size": size })));
+        };
+        if !self.to.is_dir() {
+            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", self.to.display())));
+        }
+        let file = self.to.join(format!("{PREFIX}{}.db", stamp(context.clock.now())));
+        let size = context.store.backup(&file, &progress)?;
+        let removed = prune(&self.to, keep as usize)?;
+        let sentence = format!(
+            "Backed up the database to {} ({size} bytes, verified); removed {} older",
+            file.display(),
+            removed.len()
+        );
+        let data = json!({ "file": file.display().to_string(), "size": size, "removed": removed });
+        Ok(Reply::sentence(sentence, data))
+    }
+}
+
+const PREFIX: &str = "mcpkg-";
+
+/// Removes all but the newest `keep` dated backups; their names sort by time, and nothing else matches them.
+fn prune(folder: &Path, keep: usize) -> Result<Vec<String>> {
+    let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;
+    let mut dated: Vec<PathBuf> = listing
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_dated))
+        .collect();
+    dated.sort();
+    let surplus = dated.len().saturating_sub(keep);
+    dated
+        .drain(..surplus)
+        .map(|path| {
+            std::fs::remove_file(&path).map_err(|error| Error::file("remove", &path, error))?;
+            Ok(path.display().to_string())
+        })
+        .collect()
+}
+
+fn is_dated(name: &str) -> bool {
+    name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(".db")).is_some_and(|stamp| {
+        stamp.len() == 20 && stamp.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z' | b'.'))
+    })
+}
+
+/// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
+fn stamp(now: Millis) -> String {
+    let seconds = crate::clock::rfc3339(now).replace(['-', ':'], "");
+    format!("{}.{:03}Z", seconds.trim_end_matches('Z'), now.rem_euclid(1000))
+}
+
+/// Restore the database from a backup
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Restore {
+    /// Backup to restore
+    file: PathBuf,
+    /// Restore although servers are connected; they see the restored content at once
+    #[arg(long)]
+    #[serde(default)]
+    while_serving: bool,
+}
+
+impl Operation for Restore {
+    const TOOL: &'static str = "restore_database";
+    const CLI: &'static [&'static str] = &["restore"];
+    const TITLE: &'static str = "Restore the database";
+    const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
+    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where.\n\n\
+        Examples:\n  mcpkg restore mcpkg-backup.db --yes";
+    const EFFECT: Effect = Effect::Destroy;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    fn question(&self) -> String {
+        format!("Replace the content of the database by that of {}?", self.file.display())
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let path = context.store.path();
+        let alone = Serving::keep_away(path)?;
+        if alone.is_none() && !self.while_serving {
+            return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", path.display()))
+                .hint("stop them, or say --while-serving: they will show the restored content at once"));
+        }
+        let stamp = stamp(context.clock.now());
+        let progress = |done, total| (context.progress)("Restoring", done, total);
+        let kept = context.store.restore(&self.file, &context.store.kept_beside(&stamp), &progress)?;
+        let author = context.author();
+        context.store.write(|db| {
+            let event = events::NewEvent {
+                at: author.now,
+                actor: author.actor,
+                project: None,
+                kind: "database.restore",
+                subject: &self.file.display().to_string(),
+                outcome: "ok",
+            };
+            events::append(db, event)
+        })?;
+        drop(alone);
+        let sentence =
+            format!("Restored the database from {}; what it replaced is {}", self.file.display(), kept.display());
+        Ok(Reply::sentence(
+            sentence,
+            json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() }),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_dated_backups_are_pruned() {
+        let name = format!("{PREFIX}{}.db", stamp(1_763_719_200_007));
+        assert_eq!(name, "mcpkg-20251121T100000.007Z.db");
+        assert!(is_dated(&name));
+        for other in ["mcpkg-important.db", "mcpkg-.db", "mcpkg.db", "notes.txt", "mcpkg-20251121T100000.007Z.db.bak"] {
+            assert!(!is_dated(other), "{other}");
+        }
+    }
+}

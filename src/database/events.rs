@@ -1,0 +1,101 @@
+//! `mcpkg events`: the trail.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::TOOLSET;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::events::{self, Event};
+
+/// Show the trail
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Events {
+    /// Most events, the newest ones
+    #[arg(short = 'n', long, default_value_t = default_limit())]
+    #[serde(default = "default_limit")]
+    limit: u32,
+    /// Only events after this place in the trail
+    #[arg(long, value_name = "SEQ")]
+    after: Option<i64>,
+    /// Go on showing events as they come
+    #[arg(short, long)]
+    #[serde(default)]
+    follow: bool,
+}
+
+fn default_limit() -> u32 {
+    50
+}
+
+impl Operation for Events {
+    const TOOL: &'static str = "list_events";
+    const CLI: &'static [&'static str] = &["events"];
+    const TITLE: &'static str = "Show the trail";
+    const ABOUT: &'static str =
+        "Show the trail: every change and every refused one, who made it and when, without contents";
+    const HELP: &'static str = "Examples:\n  mcpkg events\n  mcpkg events --follow --json";
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let limit = self.limit as usize;
+        let mut events = context.store.read(|db| match self.after {
+            Some(seq) => events::after(db, seq, limit),
+            None => events::last(db, limit),
+        })?;
+        if !self.follow {
+            return Ok(reply(&events));
+        }
+        let mut newest = self.after.unwrap_or(0);
+        while !context.is_cancelled() {
+            if let Some(last) = events.last() {
+                newest = last.seq;
+                (context.emit)(reply(&events))?;
+            }
+            std::thread::sleep(POLL);
+            events = context.store.read(|db| events::after(db, newest, limit))?;
+        }
+        Ok(reply(&[]))
+    }
+}
+
+const POLL: std::time::Duration = std::time::Duration::from_millis(200);
+
+fn reply(events: &[Event]) -> Reply {
+    let table = Table {
+        columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME"],
+        rows: events.iter().map(row).collect(),
+        empty: "Nothing has happened yet".to_owned(),
+    };
+    let data: Vec<Value> = events.iter().map(data).collect();
+    Reply::new(Body::Table(table), json!({ "events": data }))
+}
+
+fn row(event: &Event) -> Vec<String> {
+    vec![
+        event.seq.to_string(),
+        rfc3339(event.at),
+        event.actor.clone(),
+        event.project.clone().unwrap_or_default(),
+        event.kind.clone(),
+        event.subject.clone(),
+        event.outcome.clone(),
+    ]
+}
+
+fn data(event: &Event) -> Value {
+    json!({
+        "seq": event.seq,
+        "at": rfc3339(event.at),
+        "actor": event.actor,
+        "project": event.project,
+        "kind": event.kind,
+        "subject": event.subject,
+        "outcome": event.outcome,
+    })
+}

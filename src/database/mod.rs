@@ -1,0 +1,32 @@
+//! The file itself: init, backup, restore, check and the trail. Only the shell does these.
+
+mod backup;
+mod check;
+mod events;
+mod init;
+
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+
+use crate::op::Entry;
+
+/// The toolset of this domain; agents see none of it.
+const TOOLSET: &str = "database";
+
+/// The operations of this domain, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<init::Init>(),
+    Entry::of::<backup::Backup>(),
+    Entry::of::<backup::Restore>(),
+    Entry::of::<check::Check>(),
+    Entry::of::<events::Events>(),
+];
+
+/// Returns where the database is unless `--db` or `MCPKG_DB` says otherwise: `mcpkg.db` in the user's data directory.
+/// `None` where the user has no home.
+pub fn default_path() -> Option<PathBuf> {
+    let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
+    let folder = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
+    Some(folder.join("mcpkg").join("mcpkg.db"))
+}

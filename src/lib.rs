@@ -1,0 +1,23 @@
+//! mcpkg: one SQLite file holds what people give their coding agents; one binary serves it to every MCP client and
+//! drives it from the shell.
+//!
+//! `docs/architecture.md` is the map. Imports go down only: `cli`, `mcp` -> `present` -> `op`; domains -> `op`,
+//! `error`, `store`, `clock`; `store` -> `error`, `clock`.
+
+pub mod cli;
+pub mod clock;
+pub mod content;
+pub mod database;
+pub mod error;
+pub mod mcp;
+pub mod op;
+pub mod present;
+pub mod schema;
+pub mod store;
+
+use op::Entry;
+
+/// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
+pub fn operations() -> impl Iterator<Item = &'static Entry> {
+    content::OPS.iter().chain(database::OPS)
+}

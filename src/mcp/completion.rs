@@ -1,0 +1,54 @@
+//! completion/complete: prompt names, and the values a template asks for.
+
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
+
+use super::Config;
+use super::reads::not_found;
+use crate::content::template;
+use crate::error::{Code, Error, Result};
+use crate::store::{Db, blobs, prompts};
+
+/// Returns what can complete an argument's value.
+///
+/// The values of a template's argument are those that the template compares it with. For the argument `name`, where
+/// the template does not declare one, they are the names of prompts.
+pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestParams) -> Result<CompleteResult> {
+    let typed = request.argument.value.as_str();
+    let (mut values, prefix) = match &request.r#ref {
+        Reference::Prompt(reference) => {
+            let argument = request.argument.name.as_str();
+            (of_prompt(db, config, &reference.name, argument, typed)?, typed)
+        }
+        // There are no resource templates, so nothing of one can be completed.
+        _ => (Vec::new(), typed),
+    };
+    values.retain(|value| value.to_lowercase().starts_with(&prefix.to_lowercase()));
+    let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
+    let more = values.len() > CompletionInfo::MAX_VALUES;
+    values.truncate(CompletionInfo::MAX_VALUES);
+    let mut completion = CompletionInfo::new(values).map_err(Error::internal)?;
+    if !more {
+        completion.total = Some(total);
+    }
+    completion.has_more = Some(more);
+    Ok(CompleteResult::new(completion))
+}
+
+fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &str) -> Result<Vec<String>> {
+    let found = prompts::with(db, &config.selection, name, |prompt| {
+        let declared: Vec<prompts::Argument> =
+            prompt.arguments.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        if !declared.iter().any(|known| known.name == argument) {
+            return Ok(None);
+        }
+        let source = blobs::read(db, prompt.content)?;
+        Ok(Some(template::compared_values(&String::from_utf8_lossy(&source), argument)))
+    })?;
+    match found {
+        Some(Some(values)) => Ok(values),
+        _ if argument == "name" => prompts::names(db, &config.selection, typed, CompletionInfo::MAX_VALUES + 1),
+        Some(None) => Err(Error::new(Code::InvalidArgument, format!("Prompt '{name}' has no argument '{argument}'"))
+            .with_details(serde_json::json!({ "name": name, "argument": argument }))),
+        None => Err(not_found(db, &config.selection, "Prompt", "name", name)),
+    }
+}

@@ -1,0 +1,325 @@
+//! The requests that rmcp has: who waits for which answer, and when all were answered.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, GetExtensions, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId,
+    ServerResult,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+
+use crate::mcp::transport::stdio::Output;
+
+/// Requests that rmcp may have at once; then the input waits. Listen streams do not count, they stay open.
+const MOST: usize = 256;
+
+/// Where an answer goes.
+#[derive(Clone)]
+pub(crate) enum Sink {
+    /// A line of its own.
+    Wire,
+    /// An element of a batch's answer.
+    Batch(Arc<Batch>),
+}
+
+impl Sink {
+    /// Returns the sink of a batch with so many answers.
+    pub(super) fn batch(expected: usize) -> Self {
+        Sink::Batch(Arc::new(Batch { expected, replies: Mutex::new(Vec::new()) }))
+    }
+}
+
+/// The answers of a batch, until all are there.
+pub(crate) struct Batch {
+    expected: usize,
+    replies: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Batch {
+    /// Adds an answer; returns the whole line once all are there.
+    pub(super) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
+        let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.push(reply);
+        if replies.len() < self.expected {
+            return None;
+        }
+        let mut line = vec![b'['];
+        for (index, reply) in replies.iter().enumerate() {
+            if index > 0 {
+                line.push(b',');
+            }
+            line.extend_from_slice(reply.trim_ascii_end());
+        }
+        line.extend_from_slice(b"]\n");
+        Some(line)
+    }
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// rmcp waits for the first lifecycle request.
+    Starting,
+    /// initialize went to rmcp and was not answered yet.
+    Initializing,
+    /// A session with a handshake.
+    Legacy {
+        /// Whether its revision has batches.
+        batches: bool,
+    },
+    /// Requests that carry their own metadata (2026-07-28).
+    Inline,
+}
+
+impl Phase {
+    /// Whether rmcp takes notifications and responses.
+    pub(super) fn started(self) -> bool {
+        self != Phase::Starting
+    }
+}
+
+/// The requests under way and the way to rmcp; shared by the front, the transport and who ends the server.
+pub(crate) struct Flights {
+    state: Mutex<State>,
+    landed: Condvar,
+    output: Arc<Output>,
+}
+
+struct State {
+    phase: Phase,
+    flights: HashMap<RequestId, Flight>,
+    listening: usize,
+    /// Gone once the input has ended.
+    to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
+}
+
+struct Flight {
+    sink: Sink,
+    listens: bool,
+    cancelled: bool,
+    handler_ended: bool,
+    /// Requests with the same id that came meanwhile.
+    held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
+}
+
+/// Says that a request's handler has ended; travels with the request.
+struct Passenger {
+    flights: Arc<Flights>,
+    id: RequestId,
+}
+
+impl Drop for Passenger {
+    fn drop(&mut self) {
+        let mut state = self.flights.state();
+        if let Some(flight) = state.flights.get_mut(&self.id) {
+            flight.handler_ended = true;
+            if flight.cancelled {
+                self.flights.land(&mut state, &self.id);
+            }
+        }
+    }
+}
+
+impl Flights {
+    /// Returns the table, and the transport that rmcp is served on.
+    pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
+        let (to_rmcp, from_front) = mpsc::unbounded_channel();
+        let state = State { phase: Phase::Starting, flights: HashMap::new(), listening: 0, to_rmcp: Some(to_rmcp) };
+        let flights = Arc::new(Self { state: Mutex::new(state), landed: Condvar::new(), output });
+        (Arc::clone(&flights), RmcpTransport { flights, from_front })
+    }
+
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// How far the session is.
+    pub(super) fn phase(&self) -> Phase {
+        self.state().phase
+    }
+
+    /// Whether a request with this id is under way.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        let state = self.state();
+        !state.flights.is_empty() && serde_json::from_str(id).is_ok_and(|id: RequestId| state.flights.contains_key(&id))
+    }
+
+    /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while rmcp has too many.
+    pub(super) fn depart(
+        self: &Arc<Self>,
+        mut request: JsonRpcRequest<ClientRequest>,
+        _text: &str,
+        listens: bool,
+        next: Option<Phase>,
+        sink: &Sink,
+    ) {
+        let id = request.id.clone();
+        request.request.extensions_mut().insert(Arc::new(Passenger { flights: Arc::clone(self), id: id.clone() }));
+        let mut state = self.state();
+        while state.flights.len() - state.listening >= MOST && state.to_rmcp.is_some() {
+            state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(next) = next {
+            state.phase = next;
+        }
+        if let Some(flight) = state.flights.get_mut(&id) {
+            flight.held.push_back((request, listens, sink.clone()));
+            return;
+        }
+        state.take_off(request, listens, sink.clone(), VecDeque::new());
+    }
+
+    /// Hands rmcp a message that nobody waits for.
+    pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
+        if let Some(to_rmcp) = &self.state().to_rmcp {
+            let _ = to_rmcp.send(message);
+        }
+    }
+
+    /// Notes that rmcp will drop the answer of a request.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        let mut state = self.state();
+        if let Some(flight) = state.flights.get_mut(id) {
+            flight.cancelled = true;
+            if flight.handler_ended {
+                self.land(&mut state, id);
+            }
+        }
+    }
+
+    /// Waits until every accepted request was answered, at most until `deadline`, and tells rmcp that the input has
+    /// ended. What comes later is not accepted.
+    pub(crate) fn close(&self, deadline: Option<Instant>) {
+        let mut state = self.state();
+        while !state.flights.is_empty() {
+            let waited = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => break,
+                Some(left) => self
+                    .landed
+                    .wait_timeout(state, left)
+                    .map(|(state, _)| state)
+                    .unwrap_or_else(|poisoned| poisoned.into_inner().0),
+                None => self.landed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+            state = waited;
+        }
+        state.to_rmcp = None;
+        self.landed.notify_all();
+    }
+
+    /// Ends without waiting: nobody takes the answers any more.
+    pub(crate) fn abandon(&self) {
+        self.state().to_rmcp = None;
+        self.landed.notify_all();
+    }
+
+    fn land(&self, state: &mut State, id: &RequestId) -> Option<Sink> {
+        let mut flight = state.flights.remove(id)?;
+        if flight.listens {
+            state.listening -= 1;
+        }
+        if let Some((request, listens, sink)) = flight.held.pop_front() {
+            state.take_off(request, listens, sink, flight.held);
+        }
+        self.landed.notify_all();
+        Some(flight.sink)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_off(
+        &mut self,
+        request: JsonRpcRequest<ClientRequest>,
+        listens: bool,
+        sink: Sink,
+        held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
+    ) {
+        let Some(to_rmcp) = &self.to_rmcp else { return };
+        let flight = Flight { sink, listens, cancelled: false, handler_ended: false, held };
+        self.flights.insert(request.id.clone(), flight);
+        self.listening += usize::from(listens);
+        let _ = to_rmcp.send(JsonRpcMessage::Request(request));
+    }
+}
+
+/// The side of the front that rmcp sees.
+pub(crate) struct RmcpTransport {
+    flights: Arc<Flights>,
+    from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
+}
+
+impl Transport<RoleServer> for RmcpTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let flights = Arc::clone(&self.flights);
+        let encoded = encode(&item);
+        async move {
+            let mut line = encoded?;
+            let answered = match &item {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                _ => None,
+            };
+            let batches = match &item {
+                JsonRpcMessage::Response(response) => match &response.result {
+                    ServerResult::InitializeResult(result) => {
+                        Some(result.protocol_version == ProtocolVersion::V_2025_03_26)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            drop(item);
+            line.push(b'\n');
+            let sink =
+                answered.as_ref().and_then(|id| flights.state().flights.get(id).map(|flight| flight.sink.clone()));
+            let line = match sink {
+                Some(Sink::Batch(batch)) => batch.add(line),
+                _ => Some(line),
+            };
+            let sent = match line {
+                Some(line) => flights.output.queue(line).await,
+                None => Ok(()),
+            };
+            // Only now was the request answered: what waits for that must not come before the answer.
+            if let Some(id) = answered {
+                let mut state = flights.state();
+                if let Some(batches) = batches {
+                    state.phase = Phase::Legacy { batches };
+                }
+                flights.land(&mut state, &id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.from_front.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.from_front.close();
+        Ok(())
+    }
+}
+
+/// An object in one buffer of about the right size: a large answer would double its time by growing one.
+fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut line, item)?;
+    Ok(line)
+}

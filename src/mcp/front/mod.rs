@@ -1,0 +1,324 @@
+//! The front: what reads a client's lines.
+//!
+//! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and
+//! hands every other line to rmcp. Its rules, each of which mends something rmcp does:
+//! - the first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise;
+//! - a client's reads never overtake its own earlier writes ([`Turn`]);
+//! - a request whose id is in flight waits until the first was answered ([`Flights`]);
+//! - rmcp sees the end of input only after every accepted request was answered.
+
+mod envelope;
+mod flights;
+mod turns;
+
+use std::sync::Arc;
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, JsonRpcMessage, RequestId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::json::push_string;
+use super::reads::{self, Era, Read};
+use super::server::{Server, error_data, refuse};
+use crate::store::Reader;
+use envelope::{Envelope, Id, Line};
+use flights::Sink;
+
+pub(super) use flights::{Flights, Phase};
+pub(super) use turns::{Turn, Turns};
+
+/// Reads a client's lines; lives on the thread that reads the input.
+pub(super) struct Front {
+    server: Server,
+    reader: Reader,
+    flights: Arc<Flights>,
+    turns: Arc<Turns>,
+    /// Answers that were not written yet.
+    pub(super) out: Vec<u8>,
+}
+
+/// What the front has to know of a request's `_meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meta {
+    /// It names no protocol version.
+    Plain,
+    /// It is complete for 2026-07-28.
+    Modern,
+    /// Anything else; rmcp says what is wrong with it.
+    Odd,
+}
+
+const MODERN: &str = "2026-07-28";
+
+impl Front {
+    pub(super) fn new(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
+        Self { server, reader, flights, turns: Arc::new(Turns::default()), out: Vec::new() }
+    }
+
+    /// Takes one line without its end; answers go to `out` or come from rmcp later.
+    pub(super) fn line(&mut self, line: &[u8]) {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        match envelope::parse(line) {
+            Line::Blank => {}
+            Line::One(envelope) => self.message(envelope, &Sink::Wire),
+            Line::Batch(items) => self.batch(items),
+            Line::Unreadable(why) => self.error(Id::Null, &ErrorData::parse_error(why, None), &Sink::Wire),
+        }
+    }
+
+    /// Answers a line that was longer than the limit, of which only `head` was kept.
+    pub(super) fn too_long(&mut self, head: &[u8], limit: u64) {
+        let id = envelope::find_id(head);
+        let why = format!("Invalid request: the line is longer than {limit} bytes");
+        let id = id.as_deref().map_or(Id::Null, Id::Known);
+        self.error(id, &ErrorData::invalid_request(why, None), &Sink::Wire);
+    }
+
+    /// A batch is answered as an array on 2025-03-26 and refused on every other revision.
+    fn batch(&mut self, items: Vec<Envelope<'_>>) {
+        if items.is_empty() || self.flights.phase() != (Phase::Legacy { batches: true }) {
+            let why = match items.is_empty() {
+                true => "Invalid request: the batch is empty",
+                false => "Invalid request: batches exist on protocol version 2025-03-26 only",
+            };
+            return self.error(Id::Null, &ErrorData::invalid_request(why, None), &Sink::Wire);
+        }
+        let expected = items.iter().filter(|item| item.wants_answer()).count();
+        let sink = Sink::batch(expected);
+        for item in items {
+            self.message(item, &sink);
+        }
+    }
+
+    fn message(&mut self, envelope: Envelope<'_>, sink: &Sink) {
+        match envelope {
+            Envelope::Request { id, method, parameters, text } => {
+                if let Err(error) = self.request(id, &method, parameters, text, sink) {
+                    self.error(Id::Known(id), &error, sink);
+                }
+            }
+            Envelope::Notification { method, parameters, text } => self.notification(&method, parameters, text),
+            Envelope::Response { text } => {
+                if self.flights.phase().started()
+                    && let Ok(message) = serde_json::from_str(text)
+                {
+                    self.flights.pass(message);
+                }
+            }
+            Envelope::Invalid { id, why } => self.error(id, &ErrorData::invalid_request(why, None), sink),
+        }
+    }
+
+    fn request(
+        &mut self,
+        id: &str,
+        method: &str,
+        parameters: Option<&RawValue>,
+        text: &str,
+        sink: &Sink,
+    ) -> Result<(), ErrorData> {
+        let phase = self.flights.phase();
+        let meta = meta(parameters);
+        match (phase, meta) {
+            (Phase::Starting, Meta::Plain) if !matches!(method, "initialize" | "ping" | "server/discover") => {
+                let why = format!("Invalid request: '{method}' came before initialize");
+                return Err(ErrorData::invalid_request(why, None));
+            }
+            (Phase::Initializing | Phase::Legacy { .. }, _) if method == "initialize" => {
+                let why = "Invalid request: this session was initialized already";
+                return Err(ErrorData::invalid_request(why, None));
+            }
+            _ => {}
+        }
+        if Read::is_hot(method) {
+            let era = match (phase, meta) {
+                (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
+                (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
+                _ => None,
+            };
+            if let Some(era) = era
+                && self.server.config.front
+                && self.turns.idle()
+                && !self.flights.holds(id)
+            {
+                return self.answer(id, method, parameters, era, sink);
+            }
+            // Parameters that are wrong get the same answer either way.
+            if era.is_some() {
+                Read::parse(method, parameters).map_err(|error| error_data(&error))?;
+            }
+        }
+        self.hand_over(id, method, meta, text, sink)
+    }
+
+    /// Answers a hot read.
+    fn answer(
+        &mut self,
+        id: &str,
+        method: &str,
+        parameters: Option<&RawValue>,
+        era: Era,
+        sink: &Sink,
+    ) -> Result<(), ErrorData> {
+        if let Some(raw) = parameters {
+            envelope::check_depth(raw.get()).map_err(|why| ErrorData::parse_error(why, None))?;
+        }
+        let start = self.out.len();
+        begin(&mut self.out, id);
+        self.out.extend_from_slice(b",\"result\":");
+        let (config, out) = (&self.server.config, &mut self.out);
+        let answered = Read::parse(method, parameters)
+            .and_then(|read| self.reader.statement(|db| reads::answer(db, config, &read, era, out)));
+        if let Err(error) = answered {
+            self.out.truncate(start);
+            return Err(error_data(&error));
+        }
+        self.out.extend_from_slice(b"}\n");
+        self.deliver(start, sink);
+        Ok(())
+    }
+
+    /// Hands a request to rmcp.
+    fn hand_over(&mut self, id: &str, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
+        let parsed: ClientJsonRpcMessage = serde_json::from_str(text).map_err(|error| not_taken(&error))?;
+        let JsonRpcMessage::Request(mut request) = parsed else {
+            return Err(refuse(method, None));
+        };
+        if let rmcp::model::ClientRequest::CustomRequest(custom) = &request.request {
+            return Err(refuse(method, custom.params.as_ref()));
+        }
+        let next = match (self.flights.phase(), meta) {
+            (Phase::Starting, _) if method == "initialize" => Some(Phase::Initializing),
+            (Phase::Inline, _) if method == "initialize" => Some(Phase::Initializing),
+            (Phase::Starting, Meta::Modern) if !matches!(method, "server/discover" | "ping") => Some(Phase::Inline),
+            _ => None,
+        };
+        let writes = match &request.request {
+            rmcp::model::ClientRequest::CallToolRequest(call) => super::tools::writes(&call.params.name),
+            _ => false,
+        };
+        let turn = self.turns.next(writes);
+        let extensions = request.request.extensions_mut();
+        extensions.insert(turn);
+        let listens = method == "subscriptions/listen";
+        self.write_out();
+        self.flights.depart(request, id, listens, next, sink);
+        Ok(())
+    }
+
+    fn notification(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) {
+        if !self.flights.phase().started() {
+            return;
+        }
+        if method == "notifications/cancelled"
+            && let Some(id) = parameters.and_then(|raw| cancelled_id(raw.get()))
+        {
+            self.flights.cancel(&id);
+        }
+        // A notification that cannot be read has nobody who waits for an answer.
+        if let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) {
+            self.flights.pass(message);
+        }
+    }
+
+    fn error(&mut self, id: Id<'_>, error: &ErrorData, sink: &Sink) {
+        let start = self.out.len();
+        push_error(&mut self.out, id, error);
+        self.deliver(start, sink);
+    }
+
+    /// Leaves what stands in `out` from `start` on for the wire, or moves it into its batch.
+    fn deliver(&mut self, start: usize, sink: &Sink) {
+        if let Sink::Batch(batch) = sink {
+            let reply = self.out.split_off(start);
+            if let Some(line) = batch.add(reply) {
+                self.out.extend_from_slice(&line);
+            }
+        }
+    }
+
+    /// Writes the answers that stand in `out`; returns whether the client still takes them.
+    pub(super) fn write_out(&mut self) -> bool {
+        if self.out.is_empty() {
+            return true;
+        }
+        let taken = self.flights.output().write(&self.out);
+        self.out.clear();
+        // One large answer must not hold its memory for the rest of the session.
+        if self.out.capacity() > 1 << 20 {
+            self.out = Vec::new();
+        }
+        taken
+    }
+}
+
+fn begin(out: &mut Vec<u8>, id: &str) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+}
+
+fn push_error(out: &mut Vec<u8>, id: Id<'_>, error: &ErrorData) {
+    let id = match id {
+        Id::Known(id) if error.code != ErrorCode::PARSE_ERROR => id,
+        _ => "null",
+    };
+    begin(out, id);
+    out.extend_from_slice(format!(",\"error\":{{\"code\":{},\"message\":", error.code.0).as_bytes());
+    push_string(out, &error.message);
+    if let Some(data) = &error.data {
+        out.extend_from_slice(format!(",\"data\":{data}").as_bytes());
+    }
+    out.extend_from_slice(b"}}\n");
+}
+
+/// A line whose shape was fine and that still does not parse: nested too deeply, half a character, an id too large.
+fn not_taken(error: &serde_json::Error) -> ErrorData {
+    use serde_json::error::Category;
+    match error.classify() {
+        Category::Syntax | Category::Eof | Category::Io => {
+            ErrorData::parse_error(format!("Parse error: {error}"), None)
+        }
+        Category::Data => ErrorData::invalid_request(format!("Invalid request: {error}"), None),
+    }
+}
+
+fn meta(parameters: Option<&RawValue>) -> Meta {
+    #[derive(Deserialize)]
+    struct Outer<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Inner<'a> {
+        #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+        version: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+        capabilities: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+        info: Option<&'a RawValue>,
+    }
+    let Some(raw) = parameters.filter(|raw| raw.get().contains("io.modelcontextprotocol/")) else {
+        return Meta::Plain;
+    };
+    let Ok(Outer { meta: Some(inner) }) = serde_json::from_str::<Outer<'_>>(raw.get()) else {
+        return Meta::Plain;
+    };
+    let Ok(inner) = serde_json::from_str::<Inner<'_>>(inner.get()) else {
+        return Meta::Odd;
+    };
+    let is_object = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().starts_with('{'));
+    match inner.version.map(RawValue::get) {
+        None if inner.capabilities.is_none() && inner.info.is_none() => Meta::Plain,
+        Some(version) if version.trim_matches('"') == MODERN && is_object(inner.capabilities) => Meta::Modern,
+        _ => Meta::Odd,
+    }
+}
+
+fn cancelled_id(parameters: &str) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        #[serde(rename = "requestId")]
+        request_id: RequestId,
+    }
+    serde_json::from_str::<Cancelled>(parameters).ok().map(|cancelled| cancelled.request_id)
+}

@@ -1,0 +1,53 @@
+//! The MCP face.
+//!
+//! rmcp is the protocol engine; [`server`] is its handler. In front of it stands [`front`]: it answers the hot reads
+//! itself, answers what rmcp would drop, and hands every other line on.
+
+mod completion;
+mod front;
+mod json;
+mod prompts;
+mod reads;
+mod resources;
+mod server;
+mod subscriptions;
+mod tools;
+mod transport;
+
+use crate::store::projects::Selection;
+
+pub use transport::stdio::serve_stdio;
+
+/// The most bytes of one request unless told otherwise: 64 MiB.
+pub const MAX_LINE: u64 = 64 << 20;
+
+/// How a server is run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What is known about the project; the rest is found for each request.
+    pub selection: Selection,
+    /// The toolsets that are listed and callable; all where `None`.
+    pub toolsets: Option<Vec<String>>,
+    /// The most bytes of content in one answer.
+    pub max_answer: u64,
+    /// The most bytes of one request.
+    pub max_line: u64,
+    /// Whether the front answers the hot reads; without it rmcp answers all, for comparison.
+    pub front: bool,
+}
+
+/// Returns the names of the toolsets that agents can be given, in documentation order.
+pub fn toolsets() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for entry in crate::operations().filter(|entry| entry.faces.tool()) {
+        if !names.contains(&entry.toolset) {
+            names.push(entry.toolset);
+        }
+    }
+    names
+}
+
+/// Returns what tools/list answers where `toolsets` are served, for the reference page and the tests.
+pub fn listed_tools(toolsets: Option<&[String]>) -> serde_json::Value {
+    serde_json::to_value(tools::list(toolsets)).unwrap_or_default()
+}

@@ -1,0 +1,101 @@
+//! prompts/list and prompts/get: from rows to JSON.
+
+use std::collections::BTreeMap;
+
+use super::Config;
+use super::json::{push_escaped, push_optional, push_string};
+use super::reads::{Era, not_found, page};
+use crate::content::prompts::too_large;
+use crate::content::{cursor, template};
+use crate::error::{Error, Result};
+use crate::store::projects::{self, Selection};
+use crate::store::prompts::Argument;
+use crate::store::{Db, blobs, prompts};
+
+/// The name of this list in cursors.
+const LIST: &str = "prompts";
+
+/// Appends the result of prompts/list.
+pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    let page = page(db, selection, LIST, after)?;
+    era.open(out);
+    out.extend_from_slice(b"\"prompts\":[");
+    let mut last: Option<(i64, String)> = None;
+    let mut rows = 0;
+    let more = prompts::each(db, selection, &page, |line| {
+        if rows > 0 {
+            out.push(b',');
+        }
+        rows += 1;
+        out.extend_from_slice(b"{\"name\":");
+        push_string(out, line.name);
+        push_optional(out, "description", line.description);
+        if let Some(arguments) = line.arguments {
+            out.extend_from_slice(b",\"arguments\":");
+            out.extend_from_slice(arguments.as_bytes());
+        }
+        out.push(b'}');
+        if rows == page.limit {
+            last = Some((line.project, line.name.to_owned()));
+        }
+        Ok(())
+    })?;
+    if rows == 0 {
+        // An empty list may hide a project that does not exist.
+        projects::resolve(db, selection)?;
+    }
+    out.push(b']');
+    push_next(out, LIST, last.filter(|_| more));
+    era.close_uncached(out);
+    Ok(())
+}
+
+/// Appends the cursor of the next page, if there is one.
+pub(super) fn push_next(out: &mut Vec<u8>, list: &str, last: Option<(i64, String)>) {
+    let next = last.map(|(project, name)| cursor::encode(list, project, &name));
+    push_optional(out, "nextCursor", next.as_deref());
+}
+
+/// Appends the result of prompts/get: a plain prompt byte for byte, a template rendered.
+pub(super) fn get(
+    db: &Db<'_>,
+    config: &Config,
+    name: &str,
+    given: &BTreeMap<String, String>,
+    era: Era,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let found = prompts::with(db, &config.selection, name, |prompt| {
+        let size = prompt.content.size;
+        if size > config.max_answer {
+            let what = format!("Prompt '{name}'");
+            return Err(too_large(&what, size, config.max_answer, &format!("mcpkg prompt show {name}")));
+        }
+        era.open(out);
+        if let Some(description) = prompt.description {
+            out.extend_from_slice(b"\"description\":");
+            push_string(out, description);
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"");
+        if prompt.template {
+            let source = String::from_utf8(blobs::read(db, prompt.content)?)
+                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+            let declared: Vec<Argument> = match prompt.arguments {
+                Some(json) => serde_json::from_str(json)
+                    .map_err(|error| Error::internal("a prompt's arguments are malformed").with_source(error))?,
+                None => Vec::new(),
+            };
+            let text = template::render(name, &source, &declared, given, config.max_answer)?;
+            push_escaped(out, text.as_bytes());
+        } else {
+            blobs::stream(db, prompt.content, |piece| {
+                push_escaped(out, piece);
+                Ok(())
+            })?;
+        }
+        out.extend_from_slice(b"\"}}]}");
+        Ok(())
+    })?;
+    found.ok_or_else(|| not_found(db, &config.selection, "Prompt", "name", name))
+}

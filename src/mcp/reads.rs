@@ -1,0 +1,207 @@
+//! The four hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
+//! here, so that they cannot differ.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Config, prompts, resources};
+use crate::content::cursor;
+use crate::error::{Code, Error, Result};
+use crate::op::PAGE;
+use crate::store::Db;
+use crate::store::page::Page;
+use crate::store::projects::{self, Selection};
+
+/// Which shape a result has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// The revisions with a handshake, 2024-11-05 to 2025-11-25.
+    Legacy,
+    /// 2026-07-28: every result says its type, lists and reads say how long they may be kept.
+    Modern,
+}
+
+/// How long a client may keep what it read: not at all, since the shell can change it at any moment and asking again
+/// costs microseconds. Its content is the user's own.
+const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
+
+impl Era {
+    /// Begins a result object.
+    pub(super) fn open(self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        if self == Era::Modern {
+            out.extend_from_slice(b"\"resultType\":\"complete\",");
+        }
+    }
+
+    /// Ends a result object that may not be kept.
+    pub(super) fn close_uncached(self, out: &mut Vec<u8>) {
+        if self == Era::Modern {
+            out.extend_from_slice(CACHE);
+        }
+        out.push(b'}');
+    }
+}
+
+/// A hot read with its parameters.
+#[derive(Debug)]
+pub(super) enum Read<'a> {
+    ListPrompts { cursor: Option<Cow<'a, str>> },
+    GetPrompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
+    ListResources { cursor: Option<Cow<'a, str>> },
+    ReadResource { uri: Cow<'a, str> },
+}
+
+/// The parameters of the hot reads, not looked into yet.
+#[derive(Default, Deserialize)]
+struct Parameters<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cursor: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl<'a> Read<'a> {
+    /// Whether `method` is a hot read.
+    pub(super) fn is_hot(method: &str) -> bool {
+        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
+    }
+
+    /// Takes the parameters of a hot read.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` that names the parameter.
+    pub(super) fn parse(method: &str, parameters: Option<&'a RawValue>) -> Result<Self> {
+        let parameters: Parameters<'a> = match parameters {
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|error| Error::new(Code::InvalidArgument, format!("Invalid params for {method}: {error}")))?,
+            None => Parameters::default(),
+        };
+        let required = |parameter: &str, raw: Option<&'a RawValue>| {
+            let raw = raw.ok_or_else(|| {
+                Error::new(Code::InvalidArgument, format!("Invalid params for {method}: `{parameter}` is missing"))
+            })?;
+            string(method, parameter, raw)
+        };
+        let cursor = || match parameters.cursor.filter(|raw| raw.get() != "null") {
+            Some(raw) => string(method, "cursor", raw).map(Some),
+            None => Ok(None),
+        };
+        Ok(match method {
+            "prompts/list" => Read::ListPrompts { cursor: cursor()? },
+            "resources/list" => Read::ListResources { cursor: cursor()? },
+            "resources/read" => Read::ReadResource { uri: required("uri", parameters.uri)? },
+            _ => Read::GetPrompt {
+                name: required("name", parameters.name)?,
+                arguments: match parameters.arguments {
+                    Some(raw) => arguments(method, raw)?,
+                    None => BTreeMap::new(),
+                },
+            },
+        })
+    }
+}
+
+fn string<'a>(method: &str, parameter: &str, raw: &'a RawValue) -> Result<Cow<'a, str>> {
+    let text = raw.get();
+    // Without an escape the string stands in the request as it is.
+    if text.len() >= 2 && text.starts_with('"') && !text.contains('\\') {
+        return Ok(Cow::Borrowed(&text[1..text.len() - 1]));
+    }
+    serde_json::from_str(text).map(Cow::Owned).map_err(|error| {
+        Error::new(Code::InvalidArgument, format!("Invalid params for {method}: `{parameter}` must be a string"))
+            .with_source(error)
+    })
+}
+
+fn arguments(method: &str, raw: &RawValue) -> Result<BTreeMap<String, String>> {
+    if raw.get() == "null" {
+        return Ok(BTreeMap::new());
+    }
+    let values: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).map_err(|error| {
+        Error::new(Code::InvalidArgument, format!("Invalid params for {method}: `arguments` must be an object"))
+            .with_source(error)
+    })?;
+    values
+        .into_iter()
+        .map(|(name, value)| {
+            let text = string(method, &format!("arguments.{name}"), value)?.into_owned();
+            Ok((name, text))
+        })
+        .collect()
+}
+
+/// Appends the result of `read` to `out`, and nothing where it fails.
+///
+/// # Errors
+/// As contract 001 words them; `E_DAMAGED` and how the disk failed.
+pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let answered = match read {
+        Read::ListPrompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::GetPrompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
+        Read::ListResources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::ReadResource { uri } => resources::read(db, config, uri, era, out),
+    };
+    if answered.is_err() {
+        out.truncate(start);
+    }
+    answered
+}
+
+/// Returns the page that a cursor asks for, in the project that applies.
+pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {
+    let mut page = Page::first(PAGE);
+    if let Some(after) = after {
+        let (project, name) = cursor::decode(list, after)?;
+        let current = projects::require(db, selection)?;
+        cursor::check_project(project, current.id)?;
+        page.after = name;
+    }
+    Ok(page)
+}
+
+/// Returns the failure of a read whose row is not there: no project, or contract 001's sentence.
+pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
+    match projects::require(db, selection) {
+        Err(error) => error,
+        Ok(project) => Error::new(Code::NotFound, format!("{what} '{value}' not found in project '{}'", project.name))
+            .with_details(serde_json::json!({ key: value })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(method: &str, text: &str) -> String {
+        let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
+        match Read::parse(method, Some(&raw)) {
+            Ok(read) => format!("{read:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn parameters_are_named_when_they_are_wrong() {
+        assert_eq!(parse("prompts/get", "{}"), "Invalid params for prompts/get: `name` is missing");
+        assert_eq!(parse("prompts/get", r#"{"name":5}"#), "Invalid params for prompts/get: `name` must be a string");
+        assert_eq!(
+            parse("resources/read", r#"{"uri":[]}"#),
+            "Invalid params for resources/read: `uri` must be a string"
+        );
+        assert_eq!(
+            parse("prompts/get", r#"{"name":"a","arguments":{"x":1}}"#),
+            "Invalid params for prompts/get: `arguments.x` must be a string"
+        );
+        assert_eq!(parse("prompts/get", r#"{"name":"caf\u00e9"}"#), r#"GetPrompt { name: "café", arguments: {} }"#);
+        assert_eq!(parse("prompts/list", r#"{"cursor":null}"#), "ListPrompts { cursor: None }");
+    }
+}

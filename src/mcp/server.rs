@@ -1,0 +1,314 @@
+//! rmcp's handler: everything that the front does not answer itself.
+
+use std::sync::Arc;
+
+use rmcp::model::*;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
+
+use super::front::Turn;
+use super::reads::{self, Era, Read};
+use super::subscriptions::Hub;
+use super::{Config, completion, tools};
+use crate::clock::Clock;
+use crate::error::{Blame, Code, Error, Result};
+use crate::op::Context;
+use crate::store::Store;
+
+/// What a client is told about this server when it connects.
+const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \
+    selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource \
+    and search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
+    revision. The user selects the project with `mcpkg project select NAME`.";
+
+/// The tools, the templates and what discover says stay as they are while a server runs.
+const LASTING: u64 = 3_600_000;
+
+/// A server of one database; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) store: Store,
+    pub(super) config: Arc<Config>,
+    pub(super) hub: Arc<Hub>,
+}
+
+impl Server {
+    pub(super) fn new(store: Store, config: Config) -> Self {
+        Self { store, config: Arc::new(config), hub: Arc::new(Hub::new()) }
+    }
+
+    /// Runs `f` on the blocking pool in one read transaction, after the client's earlier writes.
+    async fn read<T: Send + 'static>(
+        &self,
+        request: &RequestContext<RoleServer>,
+        f: impl FnOnce(&crate::store::Db<'_>, &Config) -> Result<T> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let turn = wait_for_turn(request).await;
+        let server = self.clone();
+        let value = blocking(move || {
+            let _turn = turn;
+            server.store.read(|db| f(db, &server.config))
+        })
+        .await?;
+        value.map_err(|error| error_data(&error))
+    }
+
+    /// Answers a hot read as the front does, in rmcp's types.
+    async fn answer<T: DeserializeOwned>(
+        &self,
+        request: &RequestContext<RoleServer>,
+        read: Read<'static>,
+    ) -> Result<T, ErrorData> {
+        let era = era(request);
+        let json = self
+            .read(request, move |db, config| {
+                let mut out = Vec::new();
+                reads::answer(db, config, &read, era, &mut out)?;
+                Ok(out)
+            })
+            .await?;
+        serde_json::from_slice(&json)
+            .map_err(|error| error_data(&Error::internal("an answer does not fit rmcp's type").with_source(error)))
+    }
+}
+
+fn era(request: &RequestContext<RoleServer>) -> Era {
+    match request.protocol_version() {
+        Some(version) if version >= ProtocolVersion::V_2026_07_28 => Era::Modern,
+        _ => Era::Legacy,
+    }
+}
+
+/// Says for how long what does not change may be kept, to peers that know the word.
+macro_rules! lasting {
+    ($request:expr, $result:expr) => {
+        match era($request) {
+            Era::Modern => $result.with_ttl_ms(LASTING).with_cache_scope(CacheScope::Private),
+            Era::Legacy => $result,
+        }
+    };
+}
+
+/// Waits until the client's earlier writes have ended, and returns the guard that later reads wait for.
+async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>> {
+    let turn = request.extensions.get::<Arc<Turn>>().cloned();
+    if let Some(turn) = &turn {
+        turn.wait().await;
+    }
+    turn
+}
+
+async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
+    tokio::task::spawn_blocking(f).await.map_err(|error| {
+        tracing::error!(%error, "a handler ended abnormally");
+        error_data(&Error::internal("a handler ended abnormally"))
+    })
+}
+
+/// Returns a failure as a JSON-RPC error: the table's code, the public message, the details.
+pub(super) fn error_data(error: &Error) -> ErrorData {
+    if error.code().blame() == Blame::Us {
+        tracing::error!(%error, cause = ?std::error::Error::source(error), "a bug");
+    }
+    ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
+}
+
+/// Returns the failure of a request that rmcp does not know: its parameters are wrong, or its method is.
+pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
+    fn wrong<T: DeserializeOwned>(parameters: serde_json::Value) -> Option<String> {
+        serde_json::from_value::<T>(parameters).err().map(|error| error.to_string())
+    }
+    let parameters = parameters.cloned().unwrap_or_else(|| serde_json::json!({}));
+    let known = match method {
+        "initialize" => Some(wrong::<InitializeRequestParams>(parameters)),
+        "tools/call" => Some(wrong::<CallToolRequestParams>(parameters)),
+        "prompts/get" => Some(wrong::<GetPromptRequestParams>(parameters)),
+        "resources/read" => Some(wrong::<ReadResourceRequestParams>(parameters)),
+        "completion/complete" => Some(wrong::<CompleteRequestParams>(parameters)),
+        "resources/subscribe" | "resources/unsubscribe" => Some(wrong::<SubscribeRequestParams>(parameters)),
+        "subscriptions/listen" => Some(wrong::<SubscriptionsListenRequestParams>(parameters)),
+        "prompts/list" | "resources/list" | "tools/list" | "resources/templates/list" => {
+            Some(wrong::<PaginatedRequestParams>(parameters))
+        }
+        "ping" | "server/discover" => Some(None),
+        _ => None,
+    };
+    match known {
+        Some(why) => {
+            let why = why.unwrap_or_else(|| "they are malformed".to_owned());
+            ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None)
+        }
+        None => ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("This server has no method '{method}'"),
+            Some(serde_json::json!({ "method": method })),
+        ),
+    }
+}
+
+/// Refuses a cursor on a list that has one page only.
+fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(cursor) => Err(error_data(
+            &Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
+                .with_details(serde_json::json!({ "cursor": cursor })),
+        )),
+        None => Ok(()),
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities)
+            // What an unsupported version is answered with (contract 000).
+            .with_protocol_version(ProtocolVersion::V_2025_06_18)
+            .with_server_info(Implementation::new("mcpkg", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info())
+            .with_ttl_ms(LASTING)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.hub.tell_legacy(context.peer);
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.resource_subscriptions = None;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.hub.listen(context).await;
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor).map(Into::into);
+        self.answer(&context, Read::ListPrompts { cursor }).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut arguments = std::collections::BTreeMap::new();
+        for (name, value) in request.arguments.unwrap_or_default() {
+            let serde_json::Value::String(value) = value else {
+                let why = format!("Invalid params for prompts/get: `arguments.{name}` must be a string");
+                return Err(error_data(&Error::new(Code::InvalidArgument, why)));
+            };
+            arguments.insert(name, value);
+        }
+        let read = Read::GetPrompt { name: request.name.into(), arguments };
+        self.answer::<GetPromptResult>(&context, read).await.map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor).map(Into::into);
+        self.answer(&context, Read::ListResources { cursor }).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        only_page(request)?;
+        Ok(lasting!(&context, ListResourceTemplatesResult::default()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = Read::ReadResource { uri: request.uri.into() };
+        self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        only_page(request)?;
+        let tools = tools::list(self.config.toolsets.as_deref());
+        Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(entry) = tools::find(&request.name, self.config.toolsets.as_deref()) else {
+            return Err(unknown_tool(&request.name, self.config.toolsets.as_deref()));
+        };
+        let turn = wait_for_turn(&context).await;
+        let client = context.client_info().map(|client| client.name.clone());
+        let server = self.clone();
+        let result = blocking(move || {
+            // Later reads wait for this guard: until the handler has ended, also where nobody waits for its reply.
+            let _turn = turn;
+            let context = Context {
+                clock: Clock::system(),
+                actor: format!("mcp:{}", client.as_deref().unwrap_or("unknown")),
+                max_answer: server.config.max_answer,
+                ..Context::shell(server.store.clone(), server.config.selection.clone())
+            };
+            tools::call(entry, request.arguments, &context)
+        })
+        .await?;
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.read(&context, move |db, config| completion::complete(db, config, &request)).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(refuse(&request.method, request.params.as_ref()))
+    }
+}
+
+fn unknown_tool(name: &str, toolsets: Option<&[String]>) -> ErrorData {
+    let tools = tools::list(toolsets);
+    let near = crate::error::nearest(name, tools.iter().map(|tool| tool.name.as_ref()));
+    let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+    ErrorData::invalid_params(
+        format!("Unknown tool '{}'{hint}", name.escape_debug()),
+        Some(serde_json::json!({ "name": name })),
+    )
+}

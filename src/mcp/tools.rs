@@ -1,0 +1,104 @@
+//! tools/list and tools/call, from the table of operations.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, Tool, ToolAnnotations};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::op::{Context, Effect, Entry, Reply, Shape};
+use crate::present;
+
+/// Returns the tools of the toolsets served, in documentation order.
+pub(super) fn list(toolsets: Option<&[String]>) -> Vec<Tool> {
+    crate::operations().filter(|entry| serves(entry, toolsets)).map(tool).collect()
+}
+
+/// Returns the operation behind a tool's name.
+pub(super) fn find(name: &str, toolsets: Option<&[String]>) -> Option<&'static Entry> {
+    crate::operations().find(|entry| entry.tool == name && serves(entry, toolsets))
+}
+
+/// Whether calling the tool `name` may change the database; an unknown one changes nothing.
+pub(super) fn writes(name: &str) -> bool {
+    find(name, None).is_some_and(|entry| !entry.effect.reads())
+}
+
+fn serves(entry: &Entry, toolsets: Option<&[String]>) -> bool {
+    entry.faces.tool() && toolsets.is_none_or(|names| names.iter().any(|name| name == entry.toolset))
+}
+
+fn tool(entry: &'static Entry) -> Tool {
+    let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
+    tool.title = Some(entry.title.to_owned());
+    tool.output_schema = entry.output_schema().map(Arc::new);
+    let mut hints = ToolAnnotations::new().read_only(entry.effect.reads()).open_world(false);
+    if !entry.effect.reads() {
+        // Both hints speak of tools that change something. A change that is made twice is made once.
+        let changes = matches!(entry.effect, Effect::Write | Effect::Destroy);
+        hints = hints.destructive(changes).idempotent(changes);
+    }
+    tool.annotations = Some(hints);
+    tool
+}
+
+/// Runs a tool; every failure is an answer that a model can read and mend.
+pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context: &Context) -> CallToolResult {
+    let started = std::time::Instant::now();
+    let arguments = Value::Object(arguments.unwrap_or_default());
+    let outcome = match entry.from_agent(arguments) {
+        Ok(call) => call.run(context),
+        Err(error) => {
+            entry.refused(context, &error);
+            Err(error)
+        }
+    };
+    tracing::info!(
+        tool = entry.tool,
+        project = context.selection.named.as_deref().unwrap_or_default(),
+        outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok"),
+        micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        "tools/call"
+    );
+    match entry.shape {
+        Shape::Sentence => sentence(entry, outcome),
+    }
+}
+
+/// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
+fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
+    match outcome {
+        Ok(reply) => {
+            let block = match present::content(reply.body) {
+                present::Content::Text(text) => ContentBlock::text(text),
+                present::Content::Media(media) => {
+                    let data = base64::engine::general_purpose::STANDARD.encode(&media.bytes);
+                    match media.mime_type {
+                        Some(mime_type) if mime_type.starts_with("image/") => ContentBlock::image(data, mime_type),
+                        mime_type => {
+                            let mut contents = ResourceContents::blob(data, media.uri);
+                            if let Some(mime_type) = mime_type {
+                                contents = contents.with_mime_type(mime_type);
+                            }
+                            ContentBlock::resource(contents)
+                        }
+                    }
+                }
+            };
+            let mut result = CallToolResult::success(vec![block]);
+            result.structured_content = entry.structured.then_some(reply.data);
+            result
+        }
+        Err(error) => {
+            if error.code() == crate::error::Code::Internal {
+                tracing::error!(tool = entry.tool, error = %error, cause = ?std::error::Error::source(&error), "a bug");
+            }
+            let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);
+            if !error.hints().is_empty() {
+                result.structured_content = Some(present::error(&error));
+            }
+            result
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! How bytes come and go.
+
+pub(super) mod stdio;

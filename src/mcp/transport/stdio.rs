@@ -1,0 +1,272 @@
+//! stdio: a thread that reads and answers, rmcp on a runtime of one thread, one lock on the output.
+//!
+//! The reading thread writes what it answers itself; what rmcp answers is queued, bounded, for a writing thread.
+//! Nobody else writes to standard output. A client that stops reading stops both, and nothing else.
+
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rmcp::ServiceExt;
+use tokio::sync::mpsc;
+
+use crate::error::{Error, Result};
+use crate::mcp::Config;
+use crate::mcp::front::{Flights, Front};
+use crate::mcp::server::Server;
+use crate::store::{Serving, Store};
+
+/// Answers that wait to be written before rmcp has to wait.
+const QUEUED: usize = 64;
+
+/// Bytes read at once, and kept of a line that is too long.
+const READ: usize = 64 << 10;
+
+/// Answers are written out when so many bytes of them wait.
+const WRITE: usize = 64 << 10;
+
+/// How long a signal waits for what was accepted.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Serves `store` on standard input and output until the input ends or a signal comes; every request accepted until
+/// then is answered.
+///
+/// # Errors
+/// How the database failed at the start.
+pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
+    let _serving = Serving::announce(store.path()).map_err(|error| {
+        tracing::warn!(%error, "this server cannot announce itself");
+        error
+    });
+    let reader = store.reader()?;
+    let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let server = Server::new(store.clone(), config);
+    let hub = Arc::clone(&server.hub);
+    let (output, mut queued) = Output::new();
+    let (flights, transport) = Flights::new(Arc::clone(&output));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(8)
+        .build()
+        .map_err(|error| Error::internal("the runtime could not be started").with_source(error))?;
+
+    let writing = {
+        let output = Arc::clone(&output);
+        let flights = Arc::clone(&flights);
+        spawn("write", move || {
+            while let Some(line) = queued.blocking_recv() {
+                if !output.write(&line) {
+                    flights.abandon();
+                }
+            }
+        })?
+    };
+    spawn("watch", {
+        let hub = Arc::clone(&hub);
+        let store = store.clone();
+        move || hub.watch(&store)
+    })?;
+
+    // Held by the reading thread while it works on what it read; whoever takes it stops the input.
+    let input = Arc::new(Mutex::new(()));
+    on_signal({
+        let (input, hub, flights) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&flights));
+        move || {
+            let deadline = Instant::now() + GRACE;
+            let stopped = stop_input(&input, deadline);
+            hub.close();
+            flights.close(Some(deadline));
+            // The input stays stopped: the reading thread must not take one more line.
+            std::mem::forget(stopped);
+        }
+    })?;
+
+    spawn("read", {
+        let front = Front::new(server.clone(), reader, Arc::clone(&flights));
+        let hub = Arc::clone(&hub);
+        move || {
+            // A panic in the front must end the server, not leave a client waiting.
+            let read = std::panic::AssertUnwindSafe(|| read_lines(io::stdin().lock(), front, max_line, &input));
+            let ended = std::panic::catch_unwind(read);
+            hub.close();
+            match ended {
+                Ok(true) => flights.close(None),
+                Ok(false) | Err(_) => flights.abandon(),
+            }
+        }
+    })?;
+
+    runtime.block_on(async {
+        match server.serve(transport).await {
+            Ok(running) => {
+                if let Err(error) = running.waiting().await {
+                    tracing::error!(%error, "the protocol engine ended abnormally");
+                }
+            }
+            // The input ended before a session began: nothing is wrong with that.
+            Err(error) => tracing::info!(%error, "no session began"),
+        }
+    });
+    // Handlers that still run end first; then nothing can be queued any more, and what is queued is written.
+    drop(runtime);
+    output.finish();
+    let _ = writing.join();
+    Ok(())
+}
+
+fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(f)
+        .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
+}
+
+/// Reads lines until the end of the input; returns false where the client stopped taking answers.
+fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: &Mutex<()>) -> bool {
+    let mut buffer: Vec<u8> = Vec::with_capacity(READ);
+    let mut scanned = 0;
+    let mut skipping = false;
+    loop {
+        let start = buffer.len();
+        buffer.resize(start + READ, 0);
+        let read = match input.read(&mut buffer[start..]) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                buffer.truncate(start);
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "standard input failed");
+                0
+            }
+        };
+        buffer.truncate(start + read);
+        let _working = working.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = 0;
+        while let Some(end) = buffer[scanned..].iter().position(|byte| *byte == b'\n').map(|at| scanned + at) {
+            let line = &buffer[done..end];
+            if std::mem::take(&mut skipping) {
+                // The end of a line that was answered when it grew too long.
+            } else if line.len() > max_line {
+                front.too_long(&line[..line.len().min(READ)], max_line as u64);
+            } else {
+                front.line(line);
+            }
+            done = end + 1;
+            scanned = done;
+            if front.out.len() >= WRITE && !front.write_out() {
+                return false;
+            }
+        }
+        buffer.drain(..done);
+        scanned = buffer.len();
+        if skipping {
+            buffer.clear();
+            scanned = 0;
+        } else if buffer.len() > max_line {
+            front.too_long(&buffer[..READ.min(buffer.len())], max_line as u64);
+            skipping = true;
+            buffer = Vec::with_capacity(READ);
+            scanned = 0;
+        }
+        if read == 0 && !skipping && !buffer.is_empty() {
+            // The last line of `echo -n`.
+            front.line(&buffer);
+        }
+        if !front.write_out() {
+            return false;
+        }
+        if read == 0 {
+            return true;
+        }
+        // One long line must not hold its memory for the rest of the session.
+        if buffer.is_empty() && buffer.capacity() > 1 << 20 {
+            buffer = Vec::with_capacity(READ);
+        }
+    }
+}
+
+/// Takes the lock that the reading thread works under, so that it takes no further line.
+fn stop_input(input: &Mutex<()>, deadline: Instant) -> Option<std::sync::MutexGuard<'_, ()>> {
+    loop {
+        match input.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return None,
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
+#[cfg(unix)]
+fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let failed = |error: io::Error| Error::internal("signals cannot be handled").with_source(error);
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&again)).map_err(failed)?;
+        signal_hook::flag::register(signal, Arc::clone(&again)).map_err(failed)?;
+    }
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+    spawn("signals", move || {
+        if signals.forever().next().is_some() {
+            stop();
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn on_signal(_stop: impl FnOnce() + Send + 'static) -> Result<()> {
+    Ok(())
+}
+
+/// Standard output: one lock, and a bounded queue for what does not come from the reading thread.
+pub(crate) struct Output {
+    /// Locked while a whole number of lines is written.
+    writing: Mutex<()>,
+    closed: AtomicBool,
+    queue: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+}
+
+impl Output {
+    fn new() -> (Arc<Self>, mpsc::Receiver<Vec<u8>>) {
+        let (sender, receiver) = mpsc::channel(QUEUED);
+        let output = Self { writing: Mutex::new(()), closed: AtomicBool::new(false), queue: Mutex::new(Some(sender)) };
+        (Arc::new(output), receiver)
+    }
+
+    /// Writes whole lines; returns whether the client still takes them. A closed pipe is no failure of ours.
+    pub(crate) fn write(&self, lines: &[u8]) -> bool {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.closed.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut stdout = io::stdout().lock();
+        let written = stdout.write_all(lines).and_then(|()| stdout.flush());
+        if let Err(error) = written {
+            self.closed.store(true, Ordering::Relaxed);
+            tracing::info!(%error, "the client takes no more answers");
+            return false;
+        }
+        true
+    }
+
+    /// Queues a line for the writing thread; waits while too many wait.
+    pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        match queue {
+            Some(queue) => queue.send(line).await.map_err(|_| closed()),
+            None => Err(closed()),
+        }
+    }
+
+    /// Ends the queue; the writing thread ends when it is empty.
+    fn finish(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}

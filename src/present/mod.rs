@@ -1,0 +1,50 @@
+//! How a reply or an error looks. Both faces use it; it knows neither.
+
+mod table;
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::op::{Body, Media};
+
+pub use table::{aligned, separated};
+
+/// A reply's body as a tool's result carries it.
+#[derive(Debug)]
+pub enum Content {
+    /// A text block.
+    Text(String),
+    /// An image or an embedded resource.
+    Media(Media),
+}
+
+/// Returns what a tool's result shows of a body.
+pub fn content(body: Body) -> Content {
+    match body {
+        Body::Sentence(text) | Body::Text(text) | Body::Diff(text) => Content::Text(text),
+        Body::Table(table) if table.rows.is_empty() => Content::Text(table.empty),
+        Body::Table(table) => Content::Text(separated(&table, true)),
+        Body::Media(media) => Content::Media(media),
+    }
+}
+
+/// Returns the sentence of a failure, as contract 001 writes it in a tool's result: what an agent should do next
+/// stands in the structured part.
+pub fn sentence(error: &Error) -> String {
+    format!("Error: {}", error.public_message())
+}
+
+/// Returns a failure for programs: the shell's `--json`, a tool's structuredContent.
+pub fn error(error: &Error) -> Value {
+    let mut object = json!({
+        "code": error.code().name(),
+        "message": error.public_message(),
+    });
+    if !error.hints().is_empty() {
+        object["hints"] = json!(error.hints());
+    }
+    if let Some(details) = error.details() {
+        object["details"] = details.clone();
+    }
+    json!({ "error": object })
+}

@@ -1,0 +1,152 @@
+//! Content, stored once per SHA-256 and verified whenever it is read.
+
+use rusqlite::{OptionalExtension, params};
+use sha2::{Digest, Sha256};
+
+use super::Db;
+use crate::error::{Code, Error, Result};
+
+/// Bytes in the blob's own row, and in each chunk after it.
+const PIECE: usize = 1 << 20;
+
+/// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
+#[derive(Clone, Copy, Debug)]
+pub struct Blob<'r> {
+    pub(super) id: i64,
+    /// Bytes in all.
+    pub size: u64,
+    pub(super) sha256: &'r [u8],
+    pub(super) head: &'r [u8],
+}
+
+/// The columns a query needs to make a [`Blob`], for a table alias `b`.
+pub(super) const COLUMNS: &str = "b.id, b.size, b.sha256, b.head";
+
+impl<'r> Blob<'r> {
+    /// Reads [`COLUMNS`], the first of which is column `first`.
+    pub(super) fn from_row(row: &'r rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(first)?,
+            size: row.get::<_, i64>(first + 1)?.try_into().unwrap_or(0),
+            sha256: row.get_ref(first + 2)?.as_blob()?,
+            head: row.get_ref(first + 3)?.as_blob()?,
+        })
+    }
+}
+
+/// Hands the content to `each`, piece by piece, and verifies it: nothing of what `each` saw is good unless this
+/// returns `Ok`.
+///
+/// # Errors
+/// What `each` returns; `E_DAMAGED` where the bytes are not those that were stored.
+pub fn stream(db: &Db<'_>, blob: Blob<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut hash = Sha256::new();
+    let mut size = blob.head.len();
+    hash.update(blob.head);
+    each(blob.head)?;
+    if blob.size > PIECE as u64 {
+        let mut statement = db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n")?;
+        let mut rows = statement.query([blob.id])?;
+        while let Some(row) = rows.next()? {
+            let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            hash.update(bytes);
+            size += bytes.len();
+            each(bytes)?;
+        }
+    }
+    if size as u64 == blob.size && hash.finalize()[..] == *blob.sha256 { Ok(()) } else { Err(damaged(blob.sha256)) }
+}
+
+/// Returns the whole content, verified.
+///
+/// # Errors
+/// As [`stream`].
+pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0));
+    stream(db, blob, |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Returns the whole content of the blob with key `id`, verified.
+///
+/// # Errors
+/// As [`stream`].
+pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream_by_id(db, id, |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Hands the content of the blob with key `id` to `each`; see [`stream`].
+///
+/// # Errors
+/// As [`stream`].
+pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut statement = db.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM blob b WHERE b.id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    let row = rows.next()?.ok_or_else(|| Error::internal(format!("blob {id} has no row")))?;
+    stream(db, Blob::from_row(row, 0)?, each)
+}
+
+/// Stores `bytes` where they are not stored yet, and returns their key.
+///
+/// # Errors
+/// How the disk failed.
+pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
+    let sha256 = Sha256::digest(bytes);
+    let known = db
+        .connection
+        .prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?
+        .query_row([&sha256[..]], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    let mut pieces = bytes.chunks(PIECE);
+    db.connection.prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?.execute(params![
+        &sha256[..],
+        bytes.len() as i64,
+        pieces.next().unwrap_or_default()
+    ])?;
+    let id = db.connection.last_insert_rowid();
+    let mut insert = db.connection.prepare_cached("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)")?;
+    for (n, piece) in (1_i64..).zip(pieces) {
+        insert.execute(params![id, n, piece])?;
+    }
+    Ok(id)
+}
+
+/// Returns the key of the blob that holds `bytes`, if they are stored.
+///
+/// # Errors
+/// How the disk failed.
+pub fn find(db: &Db<'_>, bytes: &[u8]) -> Result<Option<i64>> {
+    Ok(db
+        .connection
+        .prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?
+        .query_row([&Sha256::digest(bytes)[..]], |row| row.get(0))
+        .optional()?)
+}
+
+/// Removes the blobs that nothing refers to.
+pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
+    db.connection.execute(
+        "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)",
+        [],
+    )?;
+    Ok(())
+}
+
+pub(super) fn damaged(sha256: &[u8]) -> Error {
+    let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
+        .hint("it was not served; `mcpkg restore FILE` brings back a backup")
+}

@@ -1,0 +1,100 @@
+//! The trail and the change feed: one row for every mutation and every refused one, without contents.
+
+use rusqlite::params;
+
+use super::Db;
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// What happened, to be appended.
+#[derive(Clone, Copy, Debug)]
+pub struct NewEvent<'a> {
+    /// When.
+    pub at: Millis,
+    /// Who: `shell`, or `mcp:` and the client's name.
+    pub actor: &'a str,
+    /// The project's name, where one applied.
+    pub project: Option<&'a str>,
+    /// The operation, such as `prompt.create`.
+    pub kind: &'a str,
+    /// The name of what it was done to.
+    pub subject: &'a str,
+    /// `ok`, or the code of the refusal.
+    pub outcome: &'a str,
+}
+
+/// An event's row.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Its place in the order of things; never reused.
+    pub seq: i64,
+    /// When.
+    pub at: Millis,
+    /// Who.
+    pub actor: String,
+    /// The project's name, where one applied.
+    pub project: Option<String>,
+    /// The operation.
+    pub kind: String,
+    /// The name of what it was done to.
+    pub subject: String,
+    /// `ok`, or the code of the refusal.
+    pub outcome: String,
+}
+
+/// Appends an event.
+///
+/// # Errors
+/// How the disk failed.
+pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
+    db.connection
+        .prepare_cached(
+            "INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![event.at, event.actor, event.project, event.kind, event.subject, event.outcome])?;
+    Ok(())
+}
+
+/// Returns the events after `seq`, oldest first, at most `limit`.
+///
+/// # Errors
+/// How the disk failed.
+pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
+    select(db, "WHERE seq > ?1 ORDER BY seq LIMIT ?2", seq, limit)
+}
+
+/// Returns the last `limit` events, oldest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
+    let mut events = select(db, "WHERE seq > ?1 ORDER BY seq DESC LIMIT ?2", 0, limit)?;
+    events.reverse();
+    Ok(events)
+}
+
+/// Returns the newest event's place, 0 where there is none.
+///
+/// # Errors
+/// How the disk failed.
+pub fn newest(db: &Db<'_>) -> Result<i64> {
+    Ok(db.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?)
+}
+
+fn select(db: &Db<'_>, rest: &str, seq: i64, limit: usize) -> Result<Vec<Event>> {
+    let mut statement = db
+        .connection
+        .prepare_cached(&format!("SELECT seq, at, actor, project, kind, subject, outcome FROM event {rest}"))?;
+    let rows = statement.query_map(params![seq, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        Ok(Event {
+            seq: row.get(0)?,
+            at: row.get(1)?,
+            actor: row.get(2)?,
+            project: row.get(3)?,
+            kind: row.get(4)?,
+            subject: row.get(5)?,
+            outcome: row.get(6)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,215 @@
+//! The database: all SQL of the crate, and nothing but SQL.
+//!
+//! [`Store`] is the open file. [`Store::read`] and [`Store::write`] run a closure inside one transaction and hand it
+//! a [`Db`]; the functions of this module's files take that `Db`, so they compose. Rows come back as plain structs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::Connection;
+
+use crate::error::{Code, Error, Result};
+
+pub mod backup;
+pub mod blobs;
+pub mod check;
+pub mod events;
+pub mod page;
+pub mod projects;
+pub mod prompts;
+pub mod resources;
+pub mod revisions;
+pub mod search;
+pub mod watch;
+
+mod open;
+mod sqlite;
+
+pub use open::{Access, SCHEMA_VERSION, Serving};
+
+/// How long a writer waits for another process before it answers `E_DB_BUSY`.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Page cache of a pooled connection and of a [`Reader`], in KiB.
+const POOLED_CACHE: i64 = 2 * 1024;
+const READER_CACHE: i64 = 16 * 1024;
+const MAX_POOLED_READERS: u32 = 8;
+
+type Pool = r2d2::Pool<SqliteConnectionManager>;
+
+/// The open database; cheap to clone, shared by threads.
+#[derive(Clone)]
+pub struct Store(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    access: Access,
+    identity: open::Identity,
+    replaced: AtomicBool,
+    readers: OnceLock<Pool>,
+    writer: OnceLock<Pool>,
+}
+
+/// An open transaction: what is read through it is one moment of the database.
+pub struct Db<'c> {
+    connection: &'c Connection,
+}
+
+impl Store {
+    /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
+    ///
+    /// Checks the header, `application_id` and `user_version`, and brings an older schema up to date after keeping
+    /// a copy beside it. A file that fails a check is left untouched.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let opened = open::open(path)?;
+        Ok(Self(Arc::new(Shared {
+            path: opened.path,
+            access: opened.access,
+            identity: opened.identity,
+            replaced: AtomicBool::new(false),
+            readers: OnceLock::new(),
+            writer: OnceLock::new(),
+        })))
+    }
+
+    /// The file's path, absolute.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Whether the file can be written, and if not, how it is read.
+    pub fn access(&self) -> Access {
+        self.0.access
+    }
+
+    /// Runs `f` in one read transaction.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
+    pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.check_in_place()?;
+        let pool = self.0.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true));
+        let connection = pool.get().map_err(|error| self.pool_failed(&error))?;
+        in_transaction(&connection, "BEGIN DEFERRED", f)
+    }
+
+    /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
+    /// When this returns `Ok`, the write is on the disk.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY` after [`BUSY_TIMEOUT`], `E_DB_REPLACED`, `E_STORAGE`.
+    pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        if self.0.access != Access::Writable {
+            return Err(self.read_only());
+        }
+        self.notice_replacement();
+        self.check_in_place()?;
+        let pool = self.0.writer.get_or_init(|| self.pool(1, false));
+        let connection = pool.get().map_err(|error| self.pool_failed(&error))?;
+        in_transaction(&connection, "BEGIN IMMEDIATE", f)
+    }
+
+    /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` and how the disk failed.
+    pub fn reader(&self) -> Result<Reader> {
+        let connection = sqlite::connect(&self.0.path, self.0.access, READER_CACHE, true)?;
+        Ok(Reader { store: self.clone(), connection })
+    }
+
+    /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
+    pub(crate) fn notice_replacement(&self) {
+        let replaced = open::Identity::of(&self.0.path).as_ref() != Some(&self.0.identity);
+        self.0.replaced.store(replaced, Ordering::Relaxed);
+    }
+
+    fn check_in_place(&self) -> Result<()> {
+        if !self.0.replaced.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Replaced,
+            format!("The database `{}` was removed or replaced while it was in use", self.0.path.display()),
+        )
+        .hint("put the file back, or restart this server; use `mcpkg restore FILE` to change a database in use"))
+    }
+
+    fn pool(&self, size: u32, query_only: bool) -> Pool {
+        r2d2::Pool::builder()
+            .max_size(size)
+            .min_idle(Some(0))
+            .test_on_check_out(false)
+            .connection_timeout(BUSY_TIMEOUT * 2)
+            .error_handler(Box::new(r2d2::NopErrorHandler))
+            .thread_pool(Arc::new(scheduled_thread_pool::ScheduledThreadPool::new(1)))
+            .build_unchecked(sqlite::manager(&self.0.path, self.0.access, POOLED_CACHE, query_only))
+    }
+
+    /// A pool hides why no connection came: where one can be made it was busy, else the reason is the disk's.
+    fn pool_failed(&self, error: &r2d2::Error) -> Error {
+        match sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true) {
+            Ok(_) => sqlite::busy().with_source(error.to_string()),
+            Err(cause) => cause,
+        }
+    }
+
+    fn read_only(&self) -> Error {
+        Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.0.path.display()))
+            .hint("make the file and its folder writable, or name another database with --db")
+    }
+}
+
+/// A connection that one thread keeps for its reads.
+pub struct Reader {
+    store: Store,
+    connection: Connection,
+}
+
+impl Reader {
+    /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
+    pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.store.check_in_place()?;
+        f(&Db { connection: &self.connection })
+    }
+
+    /// Runs `f` in one read transaction.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
+    pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.store.check_in_place()?;
+        in_transaction(&self.connection, "BEGIN DEFERRED", f)
+    }
+}
+
+fn in_transaction<T>(connection: &Connection, begin: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+    connection.prepare_cached(begin)?.execute([])?;
+    let open = Open(connection);
+    let value = f(&Db { connection })?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    drop(open);
+    Ok(value)
+}
+
+/// Rolls back on drop whatever was not committed, a panic's transaction too.
+struct Open<'c>(&'c Connection);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit()
+            && let Err(error) = self.0.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Opening, making and migrating the file.
+//!
+//! A new database is built beside its place and renamed into it, so that a crash leaves none or a whole one. Making
+//! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
+//! moment fail (measured: a third of six).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::sqlite;
+use crate::error::{Code, Error, Result};
+
+/// Marks the file as ours in SQLite's header: "mcpk".
+pub const APPLICATION_ID: u32 = 0x6d63_706b;
+
+/// The newest schema this program knows, kept in `user_version`.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+mod embedded {
+    refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// How the file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads and writes.
+    Writable,
+    /// Reads only: the file or its folder cannot be written.
+    ReadOnly,
+    /// Reads only, as if nobody could change the file: its folder cannot hold the files that readers share.
+    Immutable,
+}
+
+/// What tells a file from another one that later takes its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity(u64, u64);
+
+impl Identity {
+    /// Returns the identity of what stands at `path` now, if anything does.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Some(Self(metadata.dev(), metadata.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            // Windows does not let an open database be renamed or removed; its creation time is enough.
+            let created = metadata.created().ok()?.elapsed().ok().map(|_| 0);
+            Some(Self(created.unwrap_or(0), 0))
+        }
+    }
+}
+
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    pub(super) identity: Identity,
+}
+
+/// Opens, makes or migrates the database at `path`; see [`super::Store::open`].
+pub(super) fn open(path: &Path) -> Result<Opened> {
+    let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
+    if !path.exists() {
+        create(&path)?;
+    }
+    // A symlink to a database is followed here, once: the side files of SQLite stand beside the real file.
+    let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
+    check_header(&path)?;
+    let (access, connection, version) = connect(&path)?;
+    if version > SCHEMA_VERSION {
+        return Err(Error::new(
+            Code::NewerDatabase,
+            format!(
+                "The database `{}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}",
+                path.display()
+            ),
+        )
+        .hint("use the newer mcpkg, or restore a backup made by this version"));
+    }
+    if version < SCHEMA_VERSION {
+        if access != Access::Writable {
+            return Err(Error::new(
+                Code::ReadOnly,
+                format!(
+                    "The database `{}` has the older schema {version} and cannot be written to bring it up to date",
+                    path.display()
+                ),
+            )
+            .hint("make the file and its folder writable"));
+        }
+        drop(connection);
+        let _lock = lock(&path)?;
+        migrate_in_place(&path)?;
+    }
+    let identity = Identity::of(&path)
+        .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
+    Ok(Opened { path, access, identity })
+}
+
+/// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.
+pub(super) fn check_header(path: &Path) -> Result<()> {
+    let corrupt = |what: &str| {
+        Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
+            .hint("the file was left untouched; restore a backup over it, or name another with --db")
+    };
+    let mut file = File::open(path).map_err(|error| unavailable(path, &error))?;
+    let metadata = file.metadata().map_err(|error| unavailable(path, &error))?;
+    if metadata.is_dir() {
+        return Err(Error::new(Code::NotDatabase, format!("`{}` is a folder, not a database", path.display()))
+            .hint("name the database file itself with --db"));
+    }
+    if metadata.len() == 0 {
+        return Err(corrupt("is empty (0 bytes), not a database"));
+    }
+    let mut header = [0; 100];
+    if file.read_exact(&mut header).is_err() || &header[..16] != MAGIC {
+        return Err(corrupt("is not an SQLite database"));
+    }
+    let application_id = u32::from_be_bytes([header[68], header[69], header[70], header[71]]);
+    if application_id != APPLICATION_ID {
+        return Err(Error::new(
+            Code::ForeignDatabase,
+            format!("`{}` is an SQLite database of another application", path.display()),
+        )
+        .hint("the file was left untouched; name another with --db"));
+    }
+    Ok(())
+}
+
+/// Opens the file as far as its place allows, and returns its schema version.
+fn connect(path: &Path) -> Result<(Access, Connection, u32)> {
+    let attempt = |access| {
+        let connection = sqlite::connect(path, access, super::POOLED_CACHE, false)?;
+        // In WAL mode the first read needs the side files, so it shows whether they can be had.
+        let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))?;
+        Ok::<_, Error>((connection, version))
+    };
+    let writable = writable(path);
+    let mut last = None;
+    for access in [Access::Writable, Access::ReadOnly, Access::Immutable] {
+        if access == Access::Writable && !writable {
+            continue;
+        }
+        match attempt(access) {
+            Ok((connection, version)) => {
+                if access == Access::Writable {
+                    // A copy made by VACUUM INTO is not in WAL mode; for one that is, this changes nothing.
+                    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+                } else {
+                    tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
+                }
+                return Ok((access, connection, version));
+            }
+            Err(error) if matches!(error.code(), Code::Unavailable | Code::ReadOnly) => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| Error::internal("no way to open the database was tried")))
+}
+
+fn writable(path: &Path) -> bool {
+    OpenOptions::new().append(true).open(path).is_ok()
+}
+
+/// Makes a new database beside `path` and renames it there.
+fn create(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_folder(folder).map_err(|error| {
+        Error::new(Code::Unavailable, format!("Cannot make the folder `{}`: {error}", folder.display()))
+            .hint("name another place with --db")
+            .with_source(error)
+    })?;
+    let _lock = lock(path)?;
+    if path.exists() {
+        return Ok(());
+    }
+    let unfinished = beside(path, ".new");
+    remove_with_side_files(&unfinished);
+    create_private(&unfinished).map_err(|error| unavailable(&unfinished, &error))?;
+    let made = (|| {
+        let mut connection = sqlite::connect(&unfinished, Access::Writable, super::POOLED_CACHE, false)?;
+        connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        migrate(&mut connection)?;
+        connection.close().map_err(|(_, error)| Error::from(error))?;
+        sync(&unfinished)?;
+        fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;
+        sync(folder)
+    })();
+    if made.is_err() {
+        remove_with_side_files(&unfinished);
+    }
+    made
+}
+
+/// Brings an older database up to date, after keeping a copy of it.
+fn migrate_in_place(path: &Path) -> Result<()> {
+    let mut connection = sqlite::connect(path, Access::Writable, super::POOLED_CACHE, false)?;
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version >= SCHEMA_VERSION {
+        return Ok(()); // another process was faster
+    }
+    let kept = beside(path, &format!(".pre-v{SCHEMA_VERSION}"));
+    if !kept.exists() {
+        let unfinished = beside(path, ".pre");
+        remove_with_side_files(&unfinished);
+        connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+        make_private(&unfinished)?;
+        sync(&unfinished)?;
+        fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
+    }
+    tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
+    migrate(&mut connection)
+}
+
+fn migrate(connection: &mut Connection) -> Result<()> {
+    embedded::migrations::runner().set_grouped(true).run(connection).map_err(|error| {
+        match error.kind() {
+            refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
+                Code::MigrationDiverged,
+                format!("The database's migration history is not this program's: {error}"),
+            )
+            .hint("restore a backup, or use the mcpkg that wrote this file"),
+            _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
+                .hint("nothing was changed"),
+        }
+        .with_source(error)
+    })?;
+    connection.execute_batch(&format!("PRAGMA user_version = {SCHEMA_VERSION};"))?;
+    Ok(())
+}
+
+/// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
+pub struct Serving {
+    _file: File,
+}
+
+impl Serving {
+    /// Announces a server at the database of `path`.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY` while a restore runs.
+    pub fn announce(path: &Path) -> Result<Self> {
+        let file = open_lock_file(&beside(path, ".serving"))?;
+        file.try_lock_shared().map_err(|_| {
+            Error::new(Code::Busy, format!("The database `{}` is being restored", path.display()))
+                .hint("start the server again when the restore is done")
+        })?;
+        Ok(Self { _file: file })
+    }
+
+    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn keep_away(path: &Path) -> Result<Option<Self>> {
+        let file = open_lock_file(&beside(path, ".serving"))?;
+        Ok(file.try_lock().is_ok().then_some(Self { _file: file }))
+    }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let file = open_lock_file(&beside(path, ".lock"))?;
+    file.lock().map_err(|error| unavailable(path, &error))?;
+    Ok(file)
+}
+
+fn open_lock_file(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).map_err(|error| unavailable(path, &error))
+}
+
+/// Returns `path` with `suffix` added to its file name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Removes a database that was not finished, with SQLite's side files; what is not there is fine.
+pub(super) fn remove_with_side_files(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}
+
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).map(drop)
+}
+
+/// Gives the file mode 0600: a database holds hashes of tokens, and contents that are nobody else's.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+            .map_err(|error| Error::file("set the mode of", path, error))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Puts a file, or the names in a folder, on the disk.
+pub(super) fn sync(path: &Path) -> Result<()> {
+    if cfg!(windows) && path.is_dir() {
+        return Ok(());
+    }
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
+}
+
+fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+    let code = match error.kind() {
+        std::io::ErrorKind::StorageFull => Code::DiskFull,
+        _ => Code::Unavailable,
+    };
+    Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
+        .hint("check that the folder exists and is writable, or name another place with --db")
+}

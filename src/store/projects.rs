@@ -1,0 +1,267 @@
+//! Projects, the selected one, and the folders bound to one.
+
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use super::page::{Page, Slice};
+use super::{Db, blobs, sqlite};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// A project's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in the database.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Millis,
+}
+
+/// What a call says about its project, before the database is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The name from `--project` or `MCPKG_PROJECT`.
+    pub named: Option<String>,
+    /// Which of the two gave the name.
+    pub named_by: &'static str,
+    /// The folder the command or server was started in, `/`-separated without a final one; empty means none.
+    pub directory: String,
+}
+
+/// Why a project applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Named by a flag or an environment variable.
+    Named(&'static str),
+    /// Bound to this folder.
+    Bound(String),
+    /// Selected globally.
+    Selected,
+}
+
+/// The id of the project that applies, as an SQL expression. Parameters: ?1 the name or NULL, ?2 the folder.
+///
+/// A row's query compares its `project_id` with this, so that a hot read resolves its project in its one statement.
+pub(super) const RESOLVED: &str = "(CASE
+    WHEN ?1 IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
+    ELSE coalesce(
+      (SELECT project_id FROM directory
+        WHERE path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/'
+        ORDER BY length(path) DESC LIMIT 1),
+      (SELECT project_id FROM selection))
+  END)";
+
+/// Returns the project that applies, if any.
+///
+/// # Errors
+/// `E_NOT_FOUND` where the selection names a project that does not exist.
+pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
+    let found = db
+        .connection
+        .prepare_cached(&format!("SELECT id, uuid, name, created_at FROM project WHERE id = {RESOLVED}"))?
+        .query_row(params![selection.named, selection.directory], from_row)
+        .optional()?;
+    match (&found, &selection.named) {
+        (None, Some(name)) => Err(missing(db, name)?),
+        _ => Ok(found),
+    }
+}
+
+/// Returns the project that applies.
+///
+/// # Errors
+/// `E_NO_PROJECT` where none is selected, `E_NOT_FOUND` where the one named does not exist.
+pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
+    resolve(db, selection)?.ok_or_else(|| {
+        Error::new(Code::NoProject, "No project is selected")
+            .hint("select one with `mcpkg project select NAME`, or make one with `mcpkg project create NAME`")
+    })
+}
+
+/// Returns why the project of `selection` applies; call it only where one does.
+///
+/// # Errors
+/// How the disk failed.
+pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
+    if selection.named.is_some() {
+        return Ok(Reason::Named(selection.named_by));
+    }
+    let bound = db
+        .connection
+        .prepare_cached(
+            "SELECT path FROM directory WHERE path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/'
+             ORDER BY length(path) DESC LIMIT 1",
+        )?
+        .query_row([&selection.directory], |row| row.get(0))
+        .optional()?;
+    Ok(bound.map_or(Reason::Selected, Reason::Bound))
+}
+
+/// Adds a project; the first one becomes the selected one. Returns it, and whether it was selected.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`.
+pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Project, bool)> {
+    db.connection
+        .prepare_cached("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3)")?
+        .execute(params![uuid.as_bytes(), name, now])
+        .map_err(|error| taken(error, name))?;
+    let id = db.connection.last_insert_rowid();
+    let first = db.connection.execute(
+        "INSERT INTO selection (one, project_id)
+         SELECT 1, ?1 WHERE (SELECT count(*) FROM (SELECT 1 FROM project LIMIT 2)) = 1",
+        [id],
+    )?;
+    Ok((Project { id, uuid, name: name.to_owned(), created_at: now }, first == 1))
+}
+
+/// Returns the project called `name`.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
+    let found = db
+        .connection
+        .prepare_cached("SELECT id, uuid, name, created_at FROM project WHERE name = ?1")?
+        .query_row([name], from_row)
+        .optional()?;
+    match found {
+        Some(project) => Ok(project),
+        None => Err(missing(db, name)?),
+    }
+}
+
+/// A project with what it holds.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The project.
+    pub project: Project,
+    /// How many prompts it has.
+    pub prompts: i64,
+    /// How many resources it has.
+    pub resources: i64,
+    /// Whether it is the selected one.
+    pub selected: bool,
+}
+
+const SUMMARY: &str = "SELECT id, uuid, name, created_at,
+    (SELECT count(*) FROM prompt WHERE project_id = project.id),
+    (SELECT count(*) FROM resource WHERE project_id = project.id),
+    EXISTS (SELECT 1 FROM selection WHERE project_id = project.id)
+  FROM project";
+
+/// Returns a page of projects by name.
+///
+/// # Errors
+/// How the disk failed.
+pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
+    let mut statement = db.connection.prepare_cached(&format!("{SUMMARY} WHERE name > ?1 ORDER BY name LIMIT ?2"))?;
+    page.slice(statement.query_map(params![page.after, page.fetch()], summary_from_row)?)
+}
+
+/// Returns what a project holds.
+///
+/// # Errors
+/// How the disk failed.
+pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
+    let mut statement = db.connection.prepare_cached(&format!("{SUMMARY} WHERE id = ?1"))?;
+    Ok(statement.query_row([project.id], summary_from_row)?)
+}
+
+fn summary_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Summary> {
+    Ok(Summary { project: from_row(row)?, prompts: row.get(4)?, resources: row.get(5)?, selected: row.get(6)? })
+}
+
+/// Renames a project; contents, selection and bindings stay.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_ALREADY_EXISTS`.
+pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
+    let mut project = get(db, name)?;
+    db.connection
+        .prepare_cached("UPDATE project SET name = ?2 WHERE id = ?1")?
+        .execute(params![project.id, to])
+        .map_err(|error| taken(error, to))?;
+    to.clone_into(&mut project.name);
+    Ok(project)
+}
+
+/// Deletes a project with its prompts, resources, history and bindings, and the blobs that nothing else uses.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
+    let project = get(db, name)?;
+    db.connection.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([project.id])?;
+    blobs::sweep(db)?;
+    Ok(project)
+}
+
+/// Makes a project the selected one.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
+    let project = get(db, name)?;
+    db.connection
+        .prepare_cached(
+            "INSERT INTO selection (one, project_id) VALUES (1, ?1)
+             ON CONFLICT (one) DO UPDATE SET project_id = excluded.project_id",
+        )?
+        .execute([project.id])?;
+    Ok(project)
+}
+
+/// Binds a folder, and those below it, to a project.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
+    let project = get(db, name)?;
+    db.connection
+        .prepare_cached(
+            "INSERT INTO directory (path, project_id) VALUES (?1, ?2)
+             ON CONFLICT (path) DO UPDATE SET project_id = excluded.project_id",
+        )?
+        .execute(params![directory, project.id])?;
+    Ok(project)
+}
+
+/// Returns the folders bound to a project, by path.
+///
+/// # Errors
+/// How the disk failed.
+pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path")?;
+    let rows = statement.query_map([project], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Project> {
+    Ok(Project { id: row.get(0)?, uuid: Uuid::from_bytes(row.get(1)?), name: row.get(2)?, created_at: row.get(3)? })
+}
+
+fn taken(error: rusqlite::Error, name: &str) -> Error {
+    if sqlite::violates(&error, "project.name") {
+        Error::new(Code::AlreadyExists, format!("Project '{name}' already exists"))
+            .with_details(serde_json::json!({ "name": name }))
+    } else {
+        error.into()
+    }
+}
+
+fn missing(db: &Db<'_>, name: &str) -> Result<Error> {
+    let mut statement = db.connection.prepare_cached("SELECT name FROM project ORDER BY name LIMIT 1000")?;
+    let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let error = Error::new(Code::NotFound, format!("Project '{name}' does not exist"))
+        .with_details(serde_json::json!({ "name": name }));
+    Ok(match crate::error::nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg project list` shows the projects there are"),
+    })
+}

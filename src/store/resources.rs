@@ -1,0 +1,424 @@
+//! Resources.
+
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::blobs::{self, Blob};
+use super::page::{Page, Slice};
+use super::projects::{Project, RESOLVED, Selection};
+use super::revisions::{self, Author, Kind, NewRevision, Revision};
+use super::{Db, search, sqlite};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// Unique in its project.
+    pub uri: String,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The MIME type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Whether the content is served as text; else as a base64 blob.
+    pub text: bool,
+    /// Whether the file it came from could be executed.
+    #[serde(default)]
+    pub executable: bool,
+}
+
+/// A resource's row.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in its project.
+    pub name: String,
+    /// What else a user set.
+    pub attributes: Attributes,
+    /// The key of its content.
+    pub blob: i64,
+    /// Bytes of its content.
+    pub size: i64,
+    /// How often it was written.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it was last written.
+    pub updated_at: Millis,
+}
+
+/// What resources/list needs of a row, borrowed.
+#[derive(Debug)]
+pub struct Line<'r> {
+    /// The project's key.
+    pub project: i64,
+    /// The name.
+    pub name: &'r str,
+    /// The URI.
+    pub uri: &'r str,
+    /// The description.
+    pub description: Option<&'r str>,
+    /// The MIME type.
+    pub mime_type: Option<&'r str>,
+}
+
+/// What resources/read needs of a row, borrowed.
+#[derive(Debug)]
+pub struct Body<'r> {
+    /// The name.
+    pub name: &'r str,
+    /// The URI.
+    pub uri: &'r str,
+    /// The MIME type.
+    pub mime_type: Option<&'r str>,
+    /// Whether the content is text.
+    pub text: bool,
+    /// The content.
+    pub content: Blob<'r>,
+}
+
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page.
+///
+/// # Errors
+/// What `each` returns, or how the disk failed.
+pub fn each(
+    db: &Db<'_>,
+    selection: &Selection,
+    page: &Page,
+    mut each: impl FnMut(&Line<'_>) -> Result<()>,
+) -> Result<bool> {
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT project_id, name, uri, description, mime_type FROM resource
+          WHERE project_id = {RESOLVED} AND name > ?3 ORDER BY name LIMIT ?4"
+    ))?;
+    let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
+    let mut seen = 0;
+    while let Some(row) = rows.next()? {
+        if seen == page.limit {
+            return Ok(true);
+        }
+        seen += 1;
+        each(&Line {
+            project: row.get(0)?,
+            name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
+            uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
+            description: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+            mime_type: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        })?;
+    }
+    Ok(false)
+}
+
+/// By which of its two unique columns a resource is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Key<'a> {
+    /// Its name.
+    Name(&'a str),
+    /// Its URI.
+    Uri(&'a str),
+}
+
+/// Hands `f` the resource `key` of the project that applies; `None` where there is none.
+///
+/// # Errors
+/// What `f` returns, or how the disk failed.
+pub fn with<T>(
+    db: &Db<'_>,
+    selection: &Selection,
+    key: Key<'_>,
+    f: impl FnOnce(&Body<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let (column, value) = match key {
+        Key::Name(name) => ("name", name),
+        Key::Uri(uri) => ("uri", uri),
+    };
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT r.name, r.uri, r.mime_type, r.text, {}
+           FROM resource r JOIN blob b ON b.id = r.blob_id
+          WHERE r.project_id = {RESOLVED} AND r.{column} = ?3",
+        blobs::COLUMNS
+    ))?;
+    let mut rows = statement.query(params![selection.named, selection.directory, value])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let body = Body {
+        name: row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
+        uri: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
+        mime_type: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        text: row.get(3)?,
+        content: Blob::from_row(row, 4)?,
+    };
+    f(&body).map(Some)
+}
+
+/// Returns a page of a project's resources by name.
+///
+/// # Errors
+/// How the disk failed.
+pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id
+          WHERE project_id = ?1 AND name > ?2 ORDER BY name LIMIT ?3"
+    ))?;
+    page.slice(statement.query_map(params![project, page.after, page.fetch()], from_row)?)
+}
+
+/// Returns the resource `name` of a project.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
+    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(name, &project.name))
+}
+
+/// Returns the resource `key` of a project, if there is one.
+///
+/// # Errors
+/// How the disk failed.
+pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
+    let (column, value) = match key {
+        Key::Name(name) => ("name", name),
+        Key::Uri(uri) => ("uri", uri),
+    };
+    Ok(db
+        .connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE project_id = ?1 AND {column} = ?2"
+        ))?
+        .query_row(params![project, value], from_row)
+        .optional()?)
+}
+
+/// Adds a resource.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for the name or the URI.
+pub fn insert(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    uuid: Uuid,
+    name: &str,
+    attributes: Attributes,
+    content: &[u8],
+) -> Result<Resource> {
+    let resource = Resource {
+        id: 0,
+        uuid,
+        name: name.to_owned(),
+        attributes,
+        blob: blobs::put(db, content)?,
+        size: i64::try_from(content.len()).unwrap_or(i64::MAX),
+        revision: 1,
+        created_at: author.now,
+        updated_at: author.now,
+    };
+    write(db, author, project, resource, Change { action: "create", restored: None }, content)
+}
+
+/// Writes a resource that was read before and changed since; adds its revision. `content` is that of `resource.blob`
+/// or the new one.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where a new name or URI is taken.
+pub fn update(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut resource: Resource,
+    action: &str,
+    content: &[u8],
+) -> Result<Resource> {
+    resource.blob = blobs::put(db, content)?;
+    resource.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
+    resource.revision += 1;
+    resource.updated_at = author.now;
+    write(db, author, project, resource, Change { action, restored: None }, content)
+}
+
+/// Deletes a resource; its revisions stay, and the deletion is one of them.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
+    let mut resource = get(db, project, name)?;
+    resource.revision += 1;
+    keep_revision(db, author, project, &resource, Change { action: "delete", restored: None })?;
+    db.connection.prepare_cached("DELETE FROM resource WHERE id = ?1")?.execute([resource.id])?;
+    Ok(resource)
+}
+
+/// Brings back the state of `revision`, also of a deleted resource; a live one keeps its name.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where another resource took the name or the URI meanwhile.
+pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Revision) -> Result<Resource> {
+    let live = db
+        .connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
+        .query_row([revision.item.as_bytes()], from_row)
+        .optional()?;
+    let content = blobs::get(db, revision.blob)?;
+    let attributes = attributes(&revision.attributes)?;
+    let resource = Resource {
+        id: live.as_ref().map_or(0, |live| live.id),
+        uuid: revision.item,
+        name: live.as_ref().map_or_else(|| revision.name.clone(), |live| live.name.clone()),
+        attributes,
+        blob: revision.blob,
+        size: revision.size,
+        revision: revisions::newest(db, revision.item)? + 1,
+        created_at: live.as_ref().map_or(author.now, |live| live.created_at),
+        updated_at: author.now,
+    };
+    let change = Change { action: "restore", restored: Some(revision.number) };
+    write(db, author, project, resource, change, &content)
+}
+
+/// Returns the attributes a revision kept.
+///
+/// # Errors
+/// `E_INTERNAL` where they cannot be read.
+pub fn attributes(json: &str) -> Result<Attributes> {
+    serde_json::from_str(json)
+        .map_err(|error| Error::internal("a resource's attributes are malformed").with_source(error))
+}
+
+#[derive(Clone, Copy)]
+struct Change<'a> {
+    action: &'a str,
+    restored: Option<i64>,
+}
+
+/// Inserts where `resource.id` is 0, else updates; keeps the revision, indexes the words of a text.
+fn write(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut resource: Resource,
+    change: Change<'_>,
+    content: &[u8],
+) -> Result<Resource> {
+    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let taken = |error: rusqlite::Error| {
+        if sqlite::violates(&error, "resource.uri") {
+            Error::new(
+                Code::AlreadyExists,
+                format!("Resource with URI '{uri}' already exists in project '{}'", project.name),
+            )
+            .with_details(serde_json::json!({ "uri": uri }))
+        } else if sqlite::violates(&error, "resource.name") {
+            Kind::Resource.taken(&resource.name, &project.name)
+        } else {
+            error.into()
+        }
+    };
+    if resource.id == 0 {
+        db.connection
+            .prepare_cached(
+                "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
+                                       revision, created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            )?
+            .execute(params![
+                resource.uuid.as_bytes(),
+                project.id,
+                resource.name,
+                uri,
+                description,
+                mime_type,
+                text,
+                executable,
+                resource.blob,
+                resource.revision,
+                resource.created_at,
+                resource.updated_at
+            ])
+            .map_err(taken)?;
+        resource.id = db.connection.last_insert_rowid();
+    } else {
+        db.connection
+            .prepare_cached(
+                "UPDATE resource SET name = ?2, uri = ?3, description = ?4, mime_type = ?5, text = ?6, executable = ?7,
+                                     blob_id = ?8, revision = ?9, updated_at = ?10 WHERE id = ?1",
+            )?
+            .execute(params![
+                resource.id,
+                resource.name,
+                uri,
+                description,
+                mime_type,
+                text,
+                executable,
+                resource.blob,
+                resource.revision,
+                resource.updated_at
+            ])
+            .map_err(taken)?;
+    }
+    keep_revision(db, author, project, &resource, change)?;
+    match std::str::from_utf8(content) {
+        Ok(body) if resource.attributes.text => {
+            let description = resource.attributes.description.as_deref();
+            search::index(db, Kind::Resource, resource.id, project.id, &resource.name, description, body)?;
+        }
+        _ => search::unindex(db, Kind::Resource, resource.id)?,
+    }
+    Ok(resource)
+}
+
+fn keep_revision(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    resource: &Resource,
+    change: Change<'_>,
+) -> Result<()> {
+    let attributes = serde_json::to_string(&resource.attributes)
+        .map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))?;
+    revisions::insert(
+        db,
+        author,
+        NewRevision {
+            project: project.id,
+            kind: Kind::Resource,
+            item: resource.uuid,
+            number: resource.revision,
+            action: change.action,
+            restored: change.restored,
+            name: &resource.name,
+            attributes: &attributes,
+            blob: resource.blob,
+        },
+    )
+}
+
+const COLUMNS: &str = "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
+                       created_at, updated_at";
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
+    Ok(Resource {
+        id: row.get(0)?,
+        uuid: Uuid::from_bytes(row.get(1)?),
+        name: row.get(2)?,
+        attributes: Attributes {
+            uri: row.get(3)?,
+            description: row.get(4)?,
+            mime_type: row.get(5)?,
+            text: row.get(6)?,
+            executable: row.get(7)?,
+        },
+        blob: row.get(8)?,
+        size: row.get(9)?,
+        revision: row.get(10)?,
+        created_at: row.get(11)?,
+        updated_at: row.get(12)?,
+    })
+}

@@ -1,0 +1,196 @@
+//! Every state a prompt or resource was in.
+
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use super::Db;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+}
+
+impl Kind {
+    /// The word for programs: `prompt` or `resource`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Prompt => "prompt",
+            Kind::Resource => "resource",
+        }
+    }
+
+    /// The word that begins a sentence.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Kind::Prompt => "Prompt",
+            Kind::Resource => "Resource",
+        }
+    }
+
+    /// Returns the failure of a name or URI that no row has.
+    pub fn missing(self, name: &str, project: &str) -> Error {
+        Error::new(Code::NotFound, format!("{} '{name}' does not exist in project '{project}'", self.title()))
+            .with_details(serde_json::json!({ "name": name }))
+    }
+
+    /// Returns the failure of a name that is taken.
+    pub fn taken(self, name: &str, project: &str) -> Error {
+        Error::new(Code::AlreadyExists, format!("{} '{name}' already exists in project '{project}'", self.title()))
+            .with_details(serde_json::json!({ "name": name }))
+    }
+}
+
+/// Who changes something, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Author<'a> {
+    /// `shell`, or `mcp:` and the client's name.
+    pub actor: &'a str,
+    /// When.
+    pub now: Millis,
+}
+
+/// A revision to be kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewRevision<'a> {
+    pub(super) project: i64,
+    pub(super) kind: Kind,
+    pub(super) item: Uuid,
+    pub(super) number: i64,
+    pub(super) action: &'a str,
+    pub(super) restored: Option<i64>,
+    pub(super) name: &'a str,
+    pub(super) attributes: &'a str,
+    pub(super) blob: i64,
+}
+
+/// A revision's row.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    /// The item it is of.
+    pub item: Uuid,
+    /// 1 for the first, then up by one.
+    pub number: i64,
+    /// create, update, rename, delete or restore.
+    pub action: String,
+    /// The number that a restore came from.
+    pub restored: Option<i64>,
+    /// The name it had.
+    pub name: String,
+    /// All but the content, as JSON.
+    pub attributes: String,
+    /// The key of the content.
+    pub blob: i64,
+    /// Bytes of the content.
+    pub size: i64,
+    /// Who made it.
+    pub actor: String,
+    /// When.
+    pub at: Millis,
+}
+
+pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
+    db.connection
+        .prepare_cached(
+            "INSERT INTO revision (project_id, kind, item, number, action, restored, name, attributes, blob_id, actor, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            new.project,
+            new.kind.word(),
+            new.item.as_bytes(),
+            new.number,
+            new.action,
+            new.restored,
+            new.name,
+            new.attributes,
+            new.blob,
+            author.actor,
+            author.now
+        ])?;
+    Ok(())
+}
+
+/// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it.
+///
+/// # Errors
+/// How the disk failed.
+pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
+    let Some(item) = item(db, project, kind, name)? else {
+        return Ok(Vec::new());
+    };
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 ORDER BY number DESC"
+    ))?;
+    let rows = statement.query_map([item.as_bytes()], from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns revision `number` of the item that has or last had `name`.
+///
+/// # Errors
+/// `E_NOT_FOUND` where there is no such item or revision.
+pub fn get(db: &Db<'_>, project: (i64, &str), kind: Kind, name: &str, number: i64) -> Result<Revision> {
+    let item = item(db, project.0, kind, name)?.ok_or_else(|| kind.missing(name, project.1))?;
+    db.connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 AND number = ?2"
+        ))?
+        .query_row(params![item.as_bytes(), number], from_row)
+        .optional()?
+        .ok_or_else(|| {
+            Error::new(Code::NotFound, format!("{} '{name}' has no revision {number}", kind.title()))
+                .hint(format!("`mcpkg {} history {name}` shows those there are", kind.word()))
+        })
+}
+
+/// Returns the newest number an item reached, 0 where it has none.
+pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+    Ok(db
+        .connection
+        .prepare_cached("SELECT coalesce(max(number), 0) FROM revision WHERE item = ?1")?
+        .query_row([item.as_bytes()], |row| row.get(0))?)
+}
+
+/// The item that has the name now goes before one that had it.
+fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
+    let table = kind.word();
+    let found = db
+        .connection
+        .prepare_cached(&format!("SELECT uuid FROM {table} WHERE project_id = ?1 AND name = ?2"))?
+        .query_row(params![project, name], |row| row.get(0).map(Uuid::from_bytes))
+        .optional()?;
+    if found.is_some() {
+        return Ok(found);
+    }
+    Ok(db
+        .connection
+        .prepare_cached(
+            "SELECT item FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3
+             ORDER BY at DESC, rowid DESC LIMIT 1",
+        )?
+        .query_row(params![project, table, name], |row| row.get(0).map(Uuid::from_bytes))
+        .optional()?)
+}
+
+const COLUMNS: &str = "item, number, action, restored, name, attributes, blob_id, size, actor, at";
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Revision> {
+    Ok(Revision {
+        item: Uuid::from_bytes(row.get(0)?),
+        number: row.get(1)?,
+        action: row.get(2)?,
+        restored: row.get(3)?,
+        name: row.get(4)?,
+        attributes: row.get(5)?,
+        blob: row.get(6)?,
+        size: row.get(7)?,
+        actor: row.get(8)?,
+        at: row.get(9)?,
+    })
+}

@@ -1,0 +1,95 @@
+//! Full-text search over prompts and textual resources (FTS5).
+
+use rusqlite::params;
+
+use super::Db;
+use super::revisions::Kind;
+use crate::error::Result;
+
+/// A prompt or resource that holds the words, best first.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// What it is.
+    pub kind: Kind,
+    /// The name of its project.
+    pub project: String,
+    /// Its name.
+    pub name: String,
+    /// A resource's URI.
+    pub uri: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+    /// How well it fits; higher is better, only comparable within one search.
+    pub score: f64,
+    /// The key of its content.
+    pub blob: i64,
+}
+
+/// Puts an item's words into the index, in place of those it had.
+pub(super) fn index(
+    db: &Db<'_>,
+    kind: Kind,
+    id: i64,
+    project: i64,
+    name: &str,
+    description: Option<&str>,
+    body: &str,
+) -> Result<()> {
+    db.connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO search (rowid, project, name, description, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![rowid(kind, id), format!("p{project}"), name, description.unwrap_or(""), body])?;
+    Ok(())
+}
+
+/// Takes an item out of the index.
+pub(super) fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
+    db.connection.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([rowid(kind, id)])?;
+    Ok(())
+}
+
+/// Returns the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all.
+///
+/// # Errors
+/// How the disk failed.
+pub fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: usize) -> Result<Vec<Hit>> {
+    // Each word is a quoted string with a star: no character of it is query syntax.
+    let words: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
+    let mut query = format!("{{name description body}} : ({})", words.join(" AND "));
+    if let Some(project) = project {
+        query = format!("project : \"p{project}\" AND {query}");
+    }
+    let mut statement = db.connection.prepare_cached(
+        "WITH hit AS MATERIALIZED (
+           SELECT rowid AS id, bm25(search, 0, 10, 4, 1) AS badness FROM search
+            WHERE search MATCH ?1 ORDER BY badness LIMIT ?2)
+         SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness, prompt.blob_id
+           FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = project_id
+          WHERE hit.id % 2 = 0
+         UNION ALL
+         SELECT 'resource', project.name, resource.name, uri, resource.description, badness, resource.blob_id
+           FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = project_id
+          WHERE hit.id % 2 = 1
+         ORDER BY badness, 2, 3",
+    )?;
+    let rows = statement.query_map(params![query, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        Ok(Hit {
+            kind: if row.get_ref(0)?.as_str()? == "prompt" { Kind::Prompt } else { Kind::Resource },
+            project: row.get(1)?,
+            name: row.get(2)?,
+            uri: row.get(3)?,
+            description: row.get(4)?,
+            score: -row.get::<_, f64>(5)?,
+            blob: row.get(6)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn rowid(kind: Kind, id: i64) -> i64 {
+    match kind {
+        Kind::Prompt => 2 * id,
+        Kind::Resource => 2 * id + 1,
+    }
+}

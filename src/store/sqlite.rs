@@ -1,0 +1,110 @@
+//! What only SQLite has: how a connection is set up, and what its errors mean.
+
+use std::path::{Path, PathBuf};
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Access, BUSY_TIMEOUT};
+use crate::error::{Code, Error, Result};
+
+/// Returns a connection to `path` with a page cache of `cache` KiB.
+pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {
+    let mut connection = Connection::open_with_flags(uri(path, access), flags(access))?;
+    set_up(&mut connection, cache, query_only)?;
+    Ok(connection)
+}
+
+/// Returns what makes such connections for a pool.
+pub(super) fn manager(path: &Path, access: Access, cache: i64, query_only: bool) -> SqliteConnectionManager {
+    SqliteConnectionManager::file(uri(path, access))
+        .with_flags(flags(access))
+        .with_init(move |connection| set_up(connection, cache, query_only))
+}
+
+fn flags(access: Access) -> OpenFlags {
+    let mode = match access {
+        Access::Writable => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::ReadOnly | Access::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
+}
+
+/// A `file:` URI, since only that form can say `immutable`; every byte that could end the path is escaped.
+fn uri(path: &Path, access: Access) -> PathBuf {
+    let mut uri = String::from("file:");
+    if cfg!(windows) {
+        uri.push('/');
+    }
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b'%' | b'?' | b'#' => uri.push_str(&format!("%{byte:02X}")),
+            0x80.. => uri.push_str(&format!("%{byte:02X}")),
+            _ => uri.push(char::from(byte)),
+        }
+    }
+    if access == Access::Immutable {
+        uri.push_str("?immutable=1");
+    }
+    PathBuf::from(uri)
+}
+
+/// The order matters: without a busy timeout first, the first switch to WAL can answer "database is locked".
+fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA cache_size = -{cache};
+         PRAGMA query_only = {};",
+        if query_only { "ON" } else { "OFF" }
+    ))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// Returns whether `error` is the violation of a UNIQUE constraint that names `column`, such as `resource.uri`.
+pub(super) fn violates(error: &rusqlite::Error, column: &str) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, Some(message))
+        if failure.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE && message.contains(column))
+}
+
+/// Returns the answer for a database that another process holds.
+pub(super) fn busy() -> Error {
+    Error::new(Code::Busy, format!("Another process held the database for longer than {} s", BUSY_TIMEOUT.as_secs()))
+        .hint("try again; nothing was changed")
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let Some(failure) = error.sqlite_error().copied() else {
+            return Error::internal(format!("The store failed: {error}")).with_source(error);
+        };
+        let translated = match failure.code {
+            ErrorCode::DiskFull => Error::new(Code::DiskFull, "The disk is full; nothing was written")
+                .hint("free some space; reads go on meanwhile"),
+            ErrorCode::ReadOnly => {
+                Error::new(Code::ReadOnly, "The database or its disk is read-only; nothing was written")
+                    .hint("make the file and its folder writable, or name another database with --db")
+            }
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+                Error::new(Code::NotDatabase, format!("The database is damaged: {error}"))
+                    .hint("`mcpkg check` says where; `mcpkg restore FILE` brings back a backup")
+            }
+            ErrorCode::SystemIoFailure => {
+                Error::new(Code::Storage, format!("The disk answered with an error: {error}"))
+                    .hint("the write is not acknowledged; check the disk")
+            }
+            ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+                Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
+                    .hint("check that the file and its folder exist and are readable and writable")
+            }
+            ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
+            _ => Error::internal(format!("The store failed: {error}")),
+        };
+        translated.with_source(error)
+    }
+}
