@@ -1,5 +1,5 @@
 //! The shell face: parse, run one operation, render.
-
+mod demo;
 mod generate;
 mod output;
 mod serve;
@@ -107,6 +107,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
         "serve" => return serve::run(inner, globals),
+        "demo" => return demo::run(inner, output),
         "completions" => return generate::completions(inner, output),
         "man" => return generate::man(inner, output),
         _ => {}

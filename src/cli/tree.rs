@@ -45,7 +45,7 @@ pub fn command() -> Command {
     for entry in shell_operations().filter(|entry| entry.cli.len() == 1) {
         root = root.subcommand(leaf(entry));
     }
-    root.subcommand(super::serve::command()).subcommands(super::generate::commands())
+    root.subcommand(super::serve::command()).subcommand(super::demo::command()).subcommands(super::generate::commands())
 }
 
 /// Returns the operation that a parsed command line names, with its arguments.
