@@ -33,7 +33,7 @@ pub fn command() -> Command {
         .after_help(HELP)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .infer_long_args(false)
+        .args_override_self(true)
         .args(globals());
     for (name, about) in GROUPS {
         let mut group = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);

@@ -404,9 +404,14 @@ pub(super) fn check_size(
 
 /// Returns the failure of content that is larger than one answer may be.
 pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
-    Error::new(Code::TooLarge, format!("{what} is {size} bytes, more than one answer carries ({limit} bytes)"))
-        .hint(format!("`{how}` writes it from the shell; `mcpkg serve --max-answer BYTES` raises the limit"))
-        .with_details(json!({ "size": size, "limit": limit }))
+    Error::new(
+        Code::TooLarge,
+        format!(
+            "{what} is {size} bytes, more than one answer carries ({limit} bytes); `{how}` writes it from the shell"
+        ),
+    )
+    .hint("`mcpkg serve --max-answer BYTES` raises the limit")
+    .with_details(json!({ "size": size, "limit": limit }))
 }
 
 /// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.

@@ -114,37 +114,65 @@ pub(super) fn error_data(error: &Error) -> ErrorData {
     ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }
 
-/// Returns the failure of a request that rmcp does not know: its parameters are wrong, or its method is.
+/// The parameters that a method needs or takes, by JSON type; the methods that rmcp cannot read a request of.
+type Shape = (&'static str, &'static [(&'static str, Json, bool)]);
+
+#[derive(Clone, Copy)]
+enum Json {
+    Text,
+    Object,
+}
+
+const SHAPES: &[Shape] = &[
+    (
+        "initialize",
+        &[
+            ("protocolVersion", Json::Text, true),
+            ("capabilities", Json::Object, true),
+            ("clientInfo", Json::Object, true),
+        ],
+    ),
+    ("ping", &[]),
+    ("server/discover", &[]),
+    ("prompts/list", &[("cursor", Json::Text, false)]),
+    ("prompts/get", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
+    ("resources/list", &[("cursor", Json::Text, false)]),
+    ("resources/templates/list", &[("cursor", Json::Text, false)]),
+    ("resources/read", &[("uri", Json::Text, true)]),
+    ("resources/subscribe", &[("uri", Json::Text, true)]),
+    ("resources/unsubscribe", &[("uri", Json::Text, true)]),
+    ("tools/list", &[("cursor", Json::Text, false)]),
+    ("tools/call", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
+    ("completion/complete", &[("ref", Json::Object, true), ("argument", Json::Object, true)]),
+    ("subscriptions/listen", &[("notifications", Json::Object, true)]),
+];
+
+/// Returns the failure of a request that rmcp cannot read: the parameter that is wrong, or a method nobody knows.
 pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
-    fn wrong<T: DeserializeOwned>(parameters: serde_json::Value) -> Option<String> {
-        serde_json::from_value::<T>(parameters).err().map(|error| error.to_string())
-    }
-    let parameters = parameters.cloned().unwrap_or_else(|| serde_json::json!({}));
-    let known = match method {
-        "initialize" => Some(wrong::<InitializeRequestParams>(parameters)),
-        "tools/call" => Some(wrong::<CallToolRequestParams>(parameters)),
-        "prompts/get" => Some(wrong::<GetPromptRequestParams>(parameters)),
-        "resources/read" => Some(wrong::<ReadResourceRequestParams>(parameters)),
-        "completion/complete" => Some(wrong::<CompleteRequestParams>(parameters)),
-        "resources/subscribe" | "resources/unsubscribe" => Some(wrong::<SubscribeRequestParams>(parameters)),
-        "subscriptions/listen" => Some(wrong::<SubscriptionsListenRequestParams>(parameters)),
-        "prompts/list" | "resources/list" | "tools/list" | "resources/templates/list" => {
-            Some(wrong::<PaginatedRequestParams>(parameters))
-        }
-        "ping" | "server/discover" => Some(None),
-        _ => None,
-    };
-    match known {
-        Some(why) => {
-            let why = why.unwrap_or_else(|| "they are malformed".to_owned());
-            ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None)
-        }
-        None => ErrorData::new(
+    let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
+        return ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
             format!("This server has no method '{method}'"),
             Some(serde_json::json!({ "method": method })),
-        ),
-    }
+        );
+    };
+    let wrong = shape.iter().find_map(|(name, json, required)| {
+        let value = parameters.and_then(|parameters| parameters.get(name)).filter(|value| !value.is_null());
+        match (value, json) {
+            (None, _) => required.then(|| format!("`{name}` is missing")),
+            (Some(value), Json::Text) => (!value.is_string()).then(|| format!("`{name}` must be a string")),
+            (Some(value), Json::Object) => (!value.is_object()).then(|| format!("`{name}` must be an object")),
+        }
+    });
+    // What is wrong inside one of them, the method itself cannot tell.
+    let wrong = wrong.unwrap_or_else(|| {
+        let names: Vec<String> = shape.iter().map(|(name, ..)| format!("`{name}`")).collect();
+        format!(
+            "something inside {} is malformed",
+            if names.is_empty() { "params".to_owned() } else { names.join(" or ") }
+        )
+    });
+    ErrorData::invalid_params(format!("Invalid params for {method}: {wrong}"), None)
 }
 
 /// Refuses a cursor on a list that has one page only.

@@ -77,8 +77,8 @@ pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
 /// `E_NO_PROJECT` where none is selected, `E_NOT_FOUND` where the one named does not exist.
 pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     resolve(db, selection)?.ok_or_else(|| {
-        Error::new(Code::NoProject, "No project is selected")
-            .hint("select one with `mcpkg project select NAME`, or make one with `mcpkg project create NAME`")
+        Error::new(Code::NoProject, "No project is selected; select one with `mcpkg project select NAME`")
+            .hint("`mcpkg project create NAME` makes one; the first one is selected at once")
     })
 }
 

@@ -100,7 +100,7 @@ impl Front {
             Envelope::Notification { method, parameters, text } => self.notification(&method, parameters, text),
             Envelope::Response { text } => {
                 if self.flights.phase().started()
-                    && let Ok(message) = serde_json::from_str(text)
+                    && let Ok(message) = parse(text)
                 {
                     self.flights.pass(message);
                 }
@@ -180,7 +180,7 @@ impl Front {
 
     /// Hands a request to rmcp.
     fn hand_over(&mut self, id: &str, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
-        let parsed: ClientJsonRpcMessage = serde_json::from_str(text).map_err(|error| not_taken(&error))?;
+        let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {
             return Err(refuse(method, None));
         };
@@ -216,7 +216,7 @@ impl Front {
             self.flights.cancel(&id);
         }
         // A notification that cannot be read has nobody who waits for an answer.
-        if let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) {
+        if let Ok(message) = parse(text) {
             self.flights.pass(message);
         }
     }
@@ -250,6 +250,12 @@ impl Front {
         }
         taken
     }
+}
+
+/// Reads a message into rmcp's types. A key that comes twice makes that fail; as a value the last one wins.
+fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
+    serde_json::from_str(text)
+        .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
 }
 
 fn begin(out: &mut Vec<u8>, id: &str) {

@@ -1,0 +1,113 @@
+//! list_changed: from this client, another process, the shell.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Scratch, Wait, eventually};
+
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+
+/// Returns the notifications that come within a while in which more would come.
+fn notifications(client: &mut Client) -> Vec<String> {
+    let mut methods: Vec<String> =
+        client.seen.drain(..).filter_map(|line| line["method"].as_str().map(str::to_owned)).collect();
+    while let Wait::Line(line) = client.wait(Duration::from_millis(400)) {
+        methods.extend(line["method"].as_str().map(str::to_owned));
+    }
+    methods
+}
+
+#[test]
+fn a_shell_edit_reaches_running_servers() {
+    let scratch = Scratch::with_project();
+    let mut legacy = Client::legacy(&scratch, "2025-06-18");
+    let mut modern = Client::modern(&scratch);
+    let filter = json!({ "promptsListChanged": true });
+    let listen = modern.post("subscriptions/listen", json!({ "notifications": filter }));
+    modern.notification("notifications/subscriptions/acknowledged");
+    // The watch of a server that just started may begin a moment later.
+    legacy.result("ping", json!({}));
+    scratch.ok(&["prompt", "create", "a", "x"]);
+    legacy.notification(PROMPTS);
+    let told = modern.notification(PROMPTS);
+    let id = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    assert_eq!(id, &json!(listen), "{told}");
+    assert_eq!(legacy.result("prompts/list", json!({}))["prompts"][0]["name"], "a");
+    // Nothing that was not asked for.
+    scratch.ok(&["resource", "create", "r", "file:///r", "x"]);
+    legacy.notification(RESOURCES);
+    assert_eq!(notifications(&mut modern), Vec::<String>::new());
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    let mut both = notifications(&mut legacy);
+    both.sort();
+    both.dedup();
+    assert_eq!(both, [PROMPTS, RESOURCES]);
+    modern.notification(PROMPTS);
+    // At the end of the input an open stream gets its final result.
+    modern.close_input();
+    assert!(modern.answer(&json!(listen))["result"].is_object());
+    assert!(modern.ended().success());
+    legacy.finish();
+}
+
+#[test]
+fn refused_changes_and_reads_are_not_told() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.result("ping", json!({}));
+    assert_eq!(scratch.run(&["prompt", "create", "a", "x"]).status, 1);
+    scratch.ok(&["prompt", "list"]);
+    assert_eq!(notifications(&mut client), Vec::<String>::new());
+    client.finish();
+}
+
+#[test]
+fn a_bound_folder_wins_over_the_selected_project() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["-p", "q", "prompt", "create", "of-q", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    assert_eq!(client.result("prompts/list", json!({}))["prompts"], json!([]));
+    scratch.ok(&["project", "select", "q", "--here"]);
+    assert_eq!(client.result("prompts/list", json!({}))["prompts"][0]["name"], "of-q");
+    let mut named = Client::start(&scratch, &["--project", "p"]).shake_hands("2025-06-18");
+    assert_eq!(named.result("prompts/list", json!({}))["prompts"], json!([]));
+    let mut missing = Client::start(&scratch, &["--project", "nope"]).shake_hands("2025-06-18");
+    assert_eq!(
+        missing.error("prompts/list", json!({}))["message"]
+            .as_str()
+            .map(|m| m.starts_with("Project 'nope' does not exist")),
+        Some(true)
+    );
+}
+
+#[test]
+fn a_restore_reaches_running_servers() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "old", "x"]);
+    scratch.ok(&["backup", "b.db"]);
+    scratch.ok(&["prompt", "create", "new", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let names = |client: &mut Client| -> Vec<Value> {
+        let listed = client.result("prompts/list", json!({}));
+        listed["prompts"].as_array().expect("prompts").iter().map(|prompt| prompt["name"].clone()).collect()
+    };
+    assert_eq!(names(&mut client), ["new", "old"]);
+    let refused = scratch.run(&["restore", "b.db", "--yes"]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("Servers are connected"), "{refused}");
+    let done = scratch.ok(&["restore", "b.db", "--yes", "--while-serving"]);
+    assert!(done.contains("what it replaced is <SCRATCH>/test.db.before-restore-"), "{done}");
+    client.notification(PROMPTS);
+    assert_eq!(names(&mut client), ["old"]);
+    assert!(!client.call("create_prompt", json!({ "name": "after", "content": "x" })).1);
+    client.finish();
+    eventually("no server is connected any more", || {
+        (scratch.run(&["restore", "b.db", "--yes"]).status == 0).then_some(())
+    });
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 1);
+}

@@ -1,0 +1,161 @@
+//! All revisions, and the front against rmcp: the same answers.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, LEGACY, Scratch, modern_meta};
+
+fn filled() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "plain", "text \"q\" \\ \n é 🦀", "-d", "A \"description\""]);
+    scratch.ok(&["prompt", "create", "asks", "{{ who }}", "--argument", "who=Who is it"]);
+    scratch.ok(&["resource", "create", "doc", "file:///doc.md", "# Doc", "-m", "text/markdown", "-d", "d"]);
+    let blob = scratch.file("x.bin", [0, 159, 146, 150, 255]);
+    scratch.ok(&["resource", "create", "blob", "file:///x.bin", &format!("@{}", blob.display())]);
+    scratch
+}
+
+#[test]
+fn every_revision_is_spoken_and_an_unknown_one_gets_2025_06_18() {
+    let scratch = filled();
+    for version in LEGACY {
+        let mut client = Client::legacy(&scratch, version);
+        assert_eq!(client.result("prompts/list", json!({}))["prompts"][1]["name"], "plain");
+        client.finish();
+    }
+    for unknown in ["1999-01-01", "2026-07-28", "nonsense"] {
+        let mut client = Client::start(&scratch, &[]);
+        let hello =
+            json!({ "protocolVersion": unknown, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        assert_eq!(client.result("initialize", hello)["protocolVersion"], "2025-06-18", "{unknown}");
+    }
+}
+
+#[test]
+fn the_modern_era_needs_no_handshake() {
+    let scratch = filled();
+    let mut client = Client::modern(&scratch);
+    let discovered = client.result("server/discover", json!({}));
+    let versions = discovered["supportedVersions"].as_array().expect("versions");
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2024-11-05")), "{discovered}");
+    // Before and after rmcp has left its start, a read answers the same.
+    let first = client.result("prompts/get", json!({ "name": "plain" }));
+    assert_eq!(first, client.result("prompts/get", json!({ "name": "plain" })));
+    assert_eq!(first["resultType"], "complete");
+    let listed = client.result("resources/list", json!({}));
+    assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(0), &json!("private")));
+    assert_eq!(client.error("ping", json!({}))["code"], -32601);
+    let mut odd = modern_meta();
+    odd["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
+    client.send(&json!({ "jsonrpc": "2.0", "id": "odd", "method": "prompts/list", "params": { "_meta": odd } }));
+    assert_eq!(client.answer(&json!("odd"))["error"]["code"], -32022);
+    client.send(&json!({ "jsonrpc": "2.0", "id": "bare", "method": "prompts/list" }));
+    assert_eq!(client.answer(&json!("bare"))["error"]["code"], -32602);
+    client.finish();
+}
+
+#[test]
+fn discover_may_come_before_initialize() {
+    let scratch = filled();
+    let mut client = Client::start(&scratch, &[]);
+    let probe =
+        json!({ "jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": { "_meta": modern_meta() } });
+    client.send(&probe);
+    assert!(client.answer(&json!("probe"))["result"].is_object());
+    let mut client = client.shake_hands("2025-11-25");
+    let listed = client.result("prompts/list", json!({}));
+    assert_eq!(listed.get("resultType"), None, "a legacy answer has no modern fields: {listed}");
+    client.finish();
+}
+
+/// The requests that both ways must answer alike.
+fn requests() -> Vec<(&'static str, Value)> {
+    vec![
+        ("prompts/list", json!({})),
+        ("prompts/list", json!({ "cursor": "nonsense" })),
+        ("prompts/get", json!({ "name": "plain" })),
+        ("prompts/get", json!({ "name": "plain", "arguments": {} })),
+        ("prompts/get", json!({ "name": "asks" })),
+        ("prompts/get", json!({ "name": "asks", "arguments": { "who": "me \"you\"" } })),
+        ("prompts/get", json!({ "name": "asks", "arguments": { "who": 5 } })),
+        ("prompts/get", json!({ "name": "nobody" })),
+        ("prompts/get", json!({})),
+        ("prompts/get", json!({ "name": 7 })),
+        ("resources/list", json!({})),
+        ("resources/list", json!({ "cursor": "" })),
+        ("resources/read", json!({ "uri": "file:///doc.md" })),
+        ("resources/read", json!({ "uri": "file:///x.bin" })),
+        ("resources/read", json!({ "uri": "file:///nowhere" })),
+        ("resources/read", json!({})),
+    ]
+}
+
+#[test]
+fn the_front_and_rmcp_give_the_same_answers() {
+    let scratch = filled();
+    let legacy = |arguments: &[&str]| Client::start(&scratch, arguments).shake_hands("2025-06-18");
+    let (mut front, mut rmcp) = (legacy(&[]), legacy(&["--no-front"]));
+    for (method, params) in requests() {
+        let answer = front.request(method, params.clone());
+        assert_eq!(answer, rmcp.request(method, params.clone()), "{method} {params}");
+    }
+    let modern = |arguments: &[&str]| {
+        let mut client = Client::start(&scratch, arguments);
+        client
+            .send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": { "_meta": modern_meta() } }));
+        client.answer(&json!(0));
+        client
+    };
+    let (mut front, mut rmcp) = (modern(&[]), modern(&["--no-front"]));
+    for (method, mut params) in requests() {
+        params["_meta"] = modern_meta();
+        let answer = front.request(method, params.clone());
+        assert_eq!(answer, rmcp.request(method, params.clone()), "{method} {params}");
+    }
+}
+
+#[test]
+fn pages_survive_inserts_and_deletes() {
+    let scratch = Scratch::with_project();
+    let store = scratch.context();
+    store
+        .write("test", "", |db, project, author| {
+            for n in 0..250 {
+                let attributes = mcpkg::store::prompts::Attributes::default();
+                let name = format!("n{n:03}");
+                mcpkg::store::prompts::insert(db, author, project, store.clock.uuid(), &name, attributes, "x")?;
+            }
+            Ok(())
+        })
+        .expect("250 prompts");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let first = client.result("prompts/list", json!({}));
+    assert_eq!(first["prompts"].as_array().expect("a page").len(), 100);
+    // The row the cursor stands on goes away, and one comes before it.
+    scratch.ok(&["prompt", "delete", "n099"]);
+    scratch.ok(&["prompt", "create", "n050b", "x"]);
+    let second = client.result("prompts/list", json!({ "cursor": first["nextCursor"] }));
+    assert_eq!(second["prompts"][0]["name"], "n100");
+    let third = client.result("prompts/list", json!({ "cursor": second["nextCursor"] }));
+    assert_eq!(third["prompts"].as_array().expect("a page").len(), 50);
+    assert_eq!(third.get("nextCursor"), None);
+    // A cursor of another list or another project is refused.
+    assert_eq!(client.error("resources/list", json!({ "cursor": first["nextCursor"] }))["code"], -32602);
+    scratch.ok(&["project", "create", "other"]);
+    scratch.ok(&["project", "select", "other"]);
+    assert_eq!(client.error("prompts/list", json!({ "cursor": first["nextCursor"] }))["code"], -32602);
+    client.finish();
+}
+
+#[test]
+fn an_answer_that_is_too_large_says_its_size_and_how_to_get_it() {
+    let scratch = Scratch::with_project();
+    let big = scratch.file("big.txt", "x".repeat(5000));
+    scratch.ok(&["resource", "create", "big", "file:///big.txt", &format!("@{}", big.display())]);
+    let mut client = Client::start(&scratch, &["--max-answer", "4096"]).shake_hands("2025-06-18");
+    let error = client.error("resources/read", json!({ "uri": "file:///big.txt" }));
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("5000 bytes") && message.contains("mcpkg resource show big -o FILE"), "{message}");
+    let (text, failed) = client.call("read_resource", json!({ "uri": "big" }));
+    assert!(failed && text.contains("5000 bytes"), "{text}");
+    client.finish();
+}

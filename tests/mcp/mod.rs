@@ -1,0 +1,7 @@
+//! The real binary over stdio.
+
+mod bad_input;
+mod changes;
+mod contract_001;
+mod eras;
+mod order;

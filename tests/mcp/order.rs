@@ -1,0 +1,91 @@
+//! A client's own order, ids that come twice, and that everything accepted is answered.
+
+use serde_json::json;
+
+use crate::support::{Client, Scratch};
+
+fn call(id: i64, tool: &str, arguments: serde_json::Value) -> String {
+    let params = json!({ "name": tool, "arguments": arguments });
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+}
+
+fn get(id: i64, name: &str) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": { "name": name } }))
+}
+
+#[test]
+fn reads_never_overtake_the_clients_own_writes() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.call("create_prompt", json!({ "name": "n", "content": "0" }));
+    let mut lines = String::new();
+    for n in 1..=100_i64 {
+        lines.push_str(&call(1000 + n, "update_prompt", json!({ "name": "n", "content": n.to_string() })));
+        lines.push_str(&get(2000 + n, "n"));
+    }
+    client.raw(lines.as_bytes());
+    for n in 1..=100_i64 {
+        let got = client.answer(&json!(2000 + n));
+        assert_eq!(got["result"]["messages"][0]["content"]["text"], n.to_string());
+    }
+    client.finish();
+}
+
+#[test]
+fn a_cancelled_write_does_not_hold_up_reads() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for n in 0..50_i64 {
+        client.raw(call(5000 + n, "create_prompt", json!({ "name": format!("n{n}"), "content": "c" })).as_bytes());
+        client.send(
+            &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 5000 + n } }),
+        );
+        // Cancelled or not, it was made by the time a later read is answered.
+        let got = client.request("prompts/get", json!({ "name": format!("n{n}") }));
+        assert!(got["result"].is_object(), "{got}");
+    }
+    client.finish();
+}
+
+#[test]
+fn two_requests_with_one_id_are_both_answered_in_order() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let same = 77;
+    client.raw(
+        format!(
+            "{}{}{}",
+            call(same, "create_prompt", json!({ "name": "a", "content": "first" })),
+            call(same, "create_prompt", json!({ "name": "b", "content": "second" })),
+            get(same, "b")
+        )
+        .as_bytes(),
+    );
+    let texts: Vec<String> = (0..3)
+        .map(|_| {
+            let answer = client.answer(&json!(same));
+            answer["result"]["content"][0]["text"]
+                .as_str()
+                .or(answer["result"]["messages"][0]["content"]["text"].as_str())
+                .unwrap_or_else(|| panic!("{answer}"))
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(texts, ["Created prompt 'a' in project 'p'", "Created prompt 'b' in project 'p'", "second"]);
+    client.finish();
+}
+
+#[test]
+fn what_was_accepted_is_answered_after_the_input_ends() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for n in 0..200_i64 {
+        client.raw(call(3000 + n, "create_prompt", json!({ "name": format!("n{n}"), "content": "c" })).as_bytes());
+    }
+    client.close_input();
+    for n in 0..200_i64 {
+        assert_eq!(client.answer(&json!(3000 + n))["result"]["isError"], false);
+    }
+    assert!(client.ended().success());
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 200);
+}

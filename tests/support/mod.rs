@@ -1,0 +1,30 @@
+//! What the tests share: a scratch database, the real binary, a client that speaks lines.
+
+mod client;
+mod scratch;
+
+pub use client::{Client, LEGACY, Wait, modern_meta};
+pub use scratch::{Ran, Scratch};
+
+use std::time::Duration;
+
+/// How long a test waits for what must happen; it measures nothing.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Polls until `f` gives something, at most until the deadline.
+#[track_caller]
+pub fn eventually<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
+    let end = std::time::Instant::now() + DEADLINE;
+    loop {
+        if let Some(value) = f() {
+            return value;
+        }
+        assert!(std::time::Instant::now() < end, "did not happen in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Says aloud that a test could not run here.
+pub fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}

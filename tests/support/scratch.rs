@@ -1,0 +1,133 @@
+//! A folder of its own with a database, and the real binary on it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use mcpkg::op::Context;
+use mcpkg::store::Store;
+use mcpkg::store::projects::Selection;
+use tempfile::TempDir;
+
+/// A scratch folder; gone when dropped.
+pub struct Scratch {
+    folder: TempDir,
+}
+
+impl Scratch {
+    /// Returns an empty folder; the database is made on first use.
+    pub fn new() -> Self {
+        Self { folder: tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder") }
+    }
+
+    /// Returns one whose database has the selected project `p`.
+    pub fn with_project() -> Self {
+        let scratch = Self::new();
+        scratch.ok(&["project", "create", "p"]);
+        scratch
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn db(&self) -> PathBuf {
+        self.path().join("test.db")
+    }
+
+    /// Writes a file below the folder and returns its path.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+
+    /// The real binary on this database, with nothing of the machine's environment but a PATH.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path())
+            .env("MCPKG_DB", self.db())
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary and returns what it printed.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.finish(self.command().args(arguments))
+    }
+
+    /// Runs the binary with `input` on its standard input.
+    pub fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        use std::io::Write;
+        let mut child = self
+            .command()
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("mcpkg starts");
+        let mut stdin = child.stdin.take().expect("a standard input");
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || {
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().expect("mcpkg ends");
+        writer.join().expect("the writer ends");
+        self.ran(output)
+    }
+
+    /// Runs a command made from [`Scratch::command`].
+    pub fn finish(&self, command: &mut Command) -> Ran {
+        let output = command.output().expect("mcpkg starts");
+        self.ran(output)
+    }
+
+    /// Runs the binary, which must succeed, and returns its standard output.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", arguments.join(" "));
+        ran.stdout
+    }
+
+    /// Runs the binary with `--json`, which must succeed, and returns its data.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let text = self.ok(&[&["--json"], arguments].concat());
+        serde_json::from_str(&text).expect("JSON on standard output")
+    }
+
+    /// Opens the database in this process.
+    pub fn store(&self) -> Store {
+        Store::open(&self.db()).expect("the database opens")
+    }
+
+    /// A shell's context on the database, with the selected project.
+    pub fn context(&self) -> Context {
+        Context::shell(self.store(), Selection::default())
+    }
+
+    fn ran(&self, output: std::process::Output) -> Ran {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*self.path().to_string_lossy(), "<SCRATCH>");
+        Ran { status: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+}
+
+/// What a command printed and how it ended, with the scratch folder's path taken out.
+pub struct Ran {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "status: {}\n--- stdout\n{}--- stderr\n{}", self.status, self.stdout, self.stderr)
+    }
+}
