@@ -375,7 +375,7 @@ impl Show {
 
 fn find(db: &crate::store::Db<'_>, project: &crate::store::projects::Project, name_or_uri: &str) -> Result<Resource> {
     let key = if name_or_uri.contains(':') { Key::Uri(name_or_uri) } else { Key::Name(name_or_uri) };
-    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(name_or_uri, &project.name))
+    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(db, project, name_or_uri))
 }
 
 pub(super) fn data(project: &str, resource: &Resource) -> Value {

@@ -95,9 +95,12 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
             )
             .hint("make the file and its folder writable"));
         }
-        drop(connection);
         let _lock = lock(&path)?;
         migrate_in_place(&path)?;
+    }
+    if access == Access::Writable {
+        // A backup that was put in place is not in WAL mode; for a database that is, this changes nothing.
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
     let identity = Identity::of(&path)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
@@ -150,10 +153,7 @@ fn connect(path: &Path) -> Result<(Access, Connection, u32)> {
         }
         match attempt(access) {
             Ok((connection, version)) => {
-                if access == Access::Writable {
-                    // A copy made by VACUUM INTO is not in WAL mode; for one that is, this changes nothing.
-                    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-                } else {
+                if access != Access::Writable {
                     tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
                 }
                 return Ok((access, connection, version));

@@ -165,7 +165,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
-    find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(name, &project.name))
+    find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(db, project, name))
 }
 
 /// Returns the prompt `name` of a project, if there is one.
@@ -255,11 +255,11 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(prompt)
 }
 
-/// Brings back the state of `revision`, also of a deleted prompt; a live one keeps its name.
+/// Brings back the state of `revision`: a live prompt keeps its name, a deleted one gets `name`.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
-pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Revision) -> Result<Prompt> {
+pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     let live = db
         .connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM prompt JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
@@ -271,7 +271,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Re
     let mut prompt = live.unwrap_or(Prompt {
         id: 0,
         uuid: revision.item,
-        name: revision.name.clone(),
+        name: name.to_owned(),
         attributes: Attributes::default(),
         blob: 0,
         size: 0,
@@ -315,11 +315,7 @@ fn write(
     let Attributes { description, template, arguments } = &prompt.attributes;
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
     let taken = |error: rusqlite::Error| {
-        if sqlite::violates(&error, "prompt.name") {
-            Kind::Prompt.taken(&prompt.name, &project.name)
-        } else {
-            error.into()
-        }
+        if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
     if prompt.id == 0 {
         db.connection

@@ -175,7 +175,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
-    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(name, &project.name))
+    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(db, project, name))
 }
 
 /// Returns the resource `key` of a project, if there is one.
@@ -255,11 +255,17 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(resource)
 }
 
-/// Brings back the state of `revision`, also of a deleted resource; a live one keeps its name.
+/// Brings back the state of `revision`: a live resource keeps its name, a deleted one gets `name`.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where another resource took the name or the URI meanwhile.
-pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Revision) -> Result<Resource> {
+pub fn restore(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    name: &str,
+    revision: &Revision,
+) -> Result<Resource> {
     let live = db
         .connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
@@ -270,7 +276,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Re
     let resource = Resource {
         id: live.as_ref().map_or(0, |live| live.id),
         uuid: revision.item,
-        name: live.as_ref().map_or_else(|| revision.name.clone(), |live| live.name.clone()),
+        name: live.as_ref().map_or_else(|| name.to_owned(), |live| live.name.clone()),
         attributes,
         blob: revision.blob,
         size: revision.size,
@@ -315,7 +321,7 @@ fn write(
             )
             .with_details(serde_json::json!({ "uri": uri }))
         } else if sqlite::violates(&error, "resource.name") {
-            Kind::Resource.taken(&resource.name, &project.name)
+            Kind::Resource.taken(project, &resource.name)
         } else {
             error.into()
         }

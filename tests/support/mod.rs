@@ -4,7 +4,7 @@ mod client;
 mod scratch;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
-pub use scratch::{Ran, Scratch};
+pub use scratch::Scratch;
 
 use std::time::Duration;
 
