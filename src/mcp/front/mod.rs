@@ -148,7 +148,7 @@ impl Front {
                 Read::parse(method, parameters).map_err(|error| error_data(&error))?;
             }
         }
-        self.hand_over(id, method, meta, text, sink)
+        self.hand_over(method, meta, text, sink)
     }
 
     /// Answers a hot read.
@@ -179,7 +179,7 @@ impl Front {
     }
 
     /// Hands a request to rmcp.
-    fn hand_over(&mut self, id: &str, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
+    fn hand_over(&mut self, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
         let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {
             return Err(refuse(method, None));
@@ -202,7 +202,7 @@ impl Front {
         extensions.insert(turn);
         let listens = method == "subscriptions/listen";
         self.write_out();
-        self.flights.depart(request, id, listens, next, sink);
+        self.flights.depart(request, listens, next, sink);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rmcp::ServiceExt;
 use tokio::sync::mpsc;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
 use crate::mcp::server::Server;
@@ -36,10 +36,15 @@ const GRACE: Duration = Duration::from_secs(5);
 /// # Errors
 /// How the database failed at the start.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
-    let _serving = Serving::announce(store.path()).map_err(|error| {
-        tracing::warn!(%error, "this server cannot announce itself");
-        error
-    });
+    let _serving = match Serving::announce(store.path()) {
+        Ok(serving) => Some(serving),
+        Err(error) if error.code() == Code::Busy => return Err(error),
+        Err(error) => {
+            // On a read-only disk nobody can restore over it either.
+            tracing::warn!(%error, "this server cannot announce itself");
+            None
+        }
+    };
     let reader = store.reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let server = Server::new(store.clone(), config);
