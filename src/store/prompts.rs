@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
-use super::projects::{Project, RESOLVED, Selection};
+use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
@@ -98,9 +98,10 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT project_id, name, description, arguments FROM prompt
-          WHERE project_id = {RESOLVED} AND name > ?3 ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project_id, name, description, arguments FROM prompt WHERE project_id = ",
+        resolved!(),
+        " AND name > ?3 ORDER BY name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -129,11 +130,11 @@ pub fn with<T>(
     name: &str,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT p.description, p.template, p.arguments, {}
-           FROM prompt p JOIN blob b ON b.id = p.blob_id
-          WHERE p.project_id = {RESOLVED} AND p.name = ?3",
-        blobs::COLUMNS
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT p.description, p.template, p.arguments, ",
+        blobs::columns!(),
+        " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
+        resolved!()
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, name])?;
     let Some(row) = rows.next()? else {
@@ -187,9 +188,10 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// # Errors
 /// How the disk failed.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT name FROM prompt WHERE project_id = {RESOLVED} AND substr(name, 1, length(?3)) = ?3 AND name >= ?3
-          ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT name FROM prompt WHERE project_id = ",
+        resolved!(),
+        " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![selection.named, selection.directory, prefix, limit], |row| row.get(0))?;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
-use super::projects::{Project, RESOLVED, Selection};
+use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
@@ -93,9 +93,10 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT project_id, name, uri, description, mime_type FROM resource
-          WHERE project_id = {RESOLVED} AND name > ?3 ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project_id, name, uri, description, mime_type FROM resource WHERE project_id = ",
+        resolved!(),
+        " AND name > ?3 ORDER BY name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -134,16 +135,23 @@ pub fn with<T>(
     key: Key<'_>,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let (column, value) = match key {
-        Key::Name(name) => ("name", name),
-        Key::Uri(uri) => ("uri", uri),
+    macro_rules! by {
+        ($column:literal) => {
+            concat!(
+                "SELECT r.name, r.uri, r.mime_type, r.text, ",
+                blobs::columns!(),
+                " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
+                $column,
+                " = ?3 AND r.project_id = ",
+                resolved!()
+            )
+        };
+    }
+    let (sql, value) = match key {
+        Key::Name(name) => (by!("name"), name),
+        Key::Uri(uri) => (by!("uri"), uri),
     };
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT r.name, r.uri, r.mime_type, r.text, {}
-           FROM resource r JOIN blob b ON b.id = r.blob_id
-          WHERE r.project_id = {RESOLVED} AND r.{column} = ?3",
-        blobs::COLUMNS
-    ))?;
+    let mut statement = db.connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![selection.named, selection.directory, value])?;
     let Some(row) = rows.next()? else {
         return Ok(None);

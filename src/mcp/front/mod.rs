@@ -67,7 +67,7 @@ impl Front {
     }
 
     /// Answers a line that was longer than the limit, of which only `head` was kept.
-    pub(super) fn too_long(&mut self, head: &[u8], limit: u64) {
+    pub(super) fn too_long(&mut self, head: &[u8], limit: usize) {
         let id = envelope::find_id(head);
         let why = format!("Invalid request: the line is longer than {limit} bytes");
         let id = id.as_deref().map_or(Id::Null, Id::Known);
@@ -240,7 +240,7 @@ impl Front {
     /// Writes the answers that stand in `out`; returns whether the client still takes them.
     pub(super) fn write_out(&mut self) -> bool {
         if self.out.is_empty() {
-            return true;
+            return self.flights.output().is_open();
         }
         let taken = self.flights.output().write(&self.out);
         self.out.clear();
