@@ -117,6 +117,8 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
     scratch.ok(&["prompt", "create", "file", &format!("@{}", file.display())]);
     scratch.ok(&["prompt", "create", "literal", "@@home"]);
     assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
+    scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "list"]), "- one\n- two");
     assert_eq!(scratch.ok(&["prompt", "show", "file"]), "from a file\n");
     assert_eq!(scratch.ok(&["prompt", "show", "literal"]), "@home");
     assert_eq!(scratch.ok(&["prompt", "show", "piped"]), "from a pipe");

@@ -134,3 +134,12 @@ fn every_schema_is_a_json_schema_and_outputs_fit_theirs() {
     }
     client.finish();
 }
+
+/// A changed tool is seen in review. `INSTA_UPDATE=always cargo test snapshot` writes them anew.
+#[test]
+fn each_tool_is_its_snapshot() {
+    for tool in tools() {
+        let name = tool["name"].as_str().expect("a name").to_owned();
+        insta::assert_snapshot!(name, format!("{tool:#}"));
+    }
+}
