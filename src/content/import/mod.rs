@@ -51,7 +51,7 @@ impl Operation for Import {
     const HELP: &'static str = "Commands (.claude/commands, .cursor/commands, .codex/prompts, .github/prompts) become prompts, and \
         their $ARGUMENTS and $1 template arguments. Skills (.claude/skills, .agents/skills) become resources \
         skill://NAME/PATH; CLAUDE.md, AGENTS.md and rules instructions://NAME; any other file file:///PATH. \
-        All is imported, or nothing. .gitignore applies, but not to a folder that `mcpkg export` wrote.\n\n\
+        All is imported, or nothing. .gitignore applies, and hidden files outside agents' folders are left out, but not in a folder that `mcpkg export` wrote.\n\n\
         Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update";
     const EFFECT: Effect = Effect::Write;
     const TOOLSET: &'static str = TOOLSET;
@@ -85,7 +85,7 @@ impl Operation for Import {
             if context.is_cancelled() {
                 return Err(cancelled());
             }
-            let (actions, project) = context.write("content.import", &self.subject(), |db, project, author| {
+            let (actions, project) = context.write("import", &self.subject(), |db, project, author| {
                 let actions = merge::plan(db, project, &items, self.update)?;
                 merge::refuse_conflicts(&items, &actions)?;
                 merge::apply(db, author, project, &context.clock, &items, actions.clone())?;

@@ -44,6 +44,12 @@ const FOLDERS: &[([&str; 2], Role, &str)] = &[
 
 const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
+/// Whether `relative`, below the folder `top`, is an agent's folder or lies in one.
+pub fn is_agents(relative: &Path, top: &Path) -> bool {
+    let known = |part: std::path::Component<'_>| FOLDERS.iter().any(|([folder, _], _, _)| part.as_os_str() == *folder);
+    relative.components().chain(top.components()).any(known)
+}
+
 impl Place {
     /// Returns where the file at `relative`, a path with `/` between, belongs. The outermost known folder decides:
     /// what lies in a skill is the skill's.

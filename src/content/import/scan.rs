@@ -110,14 +110,18 @@ fn gather(path: &Path, candidates: &mut BTreeMap<PathBuf, Candidate>, hints: &mu
     Ok(())
 }
 
-/// Returns the files at and below `named`. An export is read whole; elsewhere `.gitignore` applies. Agents' folders
-/// are hidden, so hidden ones are read.
+/// Returns the files at and below `named`. An export is read whole; elsewhere `.gitignore` applies, and what is hidden
+/// is left out, such as `.env`, but for agents' folders and what lies in them.
 fn walk(named: &Path, root: &Path, is_export: bool, hints: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(named);
     walk.standard_filters(!is_export).hidden(false).require_git(false).follow_links(true);
-    let root = root.to_path_buf();
+    let (root, top) = (root.to_path_buf(), named.to_path_buf());
     walk.filter_entry(move |entry| {
+        let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
+        if hidden && !is_export && !place::is_agents(entry.path().strip_prefix(&top).unwrap_or(entry.path()), &top) {
+            return false;
+        }
         let inside = if entry.path_is_symlink() { stay_inside(entry.path(), &root) } else { Ok(()) };
         // The other end is read below, and lives as long as this.
         inside.map_err(|error| refused.send(error)).is_ok() && entry.file_name() != ".git"

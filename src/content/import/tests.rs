@@ -124,10 +124,12 @@ fn a_project_comes_in_whole() {
         .file(".gitignore", "secret.txt\ntarget/\n")
         .file("secret.txt", "s")
         .file("target/out.txt", "o")
+        .file(".env", "TOKEN=x")
+        .file(".config/app.toml", "x = 1")
         .file(".git/config", "c");
     set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
     let reply = world.import(&[], &[""]).unwrap();
-    assert_eq!(sentence_of(&reply), "Imported 3 prompts and 8 resources into project 'p'");
+    assert_eq!(sentence_of(&reply), "Imported 3 prompts and 7 resources into project 'p'");
     assert_eq!(reply.hints, ["front matter that MCP has no place for was left out: allowed-tools (1), mode (1)"]);
 
     let (attributes, text) = world.prompt("review.pr");
@@ -147,7 +149,6 @@ fn a_project_comes_in_whole() {
     let mut uris = world.uris();
     uris.sort();
     let expected = [
-        "file:///.gitignore",
         "file:///docs/a%20b%23.md",
         "file:///logo.png",
         "instructions://CLAUDE.md",
@@ -159,7 +160,7 @@ fn a_project_comes_in_whole() {
     assert_eq!(uris, expected);
 
     let again = world.import(&[], &["", ".claude", "CLAUDE.md"]).unwrap();
-    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (11 unchanged)");
+    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (10 unchanged)");
 }
 
 #[test]
@@ -239,7 +240,7 @@ fn conflicts_are_all_listed_and_nothing_is_half_imported() {
     assert_eq!(world.resource("file:///a.md").1, b"A");
     let history = world.context.read(|db, p| revisions::history(db, p.id, revisions::Kind::Resource, "a.md")).unwrap();
     assert_eq!(history.len(), 2);
-    assert_eq!(world.trail(), ["content.import ok", "import E_IMPORT_CONFLICT", "content.import ok"]);
+    assert_eq!(world.trail(), ["import ok", "import E_IMPORT_CONFLICT", "import ok"]);
 }
 
 #[test]
