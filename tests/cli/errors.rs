@@ -79,7 +79,7 @@ fn usage_errors_exit_2_and_suggest() {
     --- stderr
     error: unrecognized subcommand 'promt'
 
-      tip: some similar subcommands exist: 'project', 'prompt'
+      tip: some similar subcommands exist: 'export', 'import', 'project', 'prompt'
 
     Usage: mcpkg [OPTIONS] <COMMAND>
 
