@@ -126,7 +126,7 @@ impl Store {
 
     /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
     pub(crate) fn notice_replacement(&self) {
-        let replaced = open::Identity::of(&self.0.path).as_ref() != Some(&self.0.identity);
+        let replaced = open::Identity::of(&self.0.path, self.0.access).as_ref() != Some(&self.0.identity);
         self.0.replaced.store(replaced, Ordering::Relaxed);
     }
 
@@ -161,6 +161,9 @@ impl Store {
     }
 
     fn read_only(&self) -> Error {
+        if self.0.access == Access::Full {
+            return sqlite::full();
+        }
         Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.0.path.display()))
             .hint("make the file and its folder writable, or name another database with --db")
     }
