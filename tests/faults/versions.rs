@@ -149,7 +149,7 @@ fn f18_a_real_clock_that_goes_back_breaks_nothing() {
             ran.stdout
         };
         run(&["prompt", "create", name, "x"]);
-        run(&["prompt", "update", name, "--content", offset]);
+        run(&["prompt", "update", name, &format!("--content={offset}")]);
         // The backup just made is never the one that is pruned, though its name sorts first.
         let made = run(&["--json", "backup", "--keep", "1", "backups"]);
         let made: Value = serde_json::from_str(&made).expect("JSON");
