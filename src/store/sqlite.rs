@@ -1,6 +1,7 @@
 //! What only SQLite has: how a connection is set up, and what its errors mean.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -13,6 +14,13 @@ pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool)
     let mut connection = Connection::open_with_flags(uri(path, access), flags(access))?;
     set_up(&mut connection, cache, query_only)?;
     Ok(connection)
+}
+
+/// Moves the WAL into the file; does not wait long for others.
+pub(super) fn checkpoint(path: &Path) -> Result<()> {
+    let connection = connect(path, Access::Writable, super::POOLED_CACHE, false)?;
+    connection.busy_timeout(Duration::from_millis(200))?;
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
 /// Returns what makes such connections for a pool.

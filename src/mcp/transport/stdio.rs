@@ -80,6 +80,11 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             flights.close(Some(deadline));
             // The input stays stopped: the reading thread must not take one more line.
             std::mem::forget(stopped);
+            // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
+            thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            tracing::warn!("the client did not take all answers");
+            #[allow(clippy::disallowed_methods, reason = "a signal's deadline ends the process")]
+            std::process::exit(1);
         }
     })?;
 
@@ -113,6 +118,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     drop(runtime);
     output.finish();
     let _ = writing.join();
+    store.settle();
     Ok(())
 }
 
