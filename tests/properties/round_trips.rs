@@ -68,18 +68,18 @@ fn contents_around_the_size_of_a_chunk_come_back_over_the_real_binary() {
         assert!(got["messages"][0]["content"]["text"] == text, "{size} bytes came back as others");
     }
     client.finish();
-    // From a file to a file, whatever the bytes.
-    for size in [0, 1, 70_000] {
+    // Through the shell, from a file and from standard input, whatever the bytes.
+    for size in [1, 70_000, 1_500_000] {
         let bytes = random.bytes(size);
-        let file = scratch.file("in.bin", &bytes);
-        let name = format!("f{size}");
-        let made = scratch.run(&["resource", "create", &name, &format!("f:{size}"), &format!("@{}", file.display())]);
-        if size == 0 {
-            assert_eq!(made.status, 2, "{made}");
-            continue;
+        let file = format!("@{}", scratch.file("in.bin", &bytes).display());
+        for (how, content) in [("file", file.as_str()), ("input", "-")] {
+            let name = format!("{how}{size}");
+            let made =
+                ["resource", "create", &name, &format!("{how}:{size}"), content, "-m", "application/octet-stream"];
+            let made = scratch.run_with_input(&made, &bytes);
+            assert_eq!(made.status, 0, "{made}");
+            scratch.ok(&["resource", "show", &name, "-o", "out.bin"]);
+            assert!(std::fs::read(scratch.path().join("out.bin")).expect("the file") == bytes, "other bytes came out");
         }
-        assert_eq!(made.status, 0, "{made}");
-        scratch.ok(&["resource", "show", &name, "-o", "out.bin"]);
-        assert!(std::fs::read(scratch.path().join("out.bin")).expect("the file") == bytes, "other bytes came out");
     }
 }
