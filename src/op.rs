@@ -314,8 +314,15 @@ impl Context {
                 },
             )
         });
-        if let Err(trail) = appended {
-            tracing::warn!(kind, subject, refused = error.code().name(), error = %trail, "the trail could not be written");
+        match appended {
+            // What refused the change refuses its trail too; the caller hears of it already.
+            Err(trail) if trail.code() == error.code() => {
+                tracing::info!(kind, subject, refused = error.code().name(), "the trail could not be written either");
+            }
+            Err(trail) => {
+                tracing::warn!(kind, subject, refused = error.code().name(), error = %trail, "the trail could not be written")
+            }
+            Ok(()) => {}
         }
     }
 }

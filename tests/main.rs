@@ -2,7 +2,9 @@
 
 mod cli;
 mod contract;
+mod faults;
 mod journeys;
 mod mcp;
+mod properties;
 mod store;
 mod support;

@@ -48,7 +48,7 @@ impl Operation for Backup {
         }
         let file = self.to.join(format!("{PREFIX}{}.db", stamp(context.clock.now())));
         let size = context.store.backup(&file, &progress)?;
-        let removed = prune(&self.to, keep as usize)?;
+        let removed = prune(&file, keep as usize)?;
         let sentence = format!(
             "Backed up the database to {} ({size} bytes, verified); removed {} older",
             file.display(),
@@ -61,15 +61,18 @@ impl Operation for Backup {
 
 const PREFIX: &str = "mcpkg-";
 
-/// Removes all but the newest `keep` dated backups; their names sort by time, and nothing else matches them.
-fn prune(folder: &Path, keep: usize) -> Result<Vec<String>> {
+/// Removes all but the newest `keep` dated backups beside `made`, which is one of them even where the clock went back.
+/// Their names sort by time, and nothing else matches them.
+fn prune(made: &Path, keep: usize) -> Result<Vec<String>> {
+    let folder = made.parent().unwrap_or(Path::new("."));
     let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;
     let mut dated: Vec<PathBuf> = listing
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_dated))
+        .filter(|path| path.file_name() != made.file_name())
         .collect();
     dated.sort();
-    let surplus = dated.len().saturating_sub(keep);
+    let surplus = (dated.len() + 1).saturating_sub(keep);
     dated
         .drain(..surplus)
         .map(|path| {

@@ -7,7 +7,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 
-use super::front::Turn;
+use super::front::{Passenger, Turn};
 use super::reads::{self, Era, Read};
 use super::subscriptions::Hub;
 use super::{Config, completion, tools};
@@ -92,11 +92,15 @@ macro_rules! lasting {
     };
 }
 
-/// Waits until the client's earlier writes have ended, and returns the guard that later reads wait for.
+/// Waits until the client's earlier writes have ended and few enough answers wait for it, and returns the guard that
+/// later reads wait for.
 async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>> {
     let turn = request.extensions.get::<Arc<Turn>>().cloned();
     if let Some(turn) = &turn {
         turn.wait().await;
+    }
+    if let Some(passenger) = request.extensions.get::<Arc<Passenger>>() {
+        passenger.board().await;
     }
     turn
 }

@@ -59,7 +59,7 @@ impl Store {
         fs::File::create_new(to).map_err(|error| Error::file("write", to, error))?;
         open::make_private(to)?;
         let mut copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        copy_pages(&source, &mut copy, progress)?;
+        copy_pages(&source, &mut copy, || Ok(()), progress)?;
         // The copy is one file: out of WAL mode, so that opening it makes no side files.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
         copy.close().map_err(|(_, error)| error.into())
@@ -93,15 +93,16 @@ impl Store {
         fs::File::create_new(&staged).map_err(|error| Error::file("write", &staged, error))?;
         open::make_private(&staged)?;
         let mut copy = Connection::open_with_flags(&staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        copy_pages(&source, &mut copy, &|_, _| {})?;
+        copy_pages(&source, &mut copy, || Ok(()), &|_, _| {})?;
         copy.close().map_err(|(_, error)| Error::from(error))?;
         let staged = open::open(&staged)?;
         let source = sqlite::connect(&staged.path, staged.access, super::READER_CACHE, false)?;
         source.execute("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'", [])?;
 
-        self.backup(kept, &|_, _| {})?;
         let mut live = sqlite::connect(&self.0.path, Access::Writable, super::POOLED_CACHE, false)?;
-        copy_pages(&source, &mut live, progress)?;
+        // Kept while nobody can write: what others commit stands in it or comes after the restore.
+        let keep = || self.backup(kept, &|_, _| {}).map(drop);
+        copy_pages(&source, &mut live, keep, progress)?;
         Ok(kept.to_path_buf())
     }
 
@@ -111,14 +112,32 @@ impl Store {
     }
 }
 
-/// Copies all pages; a restore into a live file waits for its writers, never for its readers.
-fn copy_pages(from: &Connection, to: &mut Connection, progress: &Progress<'_>) -> Result<()> {
+/// Copies all pages; a restore into a live file waits for its writers, never for its readers. Runs `locked` when no
+/// other process can write to the destination any more.
+fn copy_pages(
+    from: &Connection,
+    to: &mut Connection,
+    locked: impl FnOnce() -> Result<()>,
+    progress: &Progress<'_>,
+) -> Result<()> {
     to.busy_timeout(super::BUSY_TIMEOUT)?;
     let backup = Backup::new(from, to)?;
+    // A step of no pages takes the destination's lock.
+    step(&backup, 0)?;
+    locked()?;
+    while step(&backup, STEP)? != StepResult::Done {
+        let done = backup.progress();
+        let total = u64::try_from(done.pagecount).unwrap_or(0);
+        progress(total - u64::try_from(done.remaining).unwrap_or(0), total);
+    }
+    Ok(())
+}
+
+/// Copies so many pages; waits for whoever holds the destination.
+fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     let mut waited = std::time::Duration::ZERO;
     loop {
-        match backup.step(STEP)? {
-            StepResult::Done => return Ok(()),
+        match backup.step(pages)? {
             StepResult::Busy | StepResult::Locked => {
                 if waited > super::BUSY_TIMEOUT {
                     return Err(sqlite::busy());
@@ -127,11 +146,7 @@ fn copy_pages(from: &Connection, to: &mut Connection, progress: &Progress<'_>) -
                 std::thread::sleep(pause);
                 waited += pause;
             }
-            _ => {
-                let done = backup.progress();
-                let total = u64::try_from(done.pagecount).unwrap_or(0);
-                progress(total - u64::try_from(done.remaining).unwrap_or(0), total);
-            }
+            done => return Ok(done),
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
@@ -38,7 +38,24 @@ const POOLED_CACHE: i64 = 2 * 1024;
 const READER_CACHE: i64 = 16 * 1024;
 const MAX_POOLED_READERS: u32 = 8;
 
-type Pool = r2d2::Pool<SqliteConnectionManager>;
+/// How often a call that waits for a connection looks whether one can be opened at all.
+const POOL_LOOK: Duration = Duration::from_millis(100);
+
+/// Connections that come and go.
+struct Pool {
+    connections: r2d2::Pool<SqliteConnectionManager>,
+    failed: OpenFailed,
+}
+
+/// Set when a connection could not be opened: r2d2 itself tries again until its time is up.
+#[derive(Clone, Debug, Default)]
+struct OpenFailed(Arc<AtomicBool>);
+
+impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
+    fn handle_error(&self, _error: rusqlite::Error) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// The open database; cheap to clone, shared by threads.
 #[derive(Clone)]
@@ -95,8 +112,7 @@ impl Store {
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_in_place()?;
         let pool = self.0.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true));
-        let connection = pool.get().map_err(|error| self.pool_failed(&error))?;
-        in_transaction(&connection, "BEGIN DEFERRED", f)
+        in_transaction(&*self.connection(pool)?, "BEGIN DEFERRED", f)
     }
 
     /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
@@ -111,8 +127,7 @@ impl Store {
         self.notice_replacement();
         self.check_in_place()?;
         let pool = self.0.writer.get_or_init(|| self.pool(1, false));
-        let connection = pool.get().map_err(|error| self.pool_failed(&error))?;
-        in_transaction(&connection, "BEGIN IMMEDIATE", f)
+        in_transaction(&*self.connection(pool)?, "BEGIN IMMEDIATE", f)
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
@@ -124,9 +139,21 @@ impl Store {
         Ok(Reader { store: self.clone(), connection })
     }
 
+    /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
+    /// file. Nothing is lost where this fails.
+    pub fn settle(&self) {
+        self.notice_replacement();
+        if self.0.access != Access::Writable || self.check_in_place().is_err() {
+            return;
+        }
+        if let Err(error) = sqlite::checkpoint(&self.0.path) {
+            tracing::info!(%error, "the WAL stays as it is");
+        }
+    }
+
     /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
     pub(crate) fn notice_replacement(&self) {
-        let replaced = open::Identity::of(&self.0.path).as_ref() != Some(&self.0.identity);
+        let replaced = open::Identity::of(&self.0.path, self.0.access).as_ref() != Some(&self.0.identity);
         self.0.replaced.store(replaced, Ordering::Relaxed);
     }
 
@@ -142,25 +169,40 @@ impl Store {
     }
 
     fn pool(&self, size: u32, query_only: bool) -> Pool {
-        r2d2::Pool::builder()
+        let failed = OpenFailed::default();
+        let connections = r2d2::Pool::builder()
             .max_size(size)
             .min_idle(Some(0))
             .test_on_check_out(false)
-            .connection_timeout(BUSY_TIMEOUT * 2)
-            .error_handler(Box::new(r2d2::NopErrorHandler))
+            .error_handler(Box::new(failed.clone()))
             .thread_pool(Arc::new(scheduled_thread_pool::ScheduledThreadPool::new(1)))
-            .build_unchecked(sqlite::manager(&self.0.path, self.0.access, POOLED_CACHE, query_only))
+            .build_unchecked(sqlite::manager(&self.0.path, self.0.access, POOLED_CACHE, query_only));
+        Pool { connections, failed }
     }
 
-    /// A pool hides why no connection came: where one can be made it was busy, else the reason is the disk's.
-    fn pool_failed(&self, error: &r2d2::Error) -> Error {
-        match sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true) {
-            Ok(_) => sqlite::busy().with_source(error.to_string()),
-            Err(cause) => cause,
+    /// Takes a connection out of a pool; waits while all are in use, but not where none can be opened.
+    fn connection(&self, pool: &Pool) -> Result<r2d2::PooledConnection<SqliteConnectionManager>> {
+        let deadline = Instant::now() + BUSY_TIMEOUT * 2;
+        pool.failed.0.store(false, Ordering::Relaxed);
+        loop {
+            let error = match pool.connections.get_timeout(POOL_LOOK) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            if pool.failed.0.load(Ordering::Relaxed) || Instant::now() >= deadline {
+                // The pool hides why: where a connection can be opened all were in use, else the reason is the disk's.
+                return Err(match sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true) {
+                    Ok(_) => sqlite::busy().with_source(error),
+                    Err(cause) => cause,
+                });
+            }
         }
     }
 
     fn read_only(&self) -> Error {
+        if self.0.access == Access::Full {
+            return sqlite::full();
+        }
         Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.0.path.display()))
             .hint("make the file and its folder writable, or name another database with --db")
     }

@@ -34,28 +34,48 @@ pub enum Access {
     ReadOnly,
     /// Reads only, as if nobody could change the file: its folder cannot hold the files that readers share.
     Immutable,
+    /// As [`Access::Immutable`], since the disk is too full for those files.
+    Full,
+}
+
+impl Access {
+    /// Whether a change of the file by somebody else would go unnoticed by SQLite.
+    pub(super) fn is_immutable(self) -> bool {
+        matches!(self, Access::Immutable | Access::Full)
+    }
 }
 
 /// What tells a file from another one that later takes its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity(u64, u64);
+pub(super) struct Identity {
+    file: (u64, u64),
+    /// Of a file that is read as if nobody could change it: what shows that somebody did.
+    state: Option<(u64, Option<std::time::SystemTime>, u64)>,
+}
 
 impl Identity {
     /// Returns the identity of what stands at `path` now, if anything does.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path, access: Access) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
+        let state = || (metadata.len(), metadata.modified().ok(), wal_size(path));
+        let state = access.is_immutable().then(state);
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            Some(Self(metadata.dev(), metadata.ino()))
+            Some(Self { file: (metadata.dev(), metadata.ino()), state })
         }
         #[cfg(not(unix))]
         {
             // Windows does not let an open database be renamed or removed; its creation time is enough.
             let created = metadata.created().ok()?.elapsed().ok().map(|_| 0);
-            Some(Self(created.unwrap_or(0), 0))
+            Some(Self { file: (created.unwrap_or(0), 0), state })
         }
     }
+}
+
+/// Bytes of what was committed and does not stand in the file itself yet.
+fn wal_size(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
 pub(super) struct Opened {
@@ -99,10 +119,10 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         migrate_in_place(&path)?;
     }
     if access == Access::Writable {
-        // A backup that was put in place is not in WAL mode; for a database that is, this changes nothing.
+        // A backup is not in WAL mode; for a file that is, this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
-    let identity = Identity::of(&path)
+    let identity = Identity::of(&path, access)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
     Ok(Opened { path, access, identity })
 }
@@ -145,24 +165,34 @@ fn connect(path: &Path) -> Result<(Access, Connection, u32)> {
         let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))?;
         Ok::<_, Error>((connection, version))
     };
-    let writable = writable(path);
-    let mut last = None;
-    for access in [Access::Writable, Access::ReadOnly, Access::Immutable] {
-        if access == Access::Writable && !writable {
+    let mut failure = None;
+    for access in [Access::Writable, Access::ReadOnly] {
+        if access == Access::Writable && !writable(path) {
             continue;
         }
         match attempt(access) {
-            Ok((connection, version)) => {
-                if access != Access::Writable {
-                    tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
-                }
-                return Ok((access, connection, version));
+            Ok((connection, version)) => return Ok(warned(path, access, connection, version)),
+            Err(error) if matches!(error.code(), Code::Unavailable | Code::ReadOnly | Code::DiskFull) => {
+                failure.get_or_insert(error);
             }
-            Err(error) if matches!(error.code(), Code::Unavailable | Code::ReadOnly) => last = Some(error),
             Err(error) => return Err(error),
         }
     }
-    Err(last.unwrap_or_else(|| Error::internal("no way to open the database was tried")))
+    let failure = failure.unwrap_or_else(|| Error::internal("no way to open the database was tried"));
+    if wal_size(path) > 0 {
+        // Read alone the file would show an old state, and acknowledged writes would seem lost.
+        return Err(failure);
+    }
+    let access = if failure.code() == Code::DiskFull { Access::Full } else { Access::Immutable };
+    let (connection, version) = attempt(access)?;
+    Ok(warned(path, access, connection, version))
+}
+
+fn warned(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
+    if access != Access::Writable {
+        tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
+    }
+    (access, connection, version)
 }
 
 fn writable(path: &Path) -> bool {
@@ -180,6 +210,19 @@ fn create(path: &Path) -> Result<()> {
     let _lock = lock(path)?;
     if path.exists() {
         return Ok(());
+    }
+    if wal_size(path) > 0 {
+        // SQLite would replay it into the new file.
+        let wal = beside(path, "-wal");
+        return Err(Error::new(
+            Code::Unavailable,
+            format!(
+                "The database `{}` is gone, but what was written to it last stands in `{}`",
+                path.display(),
+                wal.display()
+            ),
+        )
+        .hint("put the database back; or remove that file to begin with an empty database"));
     }
     let unfinished = beside(path, ".new");
     remove_with_side_files(&unfinished);
@@ -217,7 +260,9 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    migrate(&mut connection)
+    migrate(&mut connection)?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    Ok(())
 }
 
 fn migrate(connection: &mut Connection) -> Result<()> {

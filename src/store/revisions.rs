@@ -180,7 +180,7 @@ pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
         .query_row([item.as_bytes()], |row| row.get(0))?)
 }
 
-/// The item that has the name now goes before one that had it.
+/// The item that has the name now goes before one that had it; of those the last written, whatever the clock said.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let table = kind.word();
     let found = db
@@ -195,7 +195,7 @@ fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid
         .connection
         .prepare_cached(
             "SELECT item FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3
-             ORDER BY at DESC, rowid DESC LIMIT 1",
+             ORDER BY rowid DESC LIMIT 1",
         )?
         .query_row(params![project, table, name], |row| row.get(0).map(Uuid::from_bytes))
         .optional()?)

@@ -54,8 +54,9 @@ pub(super) fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: usize) -> Result<Vec<Hit>> {
-    // Each word is a quoted string with a star: no character of it is query syntax.
-    let words: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
+    // Each word is a quoted string with a star: no character of it is query syntax, but U+0000, which ends the query.
+    let quoted = |word: &&str| format!("\"{}\"*", word.replace('\0', " ").replace('"', "\"\""));
+    let words: Vec<String> = words.iter().map(quoted).collect();
     let mut query = format!("{{name description body}} : ({})", words.join(" AND "));
     if let Some(project) = project {
         query = format!("project : \"p{project}\" AND {query}");

@@ -1,6 +1,7 @@
 //! What only SQLite has: how a connection is set up, and what its errors mean.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -15,6 +16,13 @@ pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool)
     Ok(connection)
 }
 
+/// Moves the WAL into the file; does not wait long for others.
+pub(super) fn checkpoint(path: &Path) -> Result<()> {
+    let connection = connect(path, Access::Writable, super::POOLED_CACHE, false)?;
+    connection.busy_timeout(Duration::from_millis(200))?;
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
 /// Returns what makes such connections for a pool.
 pub(super) fn manager(path: &Path, access: Access, cache: i64, query_only: bool) -> SqliteConnectionManager {
     SqliteConnectionManager::file(uri(path, access))
@@ -25,7 +33,7 @@ pub(super) fn manager(path: &Path, access: Access, cache: i64, query_only: bool)
 fn flags(access: Access) -> OpenFlags {
     let mode = match access {
         Access::Writable => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        Access::ReadOnly | Access::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Access::ReadOnly | Access::Immutable | Access::Full => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
     mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
 }
@@ -44,7 +52,7 @@ fn uri(path: &Path, access: Access) -> PathBuf {
             _ => uri.push(char::from(byte)),
         }
     }
-    if access == Access::Immutable {
+    if access.is_immutable() {
         uri.push_str("?immutable=1");
     }
     PathBuf::from(uri)
@@ -79,14 +87,20 @@ pub(super) fn busy() -> Error {
         .hint("try again; nothing was changed")
 }
 
+/// Returns the answer for a disk that takes no more.
+pub(super) fn full() -> Error {
+    Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         let Some(failure) = error.sqlite_error().copied() else {
             return Error::internal(format!("The store failed: {error}")).with_source(error);
         };
         let translated = match failure.code {
-            ErrorCode::DiskFull => Error::new(Code::DiskFull, "The disk is full; nothing was written")
-                .hint("free some space; reads go on meanwhile"),
+            ErrorCode::DiskFull => full(),
+            // The file that readers share could not grow.
+            ErrorCode::SystemIoFailure if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => full(),
             ErrorCode::ReadOnly => {
                 Error::new(Code::ReadOnly, "The database or its disk is read-only; nothing was written")
                     .hint("make the file and its folder writable, or name another database with --db")

@@ -26,7 +26,9 @@ fn reads_never_overtake_the_clients_own_writes() {
     client.raw(lines.as_bytes());
     for n in 1..=100_i64 {
         let got = client.answer(&json!(2000 + n));
-        assert_eq!(got["result"]["messages"][0]["content"]["text"], n.to_string());
+        // The write before it is seen; that a later one is too does no harm.
+        let seen = got["result"]["messages"][0]["content"]["text"].as_str().and_then(|text| text.parse().ok());
+        assert!(seen.is_some_and(|seen: i64| seen >= n), "read {n}: {got}");
     }
     client.finish();
 }

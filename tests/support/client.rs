@@ -83,6 +83,17 @@ impl Client {
         self
     }
 
+    /// Does the handshake with a server that may be unable to start; returns whether it was done.
+    pub fn try_shake_hands(&mut self, version: &str) -> bool {
+        let info = json!({ "name": "test-client", "version": "1" });
+        self.post("initialize", json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": info }));
+        let answered = matches!(self.wait(DEADLINE), Wait::Line(answer) if answer["result"].is_object());
+        if answered {
+            self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        answered
+    }
+
     /// Sends a request and returns its answer.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {
@@ -178,11 +189,6 @@ impl Client {
             Err(RecvTimeoutError::Timeout) => Wait::Nothing,
             Err(RecvTimeoutError::Disconnected) => Wait::Closed,
         }
-    }
-
-    /// The server's process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// Kills the server as `kill -9` does.

@@ -1,10 +1,14 @@
 //! What the tests share: a scratch database, the real binary, a client that speaks lines.
 
 mod client;
+mod machine;
+mod raw;
 mod scratch;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
-pub use scratch::Scratch;
+pub use machine::{Mount, Random, finds, is_root, memory, signal};
+pub use raw::{Raw, call, handshake, request};
+pub use scratch::{BINARY, Ran, Scratch};
 
 use std::time::Duration;
 

@@ -9,6 +9,9 @@ use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
 use tempfile::TempDir;
 
+/// The real binary.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
+
 /// A scratch folder; gone when dropped.
 pub struct Scratch {
     folder: TempDir,
@@ -24,6 +27,16 @@ impl Scratch {
     pub fn with_project() -> Self {
         let scratch = Self::new();
         scratch.ok(&["project", "create", "p"]);
+        scratch
+    }
+
+    /// As [`Scratch::with_project`], made in this process.
+    pub fn with_project_here() -> Self {
+        let scratch = Self::new();
+        let context = scratch.context();
+        let create = mcpkg::operations().find(|entry| entry.cli == ["project", "create"]).expect("an operation");
+        let call = create.from_agent(serde_json::json!({ "name": "p" })).expect("a call");
+        call.run(&context).expect("the project is made");
         scratch
     }
 
@@ -45,8 +58,15 @@ impl Scratch {
 
     /// The real binary on this database, with nothing of the machine's environment but a PATH.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+        self.command_under(&[])
+    }
+
+    /// The real binary, started by another program such as `strace`, whose arguments come first.
+    pub fn command_under(&self, wrapper: &[&str]) -> Command {
+        let words = [wrapper, &[BINARY]].concat();
+        let mut command = Command::new(words[0]);
         command
+            .args(&words[1..])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path())

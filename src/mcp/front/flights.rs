@@ -12,12 +12,15 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::mcp::transport::stdio::Output;
 
 /// Requests that rmcp may have at once; then the input waits. Listen streams do not count, they stay open.
 const MOST: usize = 256;
+
+/// Handlers that may run, or whose answers may wait for the client, at once: what a client does not read stays small.
+const SEATS: usize = 8;
 
 /// Where an answer goes.
 #[derive(Clone)]
@@ -88,6 +91,7 @@ impl Phase {
 pub(crate) struct Flights {
     state: Mutex<State>,
     landed: Condvar,
+    seats: Arc<Semaphore>,
     output: Arc<Output>,
 }
 
@@ -104,14 +108,26 @@ struct Flight {
     listens: bool,
     cancelled: bool,
     handler_ended: bool,
+    /// From the handler's begin to the answer's end.
+    seat: Option<OwnedSemaphorePermit>,
     /// Requests with the same id that came meanwhile.
     held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
 }
 
 /// Says that a request's handler has ended; travels with the request.
-struct Passenger {
+pub(crate) struct Passenger {
     flights: Arc<Flights>,
     id: RequestId,
+}
+
+impl Passenger {
+    /// Waits until few enough answers wait for the client. Only what waits for nothing else may take a seat.
+    pub(crate) async fn board(&self) {
+        let seat = Arc::clone(&self.flights.seats).acquire_owned().await.ok();
+        if let Some(flight) = self.flights.state().flights.get_mut(&self.id) {
+            flight.seat = seat;
+        }
+    }
 }
 
 impl Drop for Passenger {
@@ -131,7 +147,12 @@ impl Flights {
     pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
         let state = State { phase: Phase::Starting, flights: HashMap::new(), listening: 0, to_rmcp: Some(to_rmcp) };
-        let flights = Arc::new(Self { state: Mutex::new(state), landed: Condvar::new(), output });
+        let flights = Arc::new(Self {
+            state: Mutex::new(state),
+            landed: Condvar::new(),
+            seats: Arc::new(Semaphore::new(SEATS)),
+            output,
+        });
         (Arc::clone(&flights), RmcpTransport { flights, from_front })
     }
 
@@ -244,7 +265,7 @@ impl State {
         held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
     ) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
-        let flight = Flight { sink, listens, cancelled: false, handler_ended: false, held };
+        let flight = Flight { sink, listens, cancelled: false, handler_ended: false, seat: None, held };
         self.flights.insert(request.id.clone(), flight);
         self.listening += usize::from(listens);
         let _ = to_rmcp.send(JsonRpcMessage::Request(request));

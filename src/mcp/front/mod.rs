@@ -24,7 +24,7 @@ use crate::store::Reader;
 use envelope::{Envelope, Id, Line};
 use flights::Sink;
 
-pub(super) use flights::{Flights, Phase};
+pub(super) use flights::{Flights, Passenger, Phase};
 pub(super) use turns::{Turn, Turns};
 
 /// Reads a client's lines; lives on the thread that reads the input.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::lines::{Cut, Lines};
 use crate::error::{Code, Error, Result};
@@ -19,8 +19,8 @@ use crate::mcp::front::{Flights, Front};
 use crate::mcp::server::Server;
 use crate::store::{Serving, Store};
 
-/// Answers that wait to be written before rmcp has to wait.
-const QUEUED: usize = 64;
+/// Bytes that wait to be written before rmcp has to wait; one longer line may.
+const QUEUED: u32 = 4 << 20;
 
 /// Bytes read at once.
 const READ: usize = 64 << 10;
@@ -62,7 +62,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         let output = Arc::clone(&output);
         let flights = Arc::clone(&flights);
         spawn("write", move || {
-            while let Some(line) = queued.blocking_recv() {
+            while let Some((line, _room)) = queued.blocking_recv() {
                 if !output.write(&line) {
                     flights.abandon();
                 }
@@ -86,6 +86,11 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             flights.close(Some(deadline));
             // The input stays stopped: the reading thread must not take one more line.
             std::mem::forget(stopped);
+            // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
+            thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            tracing::warn!("the client did not take all answers");
+            #[allow(clippy::disallowed_methods, reason = "a signal's deadline ends the process")]
+            std::process::exit(1);
         }
     })?;
 
@@ -119,6 +124,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     drop(runtime);
     output.finish();
     let _ = writing.join();
+    store.settle();
     Ok(())
 }
 
@@ -204,13 +210,23 @@ pub(crate) struct Output {
     /// Locked while a whole number of lines is written.
     writing: Mutex<()>,
     closed: AtomicBool,
-    queue: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    queue: Mutex<Option<mpsc::UnboundedSender<Queued>>>,
+    /// A permit for each byte that may be queued.
+    room: Arc<Semaphore>,
 }
 
+/// A line with the room it takes in the queue.
+type Queued = (Vec<u8>, OwnedSemaphorePermit);
+
 impl Output {
-    fn new() -> (Arc<Self>, mpsc::Receiver<Vec<u8>>) {
-        let (sender, receiver) = mpsc::channel(QUEUED);
-        let output = Self { writing: Mutex::new(()), closed: AtomicBool::new(false), queue: Mutex::new(Some(sender)) };
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let output = Self {
+            writing: Mutex::new(()),
+            closed: AtomicBool::new(false),
+            queue: Mutex::new(Some(sender)),
+            room: Arc::new(Semaphore::new(QUEUED as usize)),
+        };
         (Arc::new(output), receiver)
     }
 
@@ -235,14 +251,13 @@ impl Output {
         !self.closed.load(Ordering::Relaxed)
     }
 
-    /// Queues a line for the writing thread; waits while too many wait.
+    /// Queues a line for the writing thread; waits while too much waits.
     pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        match queue {
-            Some(queue) => queue.send(line).await.map_err(|_| closed()),
-            None => Err(closed()),
-        }
+        let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes).await.map_err(|_| closed())?;
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.as_ref().and_then(|queue| queue.send((line, room)).ok()).ok_or_else(closed)
     }
 
     /// Ends the queue; the writing thread ends when it is empty.

@@ -1,0 +1,151 @@
+//! Files that are not what they should be.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{assert_refused, content_of, error_code};
+use crate::support::{Client, Scratch};
+
+/// A database at rest with 60 prompts, and its bytes.
+fn at_rest() -> (Scratch, Vec<u8>) {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for n in 0..60 {
+        let name = format!("n{n}");
+        client.call("create_prompt", json!({ "name": name, "content": content_of(&name, 5000) }));
+    }
+    client.finish();
+    let bytes = fs::read(scratch.db()).expect("the database");
+    (scratch, bytes)
+}
+
+/// Every command and a server refuse the file with `code`, and leave it as it is.
+#[track_caller]
+fn assert_untouched(scratch: &Scratch, code: &str) {
+    let before = fs::read(scratch.db()).ok();
+    for arguments in [&["prompt", "list"][..], &["prompt", "create", "n", "x"], &["check"], &["serve"]] {
+        assert_refused(scratch, arguments, code);
+    }
+    assert_eq!(fs::read(scratch.db()).ok(), before, "the file was touched");
+}
+
+#[test]
+fn f08_a_file_with_a_wrong_header_or_cut_in_half_is_refused_and_untouched() {
+    let (scratch, whole) = at_rest();
+    let mut wrong = whole.clone();
+    wrong[..16].copy_from_slice(b"SQLite format 4\0");
+    for bytes in [&wrong[..], &whole[..whole.len() / 2], &whole[..5000], &whole[..99], b"no database at all"] {
+        fs::write(scratch.db(), bytes).expect("a damaged file");
+        assert_untouched(&scratch, "E_DB_CORRUPT");
+    }
+}
+
+#[test]
+fn f08_a_zeroed_page_is_reported_and_never_served_as_good() {
+    let (scratch, whole) = at_rest();
+    let pages = whole.len() / 4096;
+    for page in [0, 1, 2, 3, pages / 4, pages / 2, pages - 2] {
+        let mut bytes = whole.clone();
+        // Of the first page all but the header that says whose file it is.
+        let start = if page == 0 { 100 } else { page * 4096 };
+        bytes[start..(page + 1) * 4096].fill(0);
+        fs::write(scratch.db(), bytes).expect("a damaged file");
+        for arguments in
+            [&["--json", "check", "--deep"][..], &["--json", "prompt", "list"], &["--json", "search", "n7"]]
+        {
+            let ran = scratch.run(arguments);
+            assert!(matches!(ran.status, 0 | 1), "page {page}: {ran}");
+            if ran.status == 1 {
+                let code = error_code(&ran);
+                assert!(matches!(code.as_deref(), Some("E_DB_CORRUPT" | "E_DAMAGED")), "page {page}: {ran}");
+            }
+        }
+        // What a server gives out is what was stored, or an error.
+        let mut client = Client::start(&scratch, &[]);
+        if client.try_shake_hands("2025-06-18") {
+            for n in 0..60 {
+                let name = format!("n{n}");
+                let got = client.request("prompts/get", json!({ "name": name }));
+                let text = &got["result"]["messages"][0]["content"]["text"];
+                assert!(text.is_null() || *text == content_of(&name, 5000), "page {page}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "small", "the quick brown marker"]);
+    // The second one lies in three chunks; its bit is flipped in the last.
+    let large = scratch.file("large.txt", format!("{}{}end", content_of("large", 2_500_000), "LASTCHUNK"));
+    scratch.ok(&["resource", "create", "large", "file:///large.txt", &format!("@{}", large.display())]);
+    scratch.ok(&["prompt", "create", "sound", "as it was"]);
+    let mut bytes = fs::read(scratch.db()).expect("the database");
+    for marker in [&b"quick brown marker"[..], b"LASTCHUNK"] {
+        let at =
+            bytes.windows(marker.len()).position(|window| window == marker).expect("the content stands in the file");
+        bytes[at] ^= 1;
+    }
+    fs::write(scratch.db(), bytes).expect("a damaged file");
+    assert!(scratch.ok(&["check"]).contains("is sound"), "SQLite's own check does not see it");
+    let deep = scratch.run(&["check", "--deep"]);
+    assert_eq!(deep.status, 1, "{deep}");
+    for named in ["prompt 'small' revision 1 in project 'p'", "resource 'large' revision 1 in project 'p'"] {
+        assert!(deep.stderr.contains(named), "{deep}");
+    }
+    assert!(!deep.stderr.contains("sound'"), "{deep}");
+    assert_refused(&scratch, &["prompt", "show", "small"], "E_DAMAGED");
+    assert_refused(&scratch, &["resource", "show", "large", "-o", "out.txt"], "E_DAMAGED");
+    assert!(!scratch.path().join("out.txt").exists(), "damaged bytes were written");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for (method, params) in
+        [("prompts/get", json!({ "name": "small" })), ("resources/read", json!({ "uri": "file:///large.txt" }))]
+    {
+        let error = client.error(method, params);
+        assert_eq!(error["code"], -32603);
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("is damaged")), "{error}");
+    }
+    assert!(client.call("get_prompt", json!({ "name": "small" })).1);
+    assert!(client.result("prompts/get", json!({ "name": "sound" })).is_object());
+    client.finish();
+}
+
+#[test]
+fn f10_what_is_not_ours_is_refused_and_untouched() {
+    let scratch = Scratch::new();
+    fs::write(scratch.db(), b"").expect("an empty file");
+    assert_untouched(&scratch, "E_DB_CORRUPT");
+    // A database of another application: ours, but for the mark in its header.
+    fs::remove_file(scratch.db()).expect("the empty file goes");
+    scratch.ok(&["project", "create", "p"]);
+    let mut bytes = fs::read(scratch.db()).expect("the database");
+    bytes[68..72].copy_from_slice(b"abcd");
+    fs::write(scratch.db(), bytes).expect("a foreign file");
+    assert_untouched(&scratch, "E_DB_FOREIGN");
+    fs::remove_file(scratch.db()).expect("the foreign file goes");
+    fs::create_dir(scratch.db()).expect("a folder");
+    assert_untouched(&scratch, "E_DB_CORRUPT");
+    assert_eq!(fs::read_dir(scratch.db()).expect("the folder").count(), 0);
+}
+
+#[test]
+fn f11_a_bare_copy_of_a_hot_file_misses_what_a_backup_has() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for n in 0..20 {
+        client.call("create_prompt", json!({ "name": format!("n{n}"), "content": "x" }));
+    }
+    let copy = scratch.path().join("copy.db");
+    fs::copy(scratch.db(), &copy).expect("a copy");
+    scratch.ok(&["backup", "backup.db"]);
+    client.kill();
+    let names = |file: &str| {
+        let listed = scratch.run(&["--json", "--db", file, "prompt", "list"]);
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_default();
+        listed["prompts"].as_array().map_or(0, Vec::len)
+    };
+    assert!(names("copy.db") < 20, "a bare copy is not supposed to have everything");
+    assert_eq!(names("backup.db"), 20);
+}

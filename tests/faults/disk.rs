@@ -1,0 +1,184 @@
+//! Disks that fail, are full, or cannot be written.
+
+use serde_json::json;
+
+use super::{assert_refused, assert_sound, content_of, fails, prompts, under_strace};
+use crate::support::{BINARY, Client, Mount, Scratch, eventually, finds, is_root, skipped};
+
+/// A server under strace whose `nth` call of `fault` fails, and what it answers to eight creations: the texts of
+/// those that failed.
+fn failures(scratch: &Scratch, inject: &str) -> Option<(Client, Vec<String>, usize)> {
+    let mut command = under_strace(scratch, inject)?;
+    let mut client = Client::spawn(command.arg("serve")).shake_hands("2025-06-18");
+    let mut failed = Vec::new();
+    let mut made = 0;
+    for n in 0..8 {
+        let name = format!("n{n}");
+        let (text, is_error) =
+            client.call("create_prompt", json!({ "name": name, "content": content_of(&name, 3000) }));
+        let there = client.request("prompts/get", json!({ "name": name }))["result"].is_object();
+        assert_eq!(there, !is_error, "{text}");
+        if is_error { failed.push(text) } else { made += 1 }
+    }
+    Some((client, failed, made))
+}
+
+#[test]
+fn f04_a_failed_fsync_is_not_acknowledged() {
+    let mut failed = 0;
+    for n in 1..=4 {
+        let scratch = Scratch::with_project();
+        scratch.ok(&["prompt", "create", "before", "x"]);
+        let Some((mut client, texts, made)) = failures(&scratch, &format!("fsync:error=EIO:when={n}")) else {
+            return skipped("there is no strace");
+        };
+        assert!(texts.iter().all(|text| text.starts_with("Error: The disk answered with an error")), "{texts:?}");
+        failed += texts.len();
+        assert!(client.result("prompts/get", json!({ "name": "before" })).is_object());
+        client.kill();
+        assert_eq!(prompts(&scratch).len(), made + 1);
+        assert_sound(&scratch);
+    }
+    assert!(failed > 0, "no write met the failure");
+}
+
+#[test]
+fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
+    for (errno, says) in [("ENOSPC", "Error: The disk is full"), ("EIO", "Error: The disk answered with an error")] {
+        let mut failed = 0;
+        // The first ten writes belong to the opening.
+        for n in [12, 15, 20, 31, 46] {
+            let scratch = Scratch::with_project();
+            scratch.ok(&["prompt", "create", "before", "x"]);
+            let Some((client, texts, made)) = failures(&scratch, &format!("pwrite64:error={errno}:when={n}")) else {
+                return skipped("there is no strace");
+            };
+            assert!(texts.iter().all(|text| text.starts_with(says)), "{texts:?}");
+            assert!(made >= 6, "only {made} of 8 were made after one failure: {texts:?}");
+            failed += texts.len();
+            client.finish();
+            assert_eq!(prompts(&scratch).len(), made + 1);
+            assert_sound(&scratch);
+        }
+        assert!(failed > 0, "no write met {errno}");
+    }
+}
+
+/// Fills the file system below the scratch folder to the last byte.
+fn fill(scratch: &Scratch, name: &str) -> std::path::PathBuf {
+    use std::io::Write;
+    let path = scratch.path().join(name);
+    let mut file = std::fs::File::create(&path).expect("a file");
+    for size in [64 << 10, 4 << 10, 1] {
+        while file.write_all(&vec![b'x'; size]).is_ok() {}
+    }
+    path
+}
+
+#[test]
+fn f06_a_full_disk_refuses_writes_and_serves_reads() {
+    let scratch = Scratch::new();
+    let Some(_mount) = Mount::in_memory("6m", scratch.path()) else {
+        return skipped("a full disk needs root and tmpfs");
+    };
+    scratch.ok(&["project", "create", "p"]);
+    scratch.ok(&["prompt", "create", "before", "as it was"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let filler = fill(&scratch, "filler");
+    let big = content_of("big", 200_000);
+    for n in 0..5 {
+        let arguments = json!({ "name": format!("n{n}"), "content": big });
+        let (text, is_error) = client.call("create_prompt", arguments);
+        assert!(is_error && text.starts_with("Error: The disk is full"), "{text}");
+        let got = client.result("prompts/get", json!({ "name": "before" }));
+        assert_eq!(got["messages"][0]["content"]["text"], "as it was");
+    }
+    assert_eq!(client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").len(), 1);
+    // A shell beside the server, and one alone.
+    assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
+    assert_refused(&scratch, &["prompt", "create", "shell", &content_of("shell", 90_000)], "E_DISK_FULL");
+    assert_refused(&scratch, &["backup", "copy.db"], "E_DISK_FULL");
+    assert!(!scratch.path().join("copy.db").exists());
+    client.finish();
+    // Without a server there is not even room for the file that readers share.
+    let more = fill(&scratch, "more");
+    assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
+    assert_refused(&scratch, &["prompt", "create", "shell", "x"], "E_DISK_FULL");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    assert!(client.result("prompts/get", json!({ "name": "before" })).is_object());
+    client.finish();
+    std::fs::remove_file(filler).expect("the filler goes");
+    std::fs::remove_file(more).expect("the rest goes");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let (text, is_error) = client.call("create_prompt", json!({ "name": "after", "content": big }));
+    assert!(!is_error, "{text}");
+    client.finish();
+    assert_eq!(prompts(&scratch).into_iter().collect::<Vec<_>>(), ["after", "before"]);
+    assert_sound(&scratch);
+}
+
+/// Reads work and writes answer E_READ_ONLY, in the shell and in a server, which `command` starts.
+fn assert_read_only(scratch: &Scratch, wrapper: &[&str]) {
+    let run = |arguments: &[&str]| scratch.finish(scratch.command_under(wrapper).args(arguments));
+    let shown = run(&["prompt", "show", "before"]);
+    assert_eq!((shown.status, shown.stdout.as_str()), (0, "as it was"), "{shown}");
+    let refused = run(&["--json", "prompt", "create", "n", "x"]);
+    assert!(refused.status == 1 && fails(&refused, "E_READ_ONLY"), "{refused}");
+    let mut server = scratch.command_under(wrapper);
+    let mut client = Client::spawn(server.arg("serve")).shake_hands("2025-06-18");
+    let got = client.result("prompts/get", json!({ "name": "before" }));
+    assert_eq!(got["messages"][0]["content"]["text"], "as it was");
+    let (text, is_error) = client.call("create_prompt", json!({ "name": "n", "content": "x" }));
+    assert!(is_error && text.contains("cannot be written"), "{text}");
+    client.finish();
+}
+
+#[test]
+fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::in_memory("6m", scratch.path()) else {
+        return skipped("a read-only file system needs root and tmpfs");
+    };
+    scratch.ok(&["project", "create", "p"]);
+    scratch.ok(&["prompt", "create", "before", "as it was"]);
+    mount.remount("ro");
+    assert_read_only(&scratch, &[]);
+    mount.remount("rw");
+    // With a WAL that was left behind, what stands in it is read too.
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.call("update_prompt", json!({ "name": "before", "content": "newer" }));
+    client.kill();
+    eventually("the file system can be made read-only", || std::panic::catch_unwind(|| mount.remount("ro")).ok());
+    assert_eq!(scratch.ok(&["prompt", "show", "before"]), "newer");
+    mount.remount("rw");
+    std::fs::remove_file(scratch.path().join("test.db-shm")).expect("the index of the WAL");
+    mount.remount("ro");
+    let ran = scratch.run(&["prompt", "show", "before"]);
+    assert!(ran.stdout == "newer" || ran.status == 1, "an old state was served: {ran}");
+}
+
+#[test]
+fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
+    use std::os::unix::fs::PermissionsExt;
+    let nobody = ["runuser", "-u", "nobody", "--"];
+    if !is_root() || finds("runuser").is_none() {
+        return skipped("another user needs root and runuser");
+    }
+    let reaches = std::process::Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
+    if !reaches.is_ok_and(|status| status.success()) {
+        return skipped("nobody cannot run the binary where it stands");
+    }
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "before", "as it was"]);
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    for (file, folder) in [(0o644, 0o755), (0o666, 0o755), (0o444, 0o555)] {
+        mode(&scratch.db(), file);
+        mode(scratch.path(), folder);
+        assert_read_only(&scratch, &nobody);
+    }
+    mode(&scratch.db(), 0o600);
+    let unreadable = scratch.finish(scratch.command_under(&nobody).args(["--json", "prompt", "list"]));
+    assert!(unreadable.status == 1 && fails(&unreadable, "E_DB_UNAVAILABLE"), "{unreadable}");
+}

@@ -1,0 +1,67 @@
+//! Faults, each provoked by a real process. A test's number is that of the fault list (kill -9, power loss, a full
+//! disk, ...); one that needs what the machine lacks says `skipped: why`.
+
+mod damage;
+mod disk;
+mod flood;
+mod killed;
+mod noise;
+mod pipes;
+mod power;
+mod replaced;
+mod together;
+mod versions;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use mcpkg::store::page::Page;
+use mcpkg::store::prompts;
+
+use crate::support::{Ran, Scratch, finds};
+
+/// The real binary under strace, which does `inject` to its system calls, such as `fsync:error=EIO:when=3`.
+fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
+    finds("strace")?;
+    let trace = inject.split(':').next().unwrap_or_default();
+    let (trace, inject) = (format!("trace={trace}"), format!("inject={inject}"));
+    Some(scratch.command_under(&["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]))
+}
+
+/// The names of the project's prompts, read in this process.
+fn prompts(scratch: &Scratch) -> BTreeSet<String> {
+    let listed = scratch.context().read(|db, project| prompts::list(db, project.id, &Page::all()));
+    listed.expect("prompts can be listed").rows.into_iter().map(|prompt| prompt.name).collect()
+}
+
+/// Content that its name tells: what is read back can be compared without having been kept.
+fn content_of(name: &str, size: usize) -> String {
+    format!("{name} ").chars().cycle().take(size.max(1)).collect()
+}
+
+/// `mcpkg check --deep` finds nothing.
+#[track_caller]
+fn assert_sound(scratch: &Scratch) {
+    let checked = scratch.ok(&["check", "--deep"]);
+    assert!(checked.contains("is sound"), "{checked}");
+}
+
+/// The command fails with `code` and exit status 1.
+#[track_caller]
+fn assert_refused(scratch: &Scratch, arguments: &[&str], code: &str) {
+    let ran = scratch.run(&[&["--json"], arguments].concat());
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(fails(&ran, code), "not {code}: {ran}");
+}
+
+/// Whether a command with `--json` failed with `code`; the log's lines may come before.
+fn fails(ran: &Ran, code: &str) -> bool {
+    error_code(ran).as_deref() == Some(code)
+}
+
+/// The code with which a command with `--json` failed.
+fn error_code(ran: &Ran) -> Option<String> {
+    let json = ran.stderr.find("{\n").map(|at| &ran.stderr[at..])?;
+    let error: serde_json::Value = serde_json::from_str(json).ok()?;
+    error["error"]["code"].as_str().map(str::to_owned)
+}

@@ -1,0 +1,74 @@
+//! A file that is removed or replaced under a running server.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{assert_sound, prompts};
+use crate::support::{Client, Scratch, eventually};
+
+/// Waits until a read answers that the file is not the one that was opened; a write answers so at once.
+#[track_caller]
+fn assert_replaced(client: &mut Client) {
+    eventually("reads are refused", || {
+        let answer = client.request("prompts/list", json!({}));
+        let error = answer.get("error")?;
+        assert_eq!(error["code"], -32603);
+        Some(assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}"))
+    });
+    let (text, is_error) = client.call("create_prompt", json!({ "name": "lost", "content": "x" }));
+    assert!(is_error && text.contains("removed or replaced"), "{text}");
+    let error = client.error("prompts/get", json!({ "name": "before" }));
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
+}
+
+/// Waits until the server is back to normal, and writes.
+#[track_caller]
+fn assert_back(client: &mut Client, name: &str) {
+    eventually("reads work again", || client.request("prompts/list", json!({})).get("result").map(drop));
+    let (text, is_error) = client.call("create_prompt", json!({ "name": name, "content": "x" }));
+    assert!(!is_error, "{text}");
+}
+
+#[test]
+fn f27_a_file_removed_under_a_server_is_noticed_and_its_return_too() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "before", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    assert!(!client.call("create_prompt", json!({ "name": "in-the-wal", "content": "x" })).1);
+    let away = scratch.path().join("away.db");
+    fs::rename(scratch.db(), &away).expect("a rename");
+    assert_replaced(&mut client);
+    // A shell does not put a new database where the WAL of the one that is gone still stands.
+    let ran = scratch.run(&["--json", "prompt", "list"]);
+    assert!(super::fails(&ran, "E_DB_UNAVAILABLE"), "{ran}");
+    assert!(!scratch.db().exists());
+    fs::rename(&away, scratch.db()).expect("a rename");
+    assert_back(&mut client, "after");
+    client.finish();
+    assert_eq!(prompts(&scratch).into_iter().collect::<Vec<_>>(), ["after", "before", "in-the-wal"]);
+    assert_sound(&scratch);
+}
+
+#[test]
+fn f27_a_file_replaced_under_a_server_is_left_untouched() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["backup", "other.db"]);
+    let other = fs::read(scratch.path().join("other.db")).expect("the other database");
+    scratch.ok(&["prompt", "create", "before", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.result("ping", json!({}));
+    let away = scratch.path().join("away.db");
+    fs::rename(scratch.db(), &away).expect("a rename");
+    fs::rename(scratch.path().join("other.db"), scratch.db()).expect("a rename");
+    assert_replaced(&mut client);
+    assert!(fs::read(scratch.db()).expect("the new file") == other, "the new file was touched");
+    fs::rename(scratch.db(), scratch.path().join("other.db")).expect("a rename");
+    fs::rename(&away, scratch.db()).expect("a rename");
+    assert_back(&mut client, "after");
+    // Removed for good: the server says so until it ends, and ends well.
+    fs::remove_file(scratch.db()).expect("the file goes");
+    assert_replaced(&mut client);
+    client.finish();
+    assert!(fs::read(scratch.path().join("other.db")).expect("the new file") == other, "the new file was touched");
+}

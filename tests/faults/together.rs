@@ -1,0 +1,140 @@
+//! Processes that use one file at the same time.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{assert_sound, content_of, prompts};
+use crate::support::{Client, Scratch};
+
+#[test]
+fn f13_two_servers_and_a_shell_write_one_file_and_nothing_is_lost() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "shared", "0"]);
+    let from_server = |who: &str| {
+        let mut client = Client::legacy(&scratch, "2025-06-18");
+        for n in 0..40 {
+            let name = format!("{who}{n}");
+            let made = client.call("create_prompt", json!({ "name": name, "content": content_of(&name, 3000) }));
+            assert!(!made.1, "{}", made.0);
+            let shared = client.call("update_prompt", json!({ "name": "shared", "content": name }));
+            assert!(!shared.1, "{}", shared.0);
+            thread::sleep(Duration::from_millis(5));
+        }
+        client.finish();
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| from_server("a"));
+        scope.spawn(|| from_server("b"));
+        scope.spawn(|| {
+            for n in 0..20 {
+                scratch.ok(&["prompt", "create", &format!("shell{n}"), "x"]);
+            }
+        });
+    });
+    assert_eq!(prompts(&scratch).len(), 1 + 40 + 40 + 20);
+    // Each of the 80 updates is a revision of its own: none was lost to another.
+    let history = scratch.json(&["prompt", "history", "shared"]);
+    assert_eq!(history["revisions"].as_array().map(Vec::len), Some(81));
+    assert_sound(&scratch);
+}
+
+#[test]
+fn f14_six_first_openers_at_once_all_succeed() {
+    for _ in 0..5 {
+        let scratch = Scratch::new();
+        let start = Barrier::new(6);
+        thread::scope(|scope| {
+            for n in 0..6 {
+                let (scratch, start) = (&scratch, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    scratch.ok(&["project", "create", &format!("p{n}")]);
+                });
+            }
+        });
+        let listed = scratch.json(&["project", "list"]);
+        let projects = listed["projects"].as_array().expect("projects");
+        assert_eq!(projects.len(), 6);
+        assert_eq!(projects.iter().filter(|project| project["selected"] == true).count(), 1);
+        assert_sound(&scratch);
+    }
+}
+
+/// Creates prompts without a pause until told to end; returns the names that were acknowledged.
+fn busy_writer(scratch: &Scratch, done: &AtomicBool) -> BTreeSet<String> {
+    let mut client = Client::legacy(scratch, "2025-06-18");
+    let mut acknowledged = BTreeSet::new();
+    for n in 0.. {
+        if done.load(Ordering::Relaxed) {
+            break;
+        }
+        let name = format!("n{n}");
+        let (text, is_error) =
+            client.call("create_prompt", json!({ "name": name, "content": content_of(&name, 4000) }));
+        assert!(!is_error, "{text}");
+        acknowledged.insert(name);
+    }
+    client.finish();
+    acknowledged
+}
+
+#[test]
+fn f15_a_backup_beside_a_busy_writer_ends_and_is_sound() {
+    let scratch = Scratch::with_project();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| busy_writer(&scratch, &done));
+        for n in 0..5 {
+            let file = format!("backup{n}.db");
+            scratch.ok(&["backup", &file]);
+            scratch.ok(&["--db", &file, "check", "--deep"]);
+        }
+        done.store(true, Ordering::Relaxed);
+        let acknowledged = writer.join().expect("the writer ends");
+        assert_eq!(prompts(&scratch), acknowledged);
+    });
+    assert_sound(&scratch);
+}
+
+/// The names of the prompts in another database file.
+fn names_in(scratch: &Scratch, file: &Path) -> BTreeSet<String> {
+    let listed = scratch.json(&["--db", &file.to_string_lossy(), "prompt", "list"]);
+    let prompts = listed["prompts"].as_array().expect("prompts");
+    prompts.iter().filter_map(|prompt| prompt["name"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn f15_a_restore_beside_a_busy_writer_keeps_all_that_it_replaces() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "old", "x"]);
+    scratch.ok(&["backup", "backup.db"]);
+    let done = AtomicBool::new(false);
+    let (acknowledged, kept) = thread::scope(|scope| {
+        let writer = scope.spawn(|| busy_writer(&scratch, &done));
+        let mut kept = Vec::new();
+        for _ in 0..3 {
+            // So that each of them replaces something.
+            thread::sleep(Duration::from_millis(100));
+            let data = scratch.json(&["restore", "backup.db", "--yes", "--while-serving"]);
+            let file = std::path::Path::new(data["kept"].as_str().expect("where it is kept")).file_name();
+            kept.push(scratch.path().join(file.expect("a file")));
+        }
+        done.store(true, Ordering::Relaxed);
+        (writer.join().expect("the writer ends"), kept)
+    });
+    assert_sound(&scratch);
+    // Whatever was acknowledged stands in the file or in what a restore replaced.
+    let mut found = prompts(&scratch);
+    for file in &kept {
+        scratch.ok(&["--db", &file.to_string_lossy(), "check", "--deep"]);
+        found.extend(names_in(&scratch, file));
+    }
+    let lost: Vec<_> = acknowledged.difference(&found).collect();
+    assert!(lost.is_empty(), "lost {lost:?}");
+}

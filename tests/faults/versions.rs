@@ -1,0 +1,164 @@
+//! Files of other versions, and clocks that go back.
+
+use std::fs;
+
+use mcpkg::clock::Clock;
+use serde_json::{Value, json};
+
+use super::{assert_refused, assert_sound};
+use crate::support::{Client, Scratch, skipped};
+
+/// Changes the database at rest by SQL, as another program would.
+fn alter(scratch: &Scratch, sql: &str) {
+    let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    connection.execute_batch(sql).expect("the change");
+}
+
+#[test]
+fn f16_a_newer_schema_is_refused_and_untouched() {
+    for journal in ["WAL", "DELETE"] {
+        let scratch = Scratch::with_project();
+        alter(&scratch, &format!("PRAGMA user_version = 99; PRAGMA journal_mode = {journal};"));
+        let before = fs::read(scratch.db()).expect("the database");
+        for arguments in [&["prompt", "list"][..], &["prompt", "create", "n", "x"], &["serve"]] {
+            assert_refused(&scratch, arguments, "E_DB_NEWER");
+        }
+        assert!(fs::read(scratch.db()).expect("the database") == before, "the {journal} file was touched");
+    }
+}
+
+#[test]
+fn f16_a_backup_of_a_newer_schema_is_not_restored() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["backup", "backup.db"]);
+    fs::rename(scratch.db(), scratch.path().join("mine.db")).expect("a rename");
+    fs::rename(scratch.path().join("backup.db"), scratch.db()).expect("a rename");
+    alter(&scratch, "PRAGMA user_version = 99");
+    fs::rename(scratch.db(), scratch.path().join("newer.db")).expect("a rename");
+    fs::rename(scratch.path().join("mine.db"), scratch.db()).expect("a rename");
+    assert_refused(&scratch, &["restore", "newer.db", "--yes"], "E_DB_NEWER");
+    assert_eq!(scratch.json(&["project", "list"])["projects"][0]["name"], "p");
+}
+
+#[test]
+fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
+    for change in [
+        "UPDATE refinery_schema_history SET checksum = '1'",
+        "UPDATE refinery_schema_history SET name = 'other'",
+        "INSERT INTO refinery_schema_history SELECT 7, 'later', applied_on, checksum FROM refinery_schema_history",
+    ] {
+        let scratch = Scratch::with_project();
+        scratch.ok(&["prompt", "create", "before", "x"]);
+        alter(&scratch, &format!("{change}; PRAGMA user_version = 0; PRAGMA journal_mode = DELETE;"));
+        let before = fs::read(scratch.db()).expect("the database");
+        assert_refused(&scratch, &["prompt", "list"], "E_MIGRATION_DIVERGED");
+        alter(&scratch, "PRAGMA journal_mode = DELETE");
+        // Whether it was in WAL mode for a moment is written in bytes 18 and 19, and counted in 24 and 92.
+        let after = fs::read(scratch.db()).expect("the database");
+        assert_eq!(before.len(), after.len());
+        assert!(before[100..] == after[100..], "the content was touched");
+    }
+}
+
+/// What the fixtures hold, made by:
+/// `project create p; prompt create hello 'Hello {{ name }}' -d Greets --argument name; prompt create plain one;
+/// prompt update plain --content two; resource create doc file:///doc.md '# Doc' -m text/markdown;
+/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; backup v1.db`
+#[test]
+fn f17_a_database_of_every_schema_version_opens_with_its_content() {
+    for version in 1..=mcpkg::store::SCHEMA_VERSION {
+        let scratch = Scratch::new();
+        let fixture = format!("{}/tests/fixtures/v{version}.db", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(&fixture, scratch.db()).unwrap_or_else(|error| panic!("{fixture}: {error}"));
+        assert_sound(&scratch);
+        let mut client = Client::legacy(&scratch, "2025-06-18");
+        let mut text = |name: &str, arguments: Value| {
+            let got = client.result("prompts/get", json!({ "name": name, "arguments": arguments }));
+            got["messages"][0]["content"]["text"].as_str().map(str::to_owned)
+        };
+        assert_eq!(text("hello", json!({ "name": "Ada" })).as_deref(), Some("Hello Ada"));
+        assert_eq!(text("plain", json!({})).as_deref(), Some("two"));
+        let doc = client.result("resources/read", json!({ "uri": "file:///doc.md" }));
+        assert_eq!(doc["contents"][0]["text"], "# Doc");
+        assert_eq!(doc["contents"][0]["mimeType"], "text/markdown");
+        let raw = client.result("resources/read", json!({ "uri": "file:///raw.bin" }));
+        assert_eq!(raw["contents"][0]["blob"], "AP8B/g==");
+        client.finish();
+        assert_eq!(scratch.json(&["prompt", "history", "plain"])["revisions"].as_array().map(Vec::len), Some(2));
+        scratch.ok(&["prompt", "restore", "gone", "1"]);
+        assert_eq!(scratch.ok(&["prompt", "show", "gone"]), "x");
+        assert_eq!(scratch.json(&["search", "doc"])["hits"][0]["name"], "doc");
+        // And it can be written: a file of an older version was brought up to date.
+        scratch.ok(&["prompt", "create", "new", "x"]);
+        assert_sound(&scratch);
+    }
+}
+
+/// Runs a command of the table in this process.
+fn run(context: &mcpkg::op::Context, command: &[&str], arguments: Value) -> Value {
+    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    let call = entry.from_agent(arguments).expect("good arguments");
+    call.run(context).unwrap_or_else(|error| panic!("{}: {error}", command.join(" "))).data
+}
+
+#[test]
+fn f18_a_clock_that_goes_back_changes_no_order() {
+    let scratch = Scratch::with_project();
+    let mut context = scratch.context();
+    context.clock = Clock::fixed(1_000_000_000_000);
+    let make = |content: &str| {
+        run(&context, &["prompt", "create"], json!({ "name": "a", "content": content }));
+        context.clock.advance(-1000);
+        run(&context, &["prompt", "update"], json!({ "name": "a", "content": format!("{content} again") }));
+        context.clock.advance(-1000);
+        run(&context, &["prompt", "delete"], json!({ "name": "a" }));
+        context.clock.advance(-1000);
+    };
+    make("first");
+    make("second");
+    // The name's history is that of the one that had it last, whatever the clock said.
+    let history = run(&context, &["prompt", "history"], json!({ "name": "a" }));
+    let actions = history["revisions"].as_array().expect("revisions").iter();
+    assert_eq!(actions.map(|revision| revision["action"].clone()).collect::<Vec<_>>(), ["delete", "update", "create"]);
+    run(&context, &["prompt", "restore"], json!({ "name": "a", "revision": 2 }));
+    assert_eq!(run(&context, &["prompt", "show"], json!({ "name": "a" }))["text"], "second again");
+    let events = run(&context, &["events"], json!({ "limit": 7 }));
+    let kinds: Vec<&str> =
+        events["events"].as_array().expect("events").iter().filter_map(|e| e["kind"].as_str()).collect();
+    let once = ["prompt.create", "prompt.update", "prompt.delete"];
+    assert_eq!(kinds, [&once[..], &once[..], &["prompt.restore"]].concat());
+}
+
+#[test]
+fn f18_a_real_clock_that_goes_back_breaks_nothing() {
+    let libraries =
+        ["/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib64/faketime"];
+    let library = libraries.iter().map(|folder| format!("{folder}/libfaketime.so.1"));
+    let Some(library) = library.into_iter().find(|path| fs::exists(path).unwrap_or(false)) else {
+        return skipped("there is no libfaketime");
+    };
+    let scratch = Scratch::with_project();
+    let folder = scratch.path().join("backups");
+    fs::create_dir(&folder).expect("a folder");
+    for (offset, name) in [("+0", "now"), ("-400d", "past"), ("+400d", "future"), ("-1d", "back")] {
+        let run = |arguments: &[&str]| {
+            let mut command = scratch.command();
+            command.env("LD_PRELOAD", &library).env("FAKETIME", offset).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+            let ran = scratch.finish(command.args(arguments));
+            assert_eq!(ran.status, 0, "{ran}");
+            ran.stdout
+        };
+        run(&["prompt", "create", name, "x"]);
+        run(&["prompt", "update", name, &format!("--content={offset}")]);
+        // The backup just made is never the one that is pruned, though its name sorts first.
+        let made = run(&["--json", "backup", "--keep", "1", "backups"]);
+        let made: Value = serde_json::from_str(&made).expect("JSON");
+        assert!(scratch.path().join(made["file"].as_str().expect("a file")).exists(), "{made}");
+        assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1);
+    }
+    let events = scratch.json(&["events"]);
+    let subjects =
+        events["events"].as_array().expect("events").iter().skip(1).filter_map(|event| event["subject"].as_str());
+    assert_eq!(subjects.collect::<Vec<_>>(), ["now", "now", "past", "past", "future", "future", "back", "back"]);
+    assert_sound(&scratch);
+}

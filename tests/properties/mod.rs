@@ -1,0 +1,15 @@
+//! What must hold whatever comes.
+
+mod model;
+mod round_trips;
+mod search;
+
+use mcpkg::error::Result;
+use mcpkg::op::Context;
+use serde_json::Value;
+
+/// Runs a command of the table in this process and returns its data.
+fn run(context: &Context, command: &[&str], arguments: Value) -> Result<Value> {
+    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
+}

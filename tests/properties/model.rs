@@ -1,0 +1,310 @@
+//! Random operations against a model in memory: both agree after each step.
+
+use std::collections::BTreeMap;
+
+use mcpkg::error::Code;
+use mcpkg::op::Context;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::run;
+use crate::support::Scratch;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Create(Kind, u8, String),
+    Update(Kind, u8, String),
+    Describe(Kind, u8, String),
+    Rename(u8, u8),
+    Delete(Kind, u8),
+    Restore(Kind, u8, u8),
+    Project(u8),
+    Select(u8),
+    DropProject(u8),
+    RenameProject(u8, u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Prompt,
+    Resource,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Prompt => "prompt",
+            Kind::Resource => "resource",
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let kind = prop_oneof![Just(Kind::Prompt), Just(Kind::Resource)];
+    let name = 0..4_u8;
+    let content = prop_oneof!["[a-c]{1,3}( [a-c]{1,3}){0,3}", "\\PC{1,40}", Just("x".repeat(70_000))];
+    let step = prop_oneof![
+        5 => (kind.clone(), name.clone(), content.clone()).prop_map(|(kind, n, text)| Step::Create(kind, n, text)),
+        5 => (kind.clone(), name.clone(), content).prop_map(|(kind, n, text)| Step::Update(kind, n, text)),
+        2 => (kind.clone(), name.clone(), "[d-f]{0,5}").prop_map(|(kind, n, text)| Step::Describe(kind, n, text)),
+        3 => (name.clone(), name.clone()).prop_map(|(n, to)| Step::Rename(n, to)),
+        3 => (kind.clone(), name.clone()).prop_map(|(kind, n)| Step::Delete(kind, n)),
+        4 => (kind, name.clone(), 1..6_u8).prop_map(|(kind, n, revision)| Step::Restore(kind, n, revision)),
+        1 => name.clone().prop_map(Step::Project),
+        2 => name.clone().prop_map(Step::Select),
+        1 => name.clone().prop_map(Step::DropProject),
+        1 => (name.clone(), name).prop_map(|(n, to)| Step::RenameProject(n, to)),
+    ];
+    proptest::collection::vec(step, 1..60)
+}
+
+/// A state of an item.
+#[derive(Clone, Debug, PartialEq)]
+struct State {
+    name: String,
+    description: Option<String>,
+    content: String,
+}
+
+/// An item with all it ever was; its revisions are numbered from 1.
+#[derive(Clone, Debug, Default)]
+struct Item {
+    live: bool,
+    revisions: Vec<State>,
+}
+
+impl Item {
+    fn newest(&self) -> &State {
+        self.revisions.last().expect("an item has revisions")
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Project {
+    items: BTreeMap<Kind, Vec<Item>>,
+}
+
+impl Project {
+    fn of(&mut self, kind: Kind) -> &mut Vec<Item> {
+        self.items.entry(kind).or_default()
+    }
+
+    fn live(&mut self, kind: Kind, name: &str) -> Option<&mut Item> {
+        self.of(kind).iter_mut().find(|item| item.live && item.newest().name == name)
+    }
+
+    /// The item that has the name, else the one that wrote a revision under it last.
+    fn had(&mut self, kind: Kind, name: &str, order: &[(Kind, usize, String)]) -> Option<usize> {
+        let items = self.of(kind);
+        items
+            .iter()
+            .position(|item| item.live && item.newest().name == name)
+            .or_else(|| order.iter().rev().find(|(of, _, was)| *of == kind && was == name).map(|(_, index, _)| *index))
+    }
+}
+
+/// The model: what is in the database, and for each project in which order revisions were written.
+#[derive(Default)]
+struct Model {
+    projects: BTreeMap<String, (Project, Vec<(Kind, usize, String)>)>,
+    selected: Option<String>,
+}
+
+impl Model {
+    /// Applies a step; returns what the database must answer.
+    fn apply(&mut self, step: &Step) -> Result<(), Code> {
+        match step {
+            Step::Project(n) => {
+                if self.projects.contains_key(&project(*n)) {
+                    return Err(Code::AlreadyExists);
+                }
+                self.projects.insert(project(*n), Default::default());
+                if self.projects.len() == 1 {
+                    self.selected = Some(project(*n));
+                }
+                return Ok(());
+            }
+            Step::Select(n) => {
+                self.projects.get(&project(*n)).ok_or(Code::NotFound)?;
+                self.selected = Some(project(*n));
+                return Ok(());
+            }
+            Step::DropProject(n) => {
+                self.projects.remove(&project(*n)).ok_or(Code::NotFound)?;
+                self.selected.take_if(|selected| *selected == project(*n));
+                return Ok(());
+            }
+            Step::RenameProject(n, to) => {
+                if !self.projects.contains_key(&project(*n)) {
+                    return Err(Code::NotFound);
+                }
+                if n != to && self.projects.contains_key(&project(*to)) {
+                    return Err(Code::AlreadyExists);
+                }
+                let moved = self.projects.remove(&project(*n)).expect("it is there");
+                self.projects.insert(project(*to), moved);
+                if self.selected.as_ref() == Some(&project(*n)) {
+                    self.selected = Some(project(*to));
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let selected = self.selected.as_ref().ok_or(Code::NoProject)?;
+        let (project, order) = self.projects.get_mut(selected).expect("the selected one exists");
+        let (kind, index, state, live) = match step {
+            Step::Create(kind, n, content) => {
+                if project.live(*kind, &name(*n)).is_some() {
+                    return Err(Code::AlreadyExists);
+                }
+                project.of(*kind).push(Item::default());
+                let state = State { name: name(*n), description: None, content: content.clone() };
+                (*kind, project.of(*kind).len() - 1, state, true)
+            }
+            Step::Restore(kind, n, revision) => {
+                let index = project.had(*kind, &name(*n), order).ok_or(Code::NotFound)?;
+                let item = &project.of(*kind)[index];
+                let mut state = item.revisions.get(usize::from(*revision) - 1).ok_or(Code::NotFound)?.clone();
+                if item.live {
+                    state.name.clone_from(&item.newest().name);
+                } else if project.live(*kind, &state.name).is_some() {
+                    return Err(Code::AlreadyExists);
+                }
+                (*kind, index, state, true)
+            }
+            Step::Update(kind, n, _) | Step::Describe(kind, n, _) | Step::Delete(kind, n) => {
+                let item = project.live(*kind, &name(*n)).ok_or(Code::NotFound)?;
+                let mut state = item.newest().clone();
+                match step {
+                    Step::Update(_, _, content) => state.content.clone_from(content),
+                    Step::Describe(_, _, text) => state.description = (!text.is_empty()).then(|| text.clone()),
+                    _ => {}
+                }
+                let index = project.had(*kind, &name(*n), order).expect("it is live");
+                (*kind, index, state, !matches!(step, Step::Delete(..)))
+            }
+            Step::Rename(n, to) => {
+                project.live(Kind::Prompt, &name(*n)).ok_or(Code::NotFound)?;
+                if n != to && project.live(Kind::Prompt, &name(*to)).is_some() {
+                    return Err(Code::AlreadyExists);
+                }
+                let index = project.had(Kind::Prompt, &name(*n), order).expect("it is live");
+                let state = State { name: name(*to), ..project.of(Kind::Prompt)[index].newest().clone() };
+                (Kind::Prompt, index, state, true)
+            }
+            _ => unreachable!("projects are done"),
+        };
+        order.push((kind, index, state.name.clone()));
+        let item = &mut project.of(kind)[index];
+        item.live = live;
+        item.revisions.push(state);
+        Ok(())
+    }
+}
+
+fn name(n: u8) -> String {
+    format!("n{n}")
+}
+
+fn project(n: u8) -> String {
+    format!("p{n}")
+}
+
+/// Does the step in the database.
+fn perform(context: &Context, step: &Step) -> Result<(), Code> {
+    let uri = |kind: &Kind, n: &u8| if *kind == Kind::Resource { json!(format!("test:{n}")) } else { Value::Null };
+    let (command, arguments) = match step {
+        Step::Create(kind, n, content) => {
+            ([kind.word(), "create"], json!({ "name": name(*n), "uri": uri(kind, n), "content": content }))
+        }
+        Step::Update(kind, n, content) => ([kind.word(), "update"], json!({ "name": name(*n), "content": content })),
+        Step::Describe(kind, n, text) => ([kind.word(), "update"], json!({ "name": name(*n), "description": text })),
+        Step::Rename(n, to) => (["prompt", "rename"], json!({ "name": name(*n), "to": name(*to) })),
+        Step::Delete(kind, n) => ([kind.word(), "delete"], json!({ "name": name(*n) })),
+        Step::Restore(kind, n, revision) => {
+            ([kind.word(), "restore"], json!({ "name": name(*n), "revision": revision }))
+        }
+        Step::Project(n) => (["project", "create"], json!({ "name": project(*n) })),
+        Step::Select(n) => (["project", "select"], json!({ "name": project(*n) })),
+        Step::DropProject(n) => (["project", "delete"], json!({ "name": project(*n) })),
+        Step::RenameProject(n, to) => (["project", "rename"], json!({ "name": project(*n), "to": project(*to) })),
+    };
+    run(context, &command, arguments).map(drop).map_err(|error| error.code())
+}
+
+/// The database says of the selected project what the model says.
+fn assert_agrees(context: &Context, model: &mut Model) {
+    let listed = run(context, &["project", "list"], json!({})).expect("projects");
+    let names = |data: &Value, key: &str| -> Vec<String> {
+        data[key]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|item| item["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(&listed, "projects"), model.projects.keys().cloned().collect::<Vec<_>>());
+    let Some(selected) = model.selected.clone() else {
+        assert_eq!(run(context, &["prompt", "list"], json!({})).expect_err("no project").code(), Code::NoProject);
+        return;
+    };
+    let (project, order) = model.projects.get_mut(&selected).expect("the selected one exists");
+    for (kind, lists, shown) in [(Kind::Prompt, "prompts", "name"), (Kind::Resource, "resources", "uri")] {
+        let mut live: BTreeMap<String, State> = BTreeMap::new();
+        for item in project.of(kind).iter().filter(|item| item.live) {
+            live.insert(item.newest().name.clone(), item.newest().clone());
+        }
+        let listed = run(context, &[kind.word(), "list"], json!({})).expect("a list");
+        assert_eq!(names(&listed, lists), live.keys().cloned().collect::<Vec<_>>());
+        for n in 0..4 {
+            if let Some(state) = live.get(&name(n)) {
+                let data = run(context, &[kind.word(), "show"], json!({ shown: name(n) })).expect("content");
+                assert_eq!(data["text"], state.content);
+                assert_eq!(
+                    data.get("description").and_then(Value::as_str),
+                    state.description.as_deref().filter(|_| kind == Kind::Prompt)
+                );
+            }
+            let history = run(context, &[kind.word(), "history"], json!({ "name": name(n) }));
+            let length = history.map_or(0, |data| data["revisions"].as_array().expect("revisions").len());
+            let expected = project.had(kind, &name(n), order).map_or(0, |at| project.of(kind)[at].revisions.len());
+            assert_eq!(length, expected, "history of {} {}", kind.word(), name(n));
+        }
+        // A word is found in exactly the items that hold one that begins with it.
+        for word in ["a", "bb", "cab", "d", "ef"] {
+            let hits = run(context, &["search"], json!({ "query": word, "limit": 100 })).expect("hits");
+            let found: Vec<String> = hits["hits"]
+                .as_array()
+                .expect("hits")
+                .iter()
+                .filter(|hit| hit["kind"] == kind.word())
+                .map(|hit| hit["name"].as_str().expect("a name").to_owned())
+                .collect();
+            let plain = |state: &State| state.content.is_ascii() && state.content.len() < 20;
+            for (name, state) in live.iter().filter(|(_, state)| plain(state)) {
+                let text = format!("{} {}", state.content, state.description.as_deref().unwrap_or(""));
+                // The stemmer shortens English endings; these letters make none but -ed.
+                if text.contains("ed") {
+                    continue;
+                }
+                let holds = text.split(|c: char| !c.is_alphanumeric()).any(|it| it.to_lowercase().starts_with(word));
+                assert_eq!(found.contains(name), holds, "{word} in {text:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_operations_agree_with_a_model(steps in steps()) {
+        let scratch = Scratch::new();
+        let context = scratch.context();
+        let mut model = Model::default();
+        for step in std::iter::once(&Step::Project(0)).chain(&steps) {
+            prop_assert_eq!(perform(&context, step), model.apply(step), "{:?}", step);
+            assert_agrees(&context, &mut model);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a machine may have or lack: tools, root, file systems of one's own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where `tool` stands, if the machine has it.
+pub fn finds(tool: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| {
+        use std::os::unix::fs::MetadataExt;
+        metadata.uid() == 0
+    })
+}
+
+/// Sends a signal, such as `TERM`, to a process that the test started.
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).stderr(Stdio::null()).status();
+    assert!(sent.expect("sh starts").success(), "{name} could not be sent to {pid}");
+}
+
+/// A process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
+pub fn memory(pid: u32, what: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status.lines().find(|line| line.starts_with(what)).expect("a line of memory");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number of KiB")
+}
+
+/// A mounted file system; unmounted when dropped.
+pub struct Mount {
+    at: PathBuf,
+}
+
+impl Mount {
+    /// Mounts at `at` with the arguments of `mount`; `None` where the machine does not let us.
+    pub fn new(arguments: &[&str], at: &Path) -> Option<Self> {
+        std::fs::create_dir_all(at).expect("a folder to mount at");
+        let mut command = Command::new("mount");
+        let done = command.args(arguments).arg(at).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        done.then(|| Self { at: at.to_path_buf() })
+    }
+
+    /// A file system in memory of `size`, such as `6m`; `None` without root.
+    pub fn in_memory(size: &str, at: &Path) -> Option<Self> {
+        if !is_root() {
+            return None;
+        }
+        Self::new(&["-t", "tmpfs", "-o", &format!("size={size},mode=0755"), "tmpfs"], at)
+    }
+
+    /// Changes what it was mounted with, such as `ro`.
+    pub fn remount(&self, options: &str) {
+        let mut command = Command::new("mount");
+        let status = command.arg("-o").arg(format!("remount,{options}")).arg(&self.at).status().expect("mount starts");
+        assert!(status.success(), "remount,{options}");
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Lazily: a child that ends right now must not keep it mounted.
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}
+
+/// Random numbers that a seed repeats (splitmix64).
+pub struct Random(u64);
+
+impl Random {
+    /// Takes the seed from `MCPKG_TEST_SEED`, else from the time, and prints it: a failing test shows it.
+    pub fn new() -> Self {
+        let given = std::env::var("MCPKG_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let nanos = || std::time::UNIX_EPOCH.elapsed().map_or(1, |elapsed| elapsed.subsec_nanos()).into();
+        let seed: u64 = given.unwrap_or_else(nanos);
+        eprintln!("MCPKG_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    /// So many bytes.
+    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+        (0..length).map(|_| self.next() as u8).collect()
+    }
+}

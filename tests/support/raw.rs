@@ -1,0 +1,132 @@
+//! A server whose pipes the test holds itself: it may leave them full, close them, or kill the server in mid line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{Scratch, eventually};
+
+/// A server, its pipes, and what it says on stderr.
+pub struct Raw {
+    child: Child,
+    pub input: Option<ChildStdin>,
+    pub output: Option<BufReader<ChildStdout>>,
+    stderr: PathBuf,
+}
+
+impl Raw {
+    /// Starts `command` as a server without a word.
+    pub fn spawn(scratch: &Scratch, command: &mut Command) -> Self {
+        let stderr = tempfile::Builder::new().prefix("stderr-").tempfile_in(scratch.path()).expect("a file");
+        let stderr = stderr.into_temp_path().keep().expect("a file that stays");
+        let log = File::create(&stderr).expect("a file for stderr");
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().expect("the server starts");
+        let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        Self { child, input, output, stderr }
+    }
+
+    /// Starts a server and shakes hands.
+    pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
+        let mut raw = Self::spawn(scratch, scratch.command().arg("serve").args(arguments));
+        raw.shake_hands();
+        raw
+    }
+
+    /// Does the handshake.
+    pub fn shake_hands(&mut self) {
+        self.write(handshake());
+        let answer = self.answer();
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+
+    /// Writes to the server; one that is gone takes nothing.
+    pub fn write(&mut self, text: impl AsRef<[u8]>) {
+        let input = self.input.as_mut().expect("the input is open");
+        let _ = input.write_all(text.as_ref()).and_then(|()| input.flush());
+    }
+
+    /// The next line from the server; `None` at the end of its output.
+    pub fn line(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = self.output.as_mut().expect("the output is open").read_line(&mut line).expect("UTF-8");
+        (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+    }
+
+    /// The next answer from the server; notifications before it are left out.
+    #[track_caller]
+    pub fn answer(&mut self) -> Value {
+        loop {
+            let line = self.line().expect("an answer");
+            if line.get("method").is_none() {
+                return line;
+            }
+        }
+    }
+
+    /// What the server still wrote, in whole lines; a last one that was cut is left out.
+    pub fn rest(&mut self) -> Vec<Value> {
+        let mut bytes = Vec::new();
+        self.output.as_mut().expect("the output is open").read_to_end(&mut bytes).expect("a readable pipe");
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        bytes[..whole]
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).expect("JSON"))
+            .collect()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills the server as `kill -9` does.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Waits until the server has ended.
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        eventually("the server ends", || self.child.try_wait().expect("a child can be waited for"))
+    }
+
+    /// What the server said on stderr, where a panic would stand.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    #[track_caller]
+    pub fn assert_no_panic(&self) {
+        let stderr = self.stderr();
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The client's part of a handshake, as lines; the request's id is "hello".
+pub fn handshake() -> String {
+    let client = json!({ "name": "raw", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let hello = json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello });
+    format!("{hello}\n{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+}
+
+/// A request as a line.
+pub fn request(id: i64, method: &str, params: &Value) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+/// A tool's call as a line.
+pub fn call(id: i64, tool: &str, arguments: &Value) -> String {
+    request(id, "tools/call", &json!({ "name": tool, "arguments": arguments }))
+}
