@@ -82,6 +82,7 @@ pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) access: Access,
     pub(super) identity: Identity,
+    pub(super) connection: Connection,
 }
 
 /// Opens, makes or migrates the database at `path`; see [`super::Store::open`].
@@ -124,7 +125,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     }
     let identity = Identity::of(&path, access)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
-    Ok(Opened { path, access, identity })
+    Ok(Opened { path, access, identity, connection })
 }
 
 /// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.
