@@ -95,36 +95,53 @@ struct Cost {
     cpu: Duration,
 }
 
-/// Measures the rows of [`CASES`].
+/// Whether a request is the same each time, which the front may answer as it did before, or new each time.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    Again,
+    Anew,
+}
+
+/// Measures the rows of [`CASES`]: asked again with their bars, asked anew beside them without.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
-        let (p50, cpu) = (format!("{}: p50", case.name), format!("{}: CPU", case.name));
-        let rows = [(&p50, case.round_trip), (&cpu, case.cpu)];
-        if !rows.iter().any(|(row, bar)| bar.is_some() && table.wants(row)) {
-            continue;
-        }
-        let [ours, off, reference] = case.measure(data, effort);
-        for (row, bar) in rows {
-            let value = |cost: Cost| Value::Time(if *row == p50 { cost.round_trip } else { cost.cpu });
-            if let Some(bar) = bar {
-                table.push(Row {
-                    what: row.clone(),
-                    ours: value(ours),
-                    off: Some(value(off)),
-                    reference: Some(value(reference)),
-                    bar: Bar::Times(bar),
-                });
+        for asked in [Asked::Again, Asked::Anew] {
+            let name = if asked == Asked::Again { case.name.to_owned() } else { format!("{}, anew", case.name) };
+            let (p50, cpu) = (format!("{name}: p50"), format!("{name}: CPU"));
+            let rows = [(&p50, case.round_trip), (&cpu, case.cpu)];
+            if !rows.iter().any(|(row, bar)| bar.is_some() && table.wants(row)) {
+                continue;
+            }
+            let [ours, off, reference] = case.measure(asked, data, effort);
+            for (row, bar) in rows {
+                let value = |cost: Cost| Value::Time(if *row == p50 { cost.round_trip } else { cost.cpu });
+                if let Some(bar) = bar {
+                    table.push(Row {
+                        what: row.clone(),
+                        ours: value(ours),
+                        off: Some(value(off)),
+                        reference: Some(value(reference)),
+                        bar: if asked == Asked::Again { Bar::Times(bar) } else { Bar::None },
+                    });
+                }
             }
         }
     }
 }
 
 impl Case {
-    fn measure(&self, data: &Data, effort: &Effort) -> [Cost; 3] {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": self.method, "params": (self.parameters)() });
-        let request = line(&request.to_string());
+    fn measure(&self, asked: Asked, data: &Data, effort: &Effort) -> [Cost; 3] {
+        let mut number = 1_000_000;
+        let mut request = || {
+            let mut parameters = (self.parameters)();
+            if asked == Asked::Anew {
+                number += 1;
+                parameters["_meta"] = json!({ "progressToken": number });
+            }
+            line(&json!({ "jsonrpc": "2.0", "id": 1, "method": self.method, "params": parameters }).to_string())
+        };
         let mut ours = Peer::serve(&data.usual(), true);
-        let answer = ours.ask(&request).to_vec();
+        let answer = ours.ask(&request()).to_vec();
         assert!(answer.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":"#), "{} failed", self.name);
         let reference = match self.against {
             Against::Echo => reference(&["--echo"]),
@@ -137,10 +154,10 @@ impl Case {
         let mut peers = [ours, Peer::serve(&data.usual(), false), Peer::start(reference)];
         let samples = effort.samples(self.samples);
         for peer in &mut peers {
-            cost(peer, &request, samples.div_ceil(5));
+            cost(peer, &mut request, samples.div_ceil(5));
         }
         let rounds: Vec<[Cost; 3]> =
-            (0..effort.rounds).map(|_| peers.each_mut().map(|peer| cost(peer, &request, samples))).collect();
+            (0..effort.rounds).map(|_| peers.each_mut().map(|peer| cost(peer, &mut request, samples))).collect();
         std::array::from_fn(|which| Cost {
             round_trip: median(&mut rounds.iter().map(|round| round[which].round_trip).collect::<Vec<_>>()),
             cpu: median(&mut rounds.iter().map(|round| round[which].cpu).collect::<Vec<_>>()),
@@ -148,13 +165,14 @@ impl Case {
     }
 }
 
-/// Sends `request` so often.
-fn cost(peer: &mut Peer, request: &[u8], samples: usize) -> Cost {
+/// Sends a request so often.
+fn cost(peer: &mut Peer, request: &mut impl FnMut() -> Vec<u8>, samples: usize) -> Cost {
     let before = peer.cpu();
     let mut times: Vec<Duration> = (0..samples)
         .map(|_| {
+            let request = request();
             let start = Instant::now();
-            peer.ask(request);
+            peer.ask(&request);
             start.elapsed()
         })
         .collect();

@@ -19,6 +19,8 @@ pub enum Bar {
     Times(f64),
     /// At most so many MiB.
     MiB(f64),
+    /// No bar: for comparison.
+    None,
 }
 
 /// One line of the table.
@@ -94,8 +96,9 @@ impl Row {
         });
         let ratio = self.reference.map(|reference| self.ours.times(reference));
         let (bar, kept) = match self.bar {
-            Bar::Times(bar) => (format!("<= {bar}"), ratio.is_some_and(|ratio| ratio <= bar)),
-            Bar::MiB(bar) => (format!("<= {bar} MiB"), self.ours.number() <= bar),
+            Bar::Times(bar) => (format!("<= {bar}"), Some(ratio.is_some_and(|ratio| ratio <= bar))),
+            Bar::MiB(bar) => (format!("<= {bar} MiB"), Some(self.ours.number() <= bar)),
+            Bar::None => (nothing(), None),
         };
         [
             self.what.clone(),
@@ -103,7 +106,7 @@ impl Row {
             self.reference.map_or_else(nothing, |reference| reference.to_string()),
             ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")),
             bar,
-            if kept { "yes" } else { "NO" }.to_owned(),
+            kept.map_or_else(nothing, |kept| if kept { "yes" } else { "NO" }.to_owned()),
             off,
         ]
     }
