@@ -55,7 +55,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => name.clone().prop_map(Step::DropProject),
         1 => (name.clone(), name).prop_map(|(n, to)| Step::RenameProject(n, to)),
     ];
-    proptest::collection::vec(step, 1..60)
+    proptest::collection::vec(step, 1..50)
 }
 
 /// A state of an item.
@@ -295,7 +295,7 @@ fn assert_agrees(context: &Context, model: &mut Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_operations_agree_with_a_model(steps in steps()) {
