@@ -1,1 +1,88 @@
-fn main() {}
+//! How fast mcpkg is, as ratios to reference processes measured in the same run.
+//!
+//! `cargo bench` measures all; `cargo bench -- --quick` takes fewer samples; any other word keeps the rows whose name
+//! holds it. Nothing is asserted about time: the machine may be busy. See docs/benchmarks.md.
+//!
+//! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`.
+#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::path::Path;
+use std::process::Command;
+
+#[path = "speed/data.rs"]
+mod data;
+#[path = "speed/disk.rs"]
+mod disk;
+#[path = "speed/peer.rs"]
+mod peer;
+#[path = "speed/process.rs"]
+mod process;
+#[path = "speed/references.rs"]
+mod references;
+#[path = "speed/requests.rs"]
+mod requests;
+#[path = "speed/table.rs"]
+mod table;
+
+use data::Data;
+use table::Table;
+
+/// How much is measured.
+struct Effort {
+    /// Times that ours and the reference take turns.
+    rounds: usize,
+    /// Divides the samples of a round.
+    divisor: usize,
+    /// Rows of the large database.
+    rows: usize,
+}
+
+impl Effort {
+    fn of(quick: bool) -> Self {
+        let rows = std::env::var("MCPKG_BENCH_ROWS").ok().and_then(|rows| rows.parse().ok());
+        let (rounds, divisor, default) = if quick { (3, 10, 100_000) } else { (7, 1, 1_000_000) };
+        Self { rounds, divisor, rows: rows.unwrap_or(default).max(1_000) }
+    }
+
+    /// Samples of a round that takes `full` of them when there is time.
+    fn samples(&self, full: usize) -> usize {
+        (full / self.divisor).max(3)
+    }
+}
+
+fn main() {
+    // Cargo adds `--bench`.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--echo"] => references::echo(),
+        ["--replay", file] => references::replay(Path::new(file)),
+        ["--hand", database] => references::hand(Path::new(database)),
+        _ => measure(&words),
+    }
+}
+
+fn measure(words: &[&str]) {
+    let effort = Effort::of(words.contains(&"--quick"));
+    let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
+    println!("{} {}, {}", std::env::consts::OS, std::env::consts::ARCH, pin_to_one_cpu());
+    if !data::has_sha_instructions() {
+        println!("this processor has no SHA instructions: the bars of the large reads do not hold here");
+    }
+    let mut table = Table::new(filter);
+    let data = Data::make();
+    requests::measure(&data, &effort, &mut table);
+    process::measure(&data, &effort, &mut table);
+    disk::measure(&data, &effort, &mut table);
+    print!("{table}");
+}
+
+/// Keeps this process and its children on one CPU: a wake-up across CPUs costs more than what is measured.
+fn pin_to_one_cpu() -> &'static str {
+    let pinned = Command::new("taskset").args(["-p", "-c", "0", &std::process::id().to_string()]).output();
+    match pinned {
+        Ok(output) if output.status.success() => "all processes pinned to CPU 0",
+        Ok(_) => "skipped: pinning to one CPU, since taskset failed",
+        Err(_) => "skipped: pinning to one CPU, since there is no taskset",
+    }
+}

@@ -66,6 +66,7 @@ codes! {
     AlreadyExists      "E_ALREADY_EXISTS"      1  -32602  Caller  "The name or URI is taken.";
     ConfirmRequired    "E_CONFIRM_REQUIRED"    1  -32602  Caller  "The operation cannot be undone and was not confirmed.";
     ImportConflict     "E_IMPORT_CONFLICT"     1  -32602  Caller  "An import would overwrite what differs, or two files want one name; nothing was imported.";
+    Cancelled          "E_CANCELLED"           1  -32603  Caller  "The user gave up before anything was changed.";
     TooLarge           "E_TOO_LARGE"           1  -32602  Caller  "The content is larger than one answer may be.";
     TemplateFailed     "E_TEMPLATE_FAILED"     1  -32602  Caller  "A prompt template does not parse or does not render with these arguments.";
     EditorFailed       "E_EDITOR_FAILED"       1  -32602  Caller  "The editor could not be started or ended with an error; nothing was changed.";

@@ -364,8 +364,10 @@ pub struct Call {
     entry: Entry,
     subject: String,
     question: String,
-    run: Box<dyn FnOnce(&Context) -> Result<Reply> + Send>,
+    run: Box<Run>,
 }
+
+type Run = dyn FnOnce(&Context) -> Result<Reply> + Send;
 
 impl Entry {
     /// Returns the operation `O` without its type.

@@ -155,18 +155,24 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
         return if missing { Code::InvalidArgument.exit() } else { 0 };
     }
     if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
-        let text = error.render().to_string();
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let mut translated = Error::new(Code::InvalidArgument, message);
-        for line in lines {
-            translated = translated.hint(line.trim_start_matches("tip: "));
-        }
-        output::json_error(&translated);
+        output::json_error(&usage_error(error));
     } else {
         output::clap_text(error, color, true);
     }
     Code::InvalidArgument.exit()
+}
+
+/// What clap found wrong as an error of ours: its lines up to the usage are the message, its tips the hints.
+fn usage_error(error: &clap::Error) -> Error {
+    let text = error.render().to_string();
+    let (tips, message): (Vec<&str>, Vec<&str>) = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .partition(|line| line.starts_with("tip: "));
+    let usage = Error::new(Code::InvalidArgument, message.join(" ").trim_start_matches("error: "));
+    tips.iter().fold(usage, |usage, tip| usage.hint(tip.trim_start_matches("tip: ")))
 }
 
 /// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at

@@ -101,7 +101,7 @@ history_operations!(Resource, "resource", ResourceHistory, ResourceDiff, Resourc
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {
         let revisions = revisions::history(db, project.id, kind, name)?;
-        if revisions.is_empty() { Err(kind.missing(name, &project.name)) } else { Ok(revisions) }
+        if revisions.is_empty() { Err(kind.missing(db, project, name)) } else { Ok(revisions) }
     })?;
     let action = |revision: &Revision| match revision.restored {
         Some(from) => format!("{} of {from}", revision.action),
@@ -141,9 +141,8 @@ fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
 
 fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result<Reply> {
     let (old, new) = context.read(|db, project| {
-        let of = (project.id, project.name.as_str());
         let side = |number| {
-            let revision = revisions::get(db, of, kind, name, number)?;
+            let revision = revisions::get(db, project, kind, name, number)?;
             Ok::<_, Error>((blobs::get(db, revision.blob)?, revision))
         };
         Ok((side(from)?, side(to)?))
@@ -184,14 +183,14 @@ fn unified(old: &str, new: &str, from: &str, to: &str) -> String {
 fn restore(context: &Context, kind: Kind, name: &str, number: i64) -> Result<Reply> {
     let event = format!("{}.restore", kind.word());
     let (data, name, revision, project) = context.write(&event, name, |db, project, author| {
-        let revision = revisions::get(db, (project.id, &project.name), kind, name, number)?;
+        let revision = revisions::get(db, project, kind, name, number)?;
         let (data, name, newest) = match kind {
             Kind::Prompt => {
-                let prompt = prompts::restore(db, author, project, &revision)?;
+                let prompt = prompts::restore(db, author, project, name, &revision)?;
                 (prompt_ops::data(&project.name, &prompt), prompt.name, prompt.revision)
             }
             Kind::Resource => {
-                let resource = resources::restore(db, author, project, &revision)?;
+                let resource = resources::restore(db, author, project, name, &revision)?;
                 (resource_ops::data(&project.name, &resource), resource.name, resource.revision)
             }
         };

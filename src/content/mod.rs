@@ -2,7 +2,9 @@
 
 pub mod argument;
 pub mod cursor;
+pub mod export;
 pub mod history;
+pub mod import;
 
 pub mod media;
 pub mod names;
@@ -47,4 +49,6 @@ pub const OPS: &[Entry] = &[
     Entry::of::<history::ResourceDiff>(),
     Entry::of::<history::ResourceRestore>(),
     Entry::of::<search::Search>(),
+    Entry::of::<import::Import>(),
+    Entry::of::<export::Export>(),
 ];

@@ -48,10 +48,10 @@ pub struct Create {
     /// Prompt name (alphanumeric, hyphens, underscores, dots)
     name: String,
     /// Prompt text content
-    #[arg(value_parser = Content::from_shell)]
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Content,
     /// Optional description
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// Makes the content a Jinja template with these arguments
     #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
@@ -107,10 +107,10 @@ pub struct Update {
     /// Prompt name
     name: String,
     /// New prompt content (optional)
-    #[arg(short, long, value_parser = Content::from_shell)]
+    #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
     /// New description (optional)
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// New template arguments (optional)
     #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]

@@ -25,13 +25,13 @@ pub struct Create {
     /// Resource URI
     uri: String,
     /// Resource content (text or base64 for binary)
-    #[arg(value_parser = Content::from_shell)]
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Content,
     /// MIME type (optional, defaults to text/plain)
     #[arg(short, long)]
     mime_type: Option<String>,
     /// Optional description
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// Mark it as a program, for a skill's scripts
     #[arg(long)]
@@ -85,13 +85,13 @@ pub struct Update {
     /// Resource name
     name: String,
     /// New resource content (optional)
-    #[arg(short, long, value_parser = Content::from_shell)]
+    #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
     /// New MIME type (optional)
     #[arg(short, long)]
     mime_type: Option<String>,
     /// New description (optional)
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// Mark it as a program, or not
     #[arg(long, value_name = "BOOL")]
@@ -375,7 +375,7 @@ impl Show {
 
 fn find(db: &crate::store::Db<'_>, project: &crate::store::projects::Project, name_or_uri: &str) -> Result<Resource> {
     let key = if name_or_uri.contains(':') { Key::Uri(name_or_uri) } else { Key::Name(name_or_uri) };
-    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(name_or_uri, &project.name))
+    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(db, project, name_or_uri))
 }
 
 pub(super) fn data(project: &str, resource: &Resource) -> Value {

@@ -141,7 +141,7 @@ impl Operation for Restore {
                 at: author.now,
                 actor: author.actor,
                 project: None,
-                kind: "database.restore",
+                kind: "restore",
                 subject: &self.file.display().to_string(),
                 outcome: "ok",
             };

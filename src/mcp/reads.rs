@@ -49,10 +49,10 @@ impl Era {
 /// A hot read with its parameters.
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    ListPrompts { cursor: Option<Cow<'a, str>> },
-    GetPrompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
-    ListResources { cursor: Option<Cow<'a, str>> },
-    ReadResource { uri: Cow<'a, str> },
+    Prompts { cursor: Option<Cow<'a, str>> },
+    Prompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
+    Resources { cursor: Option<Cow<'a, str>> },
+    Resource { uri: Cow<'a, str> },
 }
 
 /// The parameters of the hot reads, not looked into yet.
@@ -95,10 +95,10 @@ impl<'a> Read<'a> {
             None => Ok(None),
         };
         Ok(match method {
-            "prompts/list" => Read::ListPrompts { cursor: cursor()? },
-            "resources/list" => Read::ListResources { cursor: cursor()? },
-            "resources/read" => Read::ReadResource { uri: required("uri", parameters.uri)? },
-            _ => Read::GetPrompt {
+            "prompts/list" => Read::Prompts { cursor: cursor()? },
+            "resources/list" => Read::Resources { cursor: cursor()? },
+            "resources/read" => Read::Resource { uri: required("uri", parameters.uri)? },
+            _ => Read::Prompt {
                 name: required("name", parameters.name)?,
                 arguments: match parameters.arguments {
                     Some(raw) => arguments(method, raw)?,
@@ -145,10 +145,10 @@ fn arguments(method: &str, raw: &RawValue) -> Result<BTreeMap<String, String>> {
 pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let answered = match read {
-        Read::ListPrompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
-        Read::GetPrompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
-        Read::ListResources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
-        Read::ReadResource { uri } => resources::read(db, config, uri, era, out),
+        Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
+        Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Resource { uri } => resources::read(db, config, uri, era, out),
     };
     if answered.is_err() {
         out.truncate(start);
@@ -201,7 +201,7 @@ mod tests {
             parse("prompts/get", r#"{"name":"a","arguments":{"x":1}}"#),
             "Invalid params for prompts/get: `arguments.x` must be a string"
         );
-        assert_eq!(parse("prompts/get", r#"{"name":"caf\u00e9"}"#), r#"GetPrompt { name: "café", arguments: {} }"#);
-        assert_eq!(parse("prompts/list", r#"{"cursor":null}"#), "ListPrompts { cursor: None }");
+        assert_eq!(parse("prompts/get", r#"{"name":"caf\u00e9"}"#), r#"Prompt { name: "café", arguments: {} }"#);
+        assert_eq!(parse("prompts/list", r#"{"cursor":null}"#), "Prompts { cursor: None }");
     }
 }

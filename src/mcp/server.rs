@@ -1,6 +1,6 @@
 //! rmcp's handler: everything that the front does not answer itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
@@ -31,11 +31,13 @@ pub(super) struct Server {
     pub(super) store: Store,
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
+    /// Made when they are first asked for: making them would double the time to the first answer.
+    tools: Arc<OnceLock<Vec<Tool>>>,
 }
 
 impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
-        Self { store, config: Arc::new(config), hub: Arc::new(Hub::new()) }
+        Self { store, config: Arc::new(config), hub: Arc::new(Hub::new()), tools: Arc::default() }
     }
 
     /// Runs `f` on the blocking pool in one read transaction, after the client's earlier writes.
@@ -235,7 +237,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor).map(Into::into);
-        self.answer(&context, Read::ListPrompts { cursor }).await
+        self.answer(&context, Read::Prompts { cursor }).await
     }
 
     async fn get_prompt(
@@ -251,7 +253,7 @@ impl ServerHandler for Server {
             };
             arguments.insert(name, value);
         }
-        let read = Read::GetPrompt { name: request.name.into(), arguments };
+        let read = Read::Prompt { name: request.name.into(), arguments };
         self.answer::<GetPromptResult>(&context, read).await.map(Into::into)
     }
 
@@ -261,7 +263,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor).map(Into::into);
-        self.answer(&context, Read::ListResources { cursor }).await
+        self.answer(&context, Read::Resources { cursor }).await
     }
 
     async fn list_resource_templates(
@@ -278,7 +280,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = Read::ReadResource { uri: request.uri.into() };
+        let read = Read::Resource { uri: request.uri.into() };
         self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
     }
 
@@ -288,8 +290,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        let tools = tools::list(self.config.toolsets.as_deref());
-        Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
+        let tools = self.tools.get_or_init(|| tools::list(self.config.toolsets.as_deref()));
+        Ok(lasting!(&context, ListToolsResult::with_all_items(tools.clone())))
     }
 
     async fn call_tool(

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::op::{Context, Effect, Entry, Reply, Shape};
 use crate::present;
+use crate::store::projects;
 
 /// Returns the tools of the toolsets served, in documentation order.
 pub(super) fn list(toolsets: Option<&[String]>) -> Vec<Tool> {
@@ -56,7 +57,7 @@ pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context
     };
     tracing::info!(
         tool = entry.tool,
-        project = context.selection.named.as_deref().unwrap_or_default(),
+        project = project(context),
         outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok"),
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         "tools/call"
@@ -64,6 +65,12 @@ pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context
     match entry.shape {
         Shape::Sentence => sentence(entry, outcome),
     }
+}
+
+/// The name of the project that applies, for the log; asked only where the log takes it.
+fn project(context: &Context) -> String {
+    let found = context.store.read(|db| projects::resolve(db, &context.selection));
+    found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
 }
 
 /// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.

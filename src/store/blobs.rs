@@ -20,10 +20,15 @@ pub struct Blob<'r> {
 }
 
 /// The columns a query needs to make a [`Blob`], for a table alias `b`.
-pub(super) const COLUMNS: &str = "b.id, b.size, b.sha256, b.head";
+macro_rules! columns {
+    () => {
+        "b.id, b.size, b.sha256, b.head"
+    };
+}
+pub(super) use columns;
 
 impl<'r> Blob<'r> {
-    /// Reads [`COLUMNS`], the first of which is column `first`.
+    /// Reads `columns!`, the first of which is column `first`.
     pub(super) fn from_row(row: &'r rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(first)?,
@@ -88,7 +93,7 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`stream`].
 pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut statement = db.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM blob b WHERE b.id = ?1"))?;
+    let mut statement = db.connection.prepare_cached(concat!("SELECT ", columns!(), " FROM blob b WHERE b.id = ?1"))?;
     let mut rows = statement.query([id])?;
     let row = rows.next()?.ok_or_else(|| Error::internal(format!("blob {id} has no row")))?;
     stream(db, Blob::from_row(row, 0)?, each)

@@ -41,7 +41,7 @@ pub fn hashes(db: &Db<'_>, progress: &dyn Fn(u64, u64)) -> Result<(u64, Vec<Stri
     let total = u64::try_from(total).unwrap_or(0);
     let mut faults = Vec::new();
     let mut seen = 0;
-    let mut statement = db.connection.prepare(&format!("SELECT {} FROM blob b ORDER BY b.id", blobs::COLUMNS))?;
+    let mut statement = db.connection.prepare(concat!("SELECT ", blobs::columns!(), " FROM blob b ORDER BY b.id"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let blob = blobs::Blob::from_row(row, 0)?;

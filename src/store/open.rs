@@ -115,11 +115,11 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
             )
             .hint("make the file and its folder writable"));
         }
-        drop(connection);
         let _lock = lock(&path)?;
         migrate_in_place(&path)?;
-    } else if access == Access::Writable {
-        // A backup is not in WAL mode; for a file that is, this changes nothing.
+    }
+    if access == Access::Writable {
+        // A backup that was put in place is not in WAL mode; for a database that is, this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
     let identity = Identity::of(&path, access)
@@ -260,9 +260,7 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    migrate(&mut connection)?;
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    Ok(())
+    migrate(&mut connection)
 }
 
 fn migrate(connection: &mut Connection) -> Result<()> {

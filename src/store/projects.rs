@@ -45,15 +45,18 @@ pub enum Reason {
 
 /// The id of the project that applies, as an SQL expression. Parameters: ?1 the name or NULL, ?2 the folder.
 ///
-/// A row's query compares its `project_id` with this, so that a hot read resolves its project in its one statement.
-pub(super) const RESOLVED: &str = "(CASE
-    WHEN ?1 IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
-    ELSE coalesce(
-      (SELECT project_id FROM directory
-        WHERE path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/'
-        ORDER BY length(path) DESC LIMIT 1),
-      (SELECT project_id FROM selection))
-  END)";
+/// Of the folders above one the longest is also the last by name, so that the index gives it without a sort. A row's
+/// query compares its `project_id` with this, so that a hot read resolves its project in its one statement; a literal, so that the statement's text is made by the compiler and not for each request.
+macro_rules! resolved {
+    () => {
+        "(CASE WHEN ?1 IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
+           ELSE coalesce((SELECT project_id FROM directory
+                           WHERE path <= ?2 AND (path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/')
+                           ORDER BY path DESC LIMIT 1),
+                         (SELECT project_id FROM selection)) END)"
+    };
+}
+pub(super) use resolved;
 
 /// Returns the project that applies, if any.
 ///
@@ -62,7 +65,7 @@ pub(super) const RESOLVED: &str = "(CASE
 pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     let found = db
         .connection
-        .prepare_cached(&format!("SELECT id, uuid, name, created_at FROM project WHERE id = {RESOLVED}"))?
+        .prepare_cached(concat!("SELECT id, uuid, name, created_at FROM project WHERE id = ", resolved!()))?
         .query_row(params![selection.named, selection.directory], from_row)
         .optional()?;
     match (&found, &selection.named) {
@@ -93,8 +96,9 @@ pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     let bound = db
         .connection
         .prepare_cached(
-            "SELECT path FROM directory WHERE path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/'
-             ORDER BY length(path) DESC LIMIT 1",
+            "SELECT path FROM directory
+              WHERE path <= ?1 AND (path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/')
+              ORDER BY path DESC LIMIT 1",
         )?
         .query_row([&selection.directory], |row| row.get(0))
         .optional()?;

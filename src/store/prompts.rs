@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
-use super::projects::{Project, RESOLVED, Selection};
+use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
@@ -98,9 +98,10 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT project_id, name, description, arguments FROM prompt
-          WHERE project_id = {RESOLVED} AND name > ?3 ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project_id, name, description, arguments FROM prompt WHERE project_id = ",
+        resolved!(),
+        " AND name > ?3 ORDER BY name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -129,11 +130,11 @@ pub fn with<T>(
     name: &str,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT p.description, p.template, p.arguments, {}
-           FROM prompt p JOIN blob b ON b.id = p.blob_id
-          WHERE p.project_id = {RESOLVED} AND p.name = ?3",
-        blobs::COLUMNS
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT p.description, p.template, p.arguments, ",
+        blobs::columns!(),
+        " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
+        resolved!()
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, name])?;
     let Some(row) = rows.next()? else {
@@ -165,7 +166,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
-    find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(name, &project.name))
+    find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(db, project, name))
 }
 
 /// Returns the prompt `name` of a project, if there is one.
@@ -187,9 +188,10 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// # Errors
 /// How the disk failed.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT name FROM prompt WHERE project_id = {RESOLVED} AND substr(name, 1, length(?3)) = ?3 AND name >= ?3
-          ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT name FROM prompt WHERE project_id = ",
+        resolved!(),
+        " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![selection.named, selection.directory, prefix, limit], |row| row.get(0))?;
@@ -255,11 +257,11 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(prompt)
 }
 
-/// Brings back the state of `revision`, also of a deleted prompt; a live one keeps its name.
+/// Brings back the state of `revision`: a live prompt keeps its name, a deleted one gets `name`.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
-pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Revision) -> Result<Prompt> {
+pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     let live = db
         .connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM prompt JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
@@ -271,7 +273,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Re
     let mut prompt = live.unwrap_or(Prompt {
         id: 0,
         uuid: revision.item,
-        name: revision.name.clone(),
+        name: name.to_owned(),
         attributes: Attributes::default(),
         blob: 0,
         size: 0,
@@ -315,11 +317,7 @@ fn write(
     let Attributes { description, template, arguments } = &prompt.attributes;
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
     let taken = |error: rusqlite::Error| {
-        if sqlite::violates(&error, "prompt.name") {
-            Kind::Prompt.taken(&prompt.name, &project.name)
-        } else {
-            error.into()
-        }
+        if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
     if prompt.id == 0 {
         db.connection

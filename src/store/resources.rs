@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
-use super::projects::{Project, RESOLVED, Selection};
+use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
@@ -93,9 +93,10 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT project_id, name, uri, description, mime_type FROM resource
-          WHERE project_id = {RESOLVED} AND name > ?3 ORDER BY name LIMIT ?4"
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project_id, name, uri, description, mime_type FROM resource WHERE project_id = ",
+        resolved!(),
+        " AND name > ?3 ORDER BY name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -134,16 +135,23 @@ pub fn with<T>(
     key: Key<'_>,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let (column, value) = match key {
-        Key::Name(name) => ("name", name),
-        Key::Uri(uri) => ("uri", uri),
+    macro_rules! by {
+        ($column:literal) => {
+            concat!(
+                "SELECT r.name, r.uri, r.mime_type, r.text, ",
+                blobs::columns!(),
+                " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
+                $column,
+                " = ?3 AND r.project_id = ",
+                resolved!()
+            )
+        };
+    }
+    let (sql, value) = match key {
+        Key::Name(name) => (by!("name"), name),
+        Key::Uri(uri) => (by!("uri"), uri),
     };
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT r.name, r.uri, r.mime_type, r.text, {}
-           FROM resource r JOIN blob b ON b.id = r.blob_id
-          WHERE r.project_id = {RESOLVED} AND r.{column} = ?3",
-        blobs::COLUMNS
-    ))?;
+    let mut statement = db.connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![selection.named, selection.directory, value])?;
     let Some(row) = rows.next()? else {
         return Ok(None);
@@ -175,7 +183,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
-    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(name, &project.name))
+    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(db, project, name))
 }
 
 /// Returns the resource `key` of a project, if there is one.
@@ -255,11 +263,17 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(resource)
 }
 
-/// Brings back the state of `revision`, also of a deleted resource; a live one keeps its name.
+/// Brings back the state of `revision`: a live resource keeps its name, a deleted one gets `name`.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where another resource took the name or the URI meanwhile.
-pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Revision) -> Result<Resource> {
+pub fn restore(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    name: &str,
+    revision: &Revision,
+) -> Result<Resource> {
     let live = db
         .connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
@@ -270,7 +284,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, revision: &Re
     let resource = Resource {
         id: live.as_ref().map_or(0, |live| live.id),
         uuid: revision.item,
-        name: live.as_ref().map_or_else(|| revision.name.clone(), |live| live.name.clone()),
+        name: live.as_ref().map_or_else(|| name.to_owned(), |live| live.name.clone()),
         attributes,
         blob: revision.blob,
         size: revision.size,
@@ -315,7 +329,7 @@ fn write(
             )
             .with_details(serde_json::json!({ "uri": uri }))
         } else if sqlite::violates(&error, "resource.name") {
-            Kind::Resource.taken(&resource.name, &project.name)
+            Kind::Resource.taken(project, &resource.name)
         } else {
             error.into()
         }

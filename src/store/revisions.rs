@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::Db;
+use super::projects::Project;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -33,16 +34,38 @@ impl Kind {
         }
     }
 
-    /// Returns the failure of a name or URI that no row has.
-    pub fn missing(self, name: &str, project: &str) -> Error {
-        Error::new(Code::NotFound, format!("{} '{name}' does not exist in project '{project}'", self.title()))
-            .with_details(serde_json::json!({ "name": name }))
+    /// Returns the failure of a name or URI that no row of the project has, with the name that was probably meant.
+    pub fn missing(self, db: &Db<'_>, project: &Project, name: &str) -> Error {
+        let error = Error::new(
+            Code::NotFound,
+            format!("{} '{name}' does not exist in project '{}'", self.title(), project.name),
+        )
+        .with_details(serde_json::json!({ "name": name }));
+        // A hint is not worth a second failure.
+        match self.nearest(db, project.id, name) {
+            Ok(Some(near)) => error.hint(format!("did you mean '{near}'?")),
+            _ => error,
+        }
+    }
+
+    fn nearest(self, db: &Db<'_>, project: i64, name: &str) -> Result<Option<String>> {
+        let column = if name.contains(':') { "uri" } else { "name" };
+        let column = if self == Kind::Prompt { "name" } else { column };
+        let mut statement = db.connection.prepare_cached(&format!(
+            "SELECT {column} FROM {} WHERE project_id = ?1 ORDER BY {column} LIMIT 1000",
+            self.word()
+        ))?;
+        let names: Vec<String> = statement.query_map([project], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        Ok(crate::error::nearest(name, names.iter().map(String::as_str)).map(str::to_owned))
     }
 
     /// Returns the failure of a name that is taken.
-    pub fn taken(self, name: &str, project: &str) -> Error {
-        Error::new(Code::AlreadyExists, format!("{} '{name}' already exists in project '{project}'", self.title()))
-            .with_details(serde_json::json!({ "name": name }))
+    pub fn taken(self, project: &Project, name: &str) -> Error {
+        Error::new(
+            Code::AlreadyExists,
+            format!("{} '{name}' already exists in project '{}'", self.title(), project.name),
+        )
+        .with_details(serde_json::json!({ "name": name }))
     }
 }
 
@@ -135,8 +158,8 @@ pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<
 ///
 /// # Errors
 /// `E_NOT_FOUND` where there is no such item or revision.
-pub fn get(db: &Db<'_>, project: (i64, &str), kind: Kind, name: &str, number: i64) -> Result<Revision> {
-    let item = item(db, project.0, kind, name)?.ok_or_else(|| kind.missing(name, project.1))?;
+pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
+    let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
     db.connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 AND number = ?2"

@@ -69,6 +69,8 @@ fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
+    // Else binding a value that a plan could depend on, a LIMIT too, prepares the statement anew.
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }

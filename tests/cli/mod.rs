@@ -1,1 +1,4 @@
-//! 
+//! The real binary: arguments in; stdout, stderr and exit status out.
+
+mod commands;
+mod errors;

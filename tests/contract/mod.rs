@@ -1,1 +1,6 @@
-//! 
+//! The table of operations, the contracts' schemas, the reference pages, the imports.
+
+mod docs;
+mod house;
+mod schemas;
+mod table;

@@ -1,1 +1,3 @@
-//! 
+//! The stories users live.
+
+mod demo;

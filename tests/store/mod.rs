@@ -1,1 +1,4 @@
-//! 
+//! The store alone, on a temporary file.
+
+mod opening;
+mod rows;

@@ -175,7 +175,6 @@ impl Flights {
     pub(super) fn depart(
         self: &Arc<Self>,
         mut request: JsonRpcRequest<ClientRequest>,
-        _text: &str,
         listens: bool,
         next: Option<Phase>,
         sink: &Sink,

@@ -67,7 +67,7 @@ impl Front {
     }
 
     /// Answers a line that was longer than the limit, of which only `head` was kept.
-    pub(super) fn too_long(&mut self, head: &[u8], limit: u64) {
+    pub(super) fn too_long(&mut self, head: &[u8], limit: usize) {
         let id = envelope::find_id(head);
         let why = format!("Invalid request: the line is longer than {limit} bytes");
         let id = id.as_deref().map_or(Id::Null, Id::Known);
@@ -148,7 +148,7 @@ impl Front {
                 Read::parse(method, parameters).map_err(|error| error_data(&error))?;
             }
         }
-        self.hand_over(id, method, meta, text, sink)
+        self.hand_over(method, meta, text, sink)
     }
 
     /// Answers a hot read.
@@ -179,7 +179,7 @@ impl Front {
     }
 
     /// Hands a request to rmcp.
-    fn hand_over(&mut self, id: &str, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
+    fn hand_over(&mut self, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
         let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {
             return Err(refuse(method, None));
@@ -202,7 +202,7 @@ impl Front {
         extensions.insert(turn);
         let listens = method == "subscriptions/listen";
         self.write_out();
-        self.flights.depart(request, id, listens, next, sink);
+        self.flights.depart(request, listens, next, sink);
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl Front {
     /// Writes the answers that stand in `out`; returns whether the client still takes them.
     pub(super) fn write_out(&mut self) -> bool {
         if self.out.is_empty() {
-            return true;
+            return self.flights.output().is_open();
         }
         let taken = self.flights.output().write(&self.out);
         self.out.clear();

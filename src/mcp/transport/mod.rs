@@ -1,3 +1,4 @@
 //! How bytes come and go.
 
+mod lines;
 pub(super) mod stdio;

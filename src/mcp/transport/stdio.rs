@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use rmcp::ServiceExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::error::{Error, Result};
+use super::lines::{Cut, Lines};
+use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
 use crate::mcp::server::Server;
@@ -21,7 +22,7 @@ use crate::store::{Serving, Store};
 /// Bytes that wait to be written before rmcp has to wait; one longer line may.
 const QUEUED: u32 = 4 << 20;
 
-/// Bytes read at once, and kept of a line that is too long.
+/// Bytes read at once.
 const READ: usize = 64 << 10;
 
 /// Answers are written out when so many bytes of them wait.
@@ -36,10 +37,15 @@ const GRACE: Duration = Duration::from_secs(5);
 /// # Errors
 /// How the database failed at the start.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
-    let _serving = Serving::announce(store.path()).map_err(|error| {
-        tracing::warn!(%error, "this server cannot announce itself");
-        error
-    });
+    let _serving = match Serving::announce(store.path()) {
+        Ok(serving) => Some(serving),
+        Err(error) if error.code() == Code::Busy => return Err(error),
+        Err(error) => {
+            // On a read-only disk nobody can restore over it either.
+            tracing::warn!(%error, "this server cannot announce itself");
+            None
+        }
+    };
     let reader = store.reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let server = Server::new(store.clone(), config);
@@ -131,65 +137,34 @@ fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHa
 
 /// Reads lines until the end of the input; returns false where the client stopped taking answers.
 fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: &Mutex<()>) -> bool {
-    let mut buffer: Vec<u8> = Vec::with_capacity(READ);
-    let mut scanned = 0;
-    let mut skipping = false;
+    let mut lines = Lines::new(max_line);
+    let mut piece = vec![0; READ];
+    let take = |front: &mut Front, cut: Cut<'_>| {
+        match cut {
+            Cut::Line(line) => front.line(line),
+            Cut::TooLong { head } => front.too_long(head, max_line),
+        }
+        if front.out.len() >= WRITE {
+            front.write_out();
+        }
+    };
     loop {
-        let start = buffer.len();
-        buffer.resize(start + READ, 0);
-        let read = match input.read(&mut buffer[start..]) {
+        let read = match input.read(&mut piece) {
             Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                buffer.truncate(start);
-                continue;
-            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 tracing::warn!(%error, "standard input failed");
                 0
             }
         };
-        buffer.truncate(start + read);
         let _working = working.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut done = 0;
-        while let Some(end) = buffer[scanned..].iter().position(|byte| *byte == b'\n').map(|at| scanned + at) {
-            let line = &buffer[done..end];
-            if std::mem::take(&mut skipping) {
-                // The end of a line that was answered when it grew too long.
-            } else if line.len() > max_line {
-                front.too_long(&line[..line.len().min(READ)], max_line as u64);
-            } else {
-                front.line(line);
-            }
-            done = end + 1;
-            scanned = done;
-            if front.out.len() >= WRITE && !front.write_out() {
-                return false;
-            }
+        if read == 0 {
+            lines.finish(|cut| take(&mut front, cut));
+            return front.write_out();
         }
-        buffer.drain(..done);
-        scanned = buffer.len();
-        if skipping {
-            buffer.clear();
-            scanned = 0;
-        } else if buffer.len() > max_line {
-            front.too_long(&buffer[..READ.min(buffer.len())], max_line as u64);
-            skipping = true;
-            buffer = Vec::with_capacity(READ);
-            scanned = 0;
-        }
-        if read == 0 && !skipping && !buffer.is_empty() {
-            // The last line of `echo -n`.
-            front.line(&buffer);
-        }
+        lines.feed(&piece[..read], |cut| take(&mut front, cut));
         if !front.write_out() {
             return false;
-        }
-        if read == 0 {
-            return true;
-        }
-        // One long line must not hold its memory for the rest of the session.
-        if buffer.is_empty() && buffer.capacity() > 1 << 20 {
-            buffer = Vec::with_capacity(READ);
         }
     }
 }
@@ -269,6 +244,11 @@ impl Output {
             return false;
         }
         true
+    }
+
+    /// Whether the client takes answers, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::Relaxed)
     }
 
     /// Queues a line for the writing thread; waits while too much waits.

@@ -1,0 +1,146 @@
+//! The databases that are measured.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcpkg::clock::Clock;
+use mcpkg::error::Result;
+use mcpkg::store::projects::{self, Project};
+use mcpkg::store::revisions::Author;
+use mcpkg::store::{Db, Store, prompts, resources};
+use tempfile::TempDir;
+
+const AUTHOR: Author<'_> = Author { actor: "bench", now: 1_700_000_000_000 };
+
+/// A scratch folder with a database of a usual size: 100 prompts, 150 small resources, a long text, a large blob.
+pub struct Data {
+    folder: TempDir,
+}
+
+impl Data {
+    /// Makes the folder and the database.
+    pub fn make() -> Self {
+        let data = Self { folder: TempDir::new().expect("a scratch folder can be made") };
+        let text = sources(1 << 20);
+        make(&data.usual(), |db, project| {
+            for n in 0..100 {
+                let attributes = prompts::Attributes {
+                    description: Some(format!("Looks at part {n} of a change and lists what is wrong with it")),
+                    ..prompts::Attributes::default()
+                };
+                let content = text.get(n * 1024..).and_then(|rest| rest.get(..1024)).expect("the sources are ASCII");
+                prompts::insert(db, AUTHOR, project, Clock::system().uuid(), &prompt(n), attributes, content)?;
+            }
+            for n in 0..150 {
+                resource(db, project, &format!("doc-{n:03}"), true, &text.as_bytes()[n * 1024..][..1024])?;
+            }
+            resource(db, project, "text-1m", true, text.as_bytes())?;
+            resource(db, project, "blob-8m", false, &noise(8 << 20))
+        });
+        data
+    }
+
+    /// The path of a file in the scratch folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The path of the usual database.
+    pub fn usual(&self) -> PathBuf {
+        self.path("usual.db")
+    }
+
+    /// Makes a database of nothing but a project.
+    pub fn empty(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        make(&path, |_, _| Ok(()));
+        path
+    }
+
+    /// Makes a database of `rows` resources, named in the order of [`row_name`].
+    pub fn large(&self, rows: usize) -> PathBuf {
+        let path = self.empty(&format!("rows-{rows}.db"));
+        let store = Store::open(&path).expect("the database opens");
+        for start in (0..rows).step_by(50_000) {
+            let written = store.write(|db| {
+                let project = projects::get(db, "bench")?;
+                (start..rows.min(start + 50_000))
+                    .try_for_each(|n| resource(db, &project, &row_name(n), false, b"a row"))
+            });
+            written.expect("the rows can be written");
+        }
+        path
+    }
+}
+
+/// The name of prompt `n` of the usual database.
+pub fn prompt(n: usize) -> String {
+    format!("prompt-{n:03}")
+}
+
+/// The name of resource `n` of a large database.
+pub fn row_name(n: usize) -> String {
+    format!("row-{n:07}")
+}
+
+/// The URI of a resource.
+pub fn uri(name: &str) -> String {
+    format!("file:///bench/{name}")
+}
+
+fn make(path: &Path, fill: impl FnOnce(&Db<'_>, &Project) -> Result<()>) {
+    let store = Store::open(path).expect("the database can be made");
+    let filled = store.write(|db| {
+        let (project, _) = projects::insert(db, Clock::system().uuid(), "bench", AUTHOR.now)?;
+        fill(db, &project)
+    });
+    filled.expect("the database can be filled");
+}
+
+fn resource(db: &Db<'_>, project: &Project, name: &str, text: bool, content: &[u8]) -> Result<()> {
+    let attributes = resources::Attributes {
+        uri: uri(name),
+        description: Some("What the agent should know of it".to_owned()),
+        mime_type: Some(if text { "text/markdown" } else { "application/octet-stream" }.to_owned()),
+        text,
+        executable: false,
+    };
+    resources::insert(db, AUTHOR, project, Clock::system().uuid(), name, attributes, content).map(drop)
+}
+
+/// Returns `size` bytes of what people keep: this repository's sources and pages, ASCII only, again and again.
+fn sources(size: usize) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<PathBuf> = ["src/op.rs", "src/error.rs", "README.md"]
+        .iter()
+        .map(|name| root.join(name))
+        .filter(|file| file.exists())
+        .collect();
+    for folder in ["src/store", "src/content", "docs"] {
+        let entries = fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.extend(entries.filter(|path| path.is_file()));
+    }
+    files.sort();
+    let once: String = files.iter().map(|file| fs::read_to_string(file).expect("a source can be read")).collect();
+    let mut text: String = once.chars().filter(char::is_ascii).cycle().take(size).collect();
+    text.shrink_to_fit();
+    text
+}
+
+/// Returns bytes that look random and are the same in each run.
+fn noise(size: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let words = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    words.flatten().take(size).collect()
+}
+
+/// Whether the processor hashes with instructions of its own.
+pub fn has_sha_instructions() -> bool {
+    let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    flags.split_whitespace().any(|flag| matches!(flag, "sha_ni" | "sha2"))
+}

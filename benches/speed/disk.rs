@@ -1,0 +1,109 @@
+//! What depends on the file: pages of a large one, and durable writes.
+
+use std::time::{Duration, Instant};
+
+use mcpkg::store::page::Page;
+use mcpkg::store::projects::Selection;
+use mcpkg::store::{Reader, Store, resources};
+use serde_json::json;
+
+use crate::Effort;
+use crate::data::{self, Data};
+use crate::peer::{Peer, line, reference};
+use crate::process::in_turn;
+use crate::table::{Bar, Row, Table, Value};
+
+const CREATE: &str = "durable create_prompt: p50";
+const SMALL: usize = 1_000;
+const PAGE: usize = 100;
+
+/// Measures the rows of this file.
+pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
+    if table.wants(CREATE) {
+        create(data, effort, table);
+    }
+    pages(data, effort, table);
+}
+
+/// The last page is the one after which nothing follows.
+fn pages(data: &Data, effort: &Effort, table: &mut Table) {
+    let what = |page: &str| format!("{page} page of {PAGE} in {} rows against {SMALL}", effort.rows);
+    if !["first", "last"].iter().any(|page| table.wants(&what(page))) {
+        return;
+    }
+    let start = Instant::now();
+    let [large, small] = [effort.rows, SMALL].map(|rows| {
+        let store = Store::open(&data.large(rows)).expect("the database opens");
+        store.reader().expect("the database can be read")
+    });
+    println!("{} rows were written in {:.0} s", effort.rows, start.elapsed().as_secs_f64());
+    for page in ["first", "last"] {
+        let after = |rows: usize| match page {
+            "first" => String::new(),
+            _ => data::row_name(rows - PAGE - 1),
+        };
+        let large_page = Page { after: after(effort.rows), limit: PAGE };
+        let small_page = Page { after: after(SMALL), limit: PAGE };
+        let both = || [time(&large, &large_page), time(&small, &small_page)];
+        in_turn(effort.samples(100), both);
+        let [ours, reference] = in_turn(effort.samples(500) * effort.rounds, both);
+        table.push(Row {
+            what: what(page),
+            ours: Value::Time(ours),
+            off: None,
+            reference: Some(Value::Time(reference)),
+            bar: Bar::Times(1.5),
+        });
+    }
+}
+
+fn time(reader: &Reader, page: &Page) -> Duration {
+    let start = Instant::now();
+    let mut rows = 0;
+    let read = reader.statement(|db| {
+        resources::each(db, &Selection::default(), page, |line| {
+            std::hint::black_box(line);
+            rows += 1;
+            Ok(())
+        })
+    });
+    let time = start.elapsed();
+    read.expect("the page can be read");
+    assert_eq!(rows, PAGE, "rows of a page");
+    time
+}
+
+fn create(data: &Data, effort: &Effort, table: &mut Table) {
+    let hand = data.empty("hand.db");
+    let hand = reference(&["--hand", hand.to_str().expect("the scratch folder has a readable name")]);
+    let mut ours = Peer::serve(&data.empty("create.db"), true);
+    let mut hand = Peer::start(hand);
+    let mut number = 0;
+    let mut both = || {
+        number += 1;
+        let arguments = json!({
+            "name": format!("created-{number}"),
+            "description": "What a client keeps",
+            "content": format!("{number}: {}", "a line of a usual prompt\n".repeat(40)),
+        });
+        let parameters = json!({ "name": "create_prompt", "arguments": arguments });
+        let call = json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": parameters });
+        let call = line(&call.to_string());
+        [&mut ours, &mut hand].map(|peer| {
+            let start = Instant::now();
+            let answer = peer.ask(&call);
+            let time = start.elapsed();
+            assert!(answer.windows(14).any(|part| part == b"Created prompt"), "{}", String::from_utf8_lossy(answer));
+            time
+        })
+    };
+    in_turn(effort.samples(50), &mut both);
+    let [ours, reference] = in_turn(effort.samples(200) * effort.rounds, both);
+    table.push(Row {
+        what: CREATE.to_owned(),
+        ours: Value::Time(ours),
+        off: None,
+        reference: Some(Value::Time(reference)),
+        bar: Bar::Times(1.3),
+    });
+}

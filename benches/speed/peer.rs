@@ -1,0 +1,127 @@
+//! A child process that answers lines, and what it costs.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// The handshake's first line.
+pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+
+/// A server or a reference process.
+pub struct Peer {
+    child: Child,
+    buffer: Vec<u8>,
+    /// The part of the buffer that was read and not handed out.
+    unread: std::ops::Range<usize>,
+}
+
+/// Returns the command of the mcpkg under test on `database`, deaf to the user's environment.
+pub fn mcpkg(database: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+    command.current_dir(database.parent().expect("the database stands in a folder"));
+    for name in ["MCPKG_DB", "MCPKG_PROJECT", "MCPKG_LOG"] {
+        command.env_remove(name);
+    }
+    command.arg("--db").arg(database);
+    command
+}
+
+/// Returns this program's command as a reference process.
+pub fn reference(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.args(arguments);
+    command
+}
+
+impl Peer {
+    /// Starts a process that answers lines.
+    pub fn start(mut command: Command) -> Self {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        Self { child: child.expect("the process starts"), buffer: vec![0; 1 << 20], unread: 0..0 }
+    }
+
+    /// Starts `mcpkg serve` and shakes hands.
+    pub fn serve(database: &Path, front: bool) -> Self {
+        let mut command = mcpkg(database);
+        command.arg("serve");
+        if !front {
+            command.arg("--no-front");
+        }
+        let mut peer = Self::start(command);
+        peer.ask(&line(INITIALIZE));
+        peer.tell(&line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        peer
+    }
+
+    /// Sends a line and returns the answer with its end; notifications before it are passed over.
+    pub fn ask(&mut self, line: &[u8]) -> &[u8] {
+        self.tell(line);
+        loop {
+            let answer = self.next_line();
+            if !self.buffer[answer.clone()].starts_with(br#"{"jsonrpc":"2.0","method""#) {
+                return &self.buffer[answer];
+            }
+        }
+    }
+
+    fn tell(&mut self, line: &[u8]) {
+        let input = self.child.stdin.as_mut().expect("the process has an input");
+        input.write_all(line).expect("the process takes a line");
+    }
+
+    fn next_line(&mut self) -> std::ops::Range<usize> {
+        let mut scanned = self.unread.start;
+        loop {
+            if let Some(at) = self.buffer[scanned..self.unread.end].iter().position(|byte| *byte == b'\n') {
+                let start = std::mem::replace(&mut self.unread.start, scanned + at + 1);
+                return start..self.unread.start;
+            }
+            scanned = self.unread.end;
+            if self.unread.is_empty() {
+                self.unread = 0..0;
+                scanned = 0;
+            }
+            if self.unread.end == self.buffer.len() {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+            let output = self.child.stdout.as_mut().expect("the process has an output");
+            let read = output.read(&mut self.buffer[self.unread.end..]).expect("the process can be read");
+            assert!(read > 0, "the process ended without an answer");
+            self.unread.end += read;
+        }
+    }
+
+    /// CPU time of all its threads so far.
+    pub fn cpu(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc lists the threads");
+        let nanoseconds = tasks.map(|task| {
+            let path = task.expect("/proc lists the threads").path().join("schedstat");
+            // A thread may end between the two; its time is lost then.
+            let text = fs::read_to_string(path).unwrap_or_default();
+            text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0)
+        });
+        Duration::from_nanos(nanoseconds.sum())
+    }
+
+    /// Bytes of it that are in memory.
+    pub fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("/proc has the process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory is known");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("VmRSS is a number") * 1024
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().expect("the process ends with its input");
+        assert!(status.success() || std::thread::panicking(), "the process ended with {status}");
+    }
+}
+
+/// Returns `text` as a line.
+pub fn line(text: &str) -> Vec<u8> {
+    [text.as_bytes(), b"\n"].concat()
+}

@@ -1,0 +1,107 @@
+//! What mcpkg is compared with: blocking loops that do the least one can.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use mcpkg::clock::Clock;
+use mcpkg::error::Result;
+use mcpkg::store::events::NewEvent;
+use mcpkg::store::projects::Selection;
+use mcpkg::store::prompts::Attributes;
+use mcpkg::store::revisions::Author;
+use mcpkg::store::{Store, events, projects, prompts};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Answers each line with itself.
+pub fn echo() {
+    lines(|line, output| output.write_all(line));
+}
+
+/// Answers each line with the content of `file`.
+pub fn replay(file: &Path) {
+    let answer = std::fs::read(file).expect("the answer to replay can be read");
+    lines(|_, output| output.write_all(&answer));
+}
+
+/// Answers each create_prompt: parses it, writes its rows in one transaction, says so.
+pub fn hand(database: &Path) {
+    let store = Store::open(database).expect("the database opens");
+    let clock = Clock::system();
+    lines(|line, output| {
+        let call: Call<'_> = serde_json::from_slice(line).expect("the call can be parsed");
+        let Arguments { name, description, content } = call.params.arguments;
+        let author = Author { actor: "hand", now: clock.now() };
+        let created = store.write(|db| -> Result<String> {
+            let project = projects::require(db, &Selection::default())?;
+            let attributes = Attributes { description, ..Attributes::default() };
+            prompts::insert(db, author, &project, clock.uuid(), &name, attributes, &content)?;
+            let event = NewEvent {
+                at: author.now,
+                actor: author.actor,
+                project: Some(&project.name),
+                kind: "prompt.create",
+                subject: &name,
+                outcome: "ok",
+            };
+            events::append(db, event)?;
+            Ok(project.name)
+        });
+        let project = created.expect("the prompt can be written");
+        let id = call.id.get();
+        let text = format!("Created prompt '{name}' in project '{project}'");
+        let answer = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\
+             \"isError\":false}}}}\n"
+        );
+        output.write_all(answer.as_bytes())
+    });
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    arguments: Arguments,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    name: String,
+    description: Option<String>,
+    content: String,
+}
+
+/// Hands each line of the input to `answer`, without any buffer of the standard library between.
+fn lines(mut answer: impl FnMut(&[u8], &mut File) -> io::Result<()>) {
+    let raw = |fd: io::Result<std::os::fd::OwnedFd>| File::from(fd.expect("a standard stream can be duplicated"));
+    let mut input = raw(io::stdin().as_fd().try_clone_to_owned());
+    let mut output = raw(io::stdout().as_fd().try_clone_to_owned());
+    let mut buffer = vec![0; 64 << 10];
+    let mut filled = 0;
+    loop {
+        if filled == buffer.len() {
+            buffer.resize(filled * 2, 0);
+        }
+        let read = input.read(&mut buffer[filled..]).expect("the input can be read");
+        if read == 0 {
+            return;
+        }
+        filled += read;
+        let mut start = 0;
+        while let Some(end) = buffer[start..filled].iter().position(|byte| *byte == b'\n') {
+            let next = start + end + 1;
+            answer(&buffer[start..next], &mut output).expect("the answer can be written");
+            start = next;
+        }
+        buffer.copy_within(start..filled, 0);
+        filled -= start;
+    }
+}

@@ -1,0 +1,139 @@
+//! The table of results.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What was measured.
+#[derive(Clone, Copy)]
+pub enum Value {
+    /// Of a request, a page or a process.
+    Time(Duration),
+    /// Of a process, in bytes.
+    Memory(u64),
+}
+
+/// What a value is compared with.
+#[derive(Clone, Copy)]
+pub enum Bar {
+    /// At most so many times the reference.
+    Times(f64),
+    /// At most so many MiB.
+    MiB(f64),
+}
+
+/// One line of the table.
+pub struct Row {
+    /// What was measured.
+    pub what: String,
+    /// mcpkg's figure.
+    pub ours: Value,
+    /// mcpkg's with the front switched off, where that makes a difference.
+    pub off: Option<Value>,
+    /// The reference's, where there is one.
+    pub reference: Option<Value>,
+    /// What is asked for.
+    pub bar: Bar,
+}
+
+/// The rows measured so far.
+pub struct Table {
+    filter: String,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Returns an empty table for the rows whose names hold `filter`.
+    pub fn new(filter: &str) -> Self {
+        Self { filter: filter.to_lowercase(), rows: Vec::new() }
+    }
+
+    /// Whether the row `what` is asked for.
+    pub fn wants(&self, what: &str) -> bool {
+        what.to_lowercase().contains(&self.filter)
+    }
+
+    /// Adds a row, if it is asked for.
+    pub fn push(&mut self, row: Row) {
+        if self.wants(&row.what) {
+            eprintln!("measured: {}", row.what);
+            self.rows.push(row);
+        }
+    }
+}
+
+impl Value {
+    fn number(self) -> f64 {
+        match self {
+            Value::Time(time) => time.as_secs_f64(),
+            Value::Memory(bytes) => bytes as f64 / f64::from(1 << 20),
+        }
+    }
+
+    /// How often `reference` fits into this.
+    fn times(self, reference: Value) -> f64 {
+        self.number() / reference.number()
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Time(time) if *time < Duration::from_millis(1) => write!(f, "{:.1} us", self.number() * 1e6),
+            Value::Time(_) => write!(f, "{:.2} ms", self.number() * 1e3),
+            Value::Memory(_) => write!(f, "{:.1} MiB", self.number()),
+        }
+    }
+}
+
+impl Row {
+    fn cells(&self) -> [String; 7] {
+        let nothing = || "-".to_owned();
+        let off = self.off.map_or_else(nothing, |off| match self.reference {
+            Some(reference) => format!("{off} ({:.2})", off.times(reference)),
+            None => off.to_string(),
+        });
+        let ratio = self.reference.map(|reference| self.ours.times(reference));
+        let (bar, kept) = match self.bar {
+            Bar::Times(bar) => (format!("<= {bar}"), ratio.is_some_and(|ratio| ratio <= bar)),
+            Bar::MiB(bar) => (format!("<= {bar} MiB"), self.ours.number() <= bar),
+        };
+        [
+            self.what.clone(),
+            self.ours.to_string(),
+            self.reference.map_or_else(nothing, |reference| reference.to_string()),
+            ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")),
+            bar,
+            if kept { "yes" } else { "NO" }.to_owned(),
+            off,
+        ]
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["what", "ours", "reference", "ratio", "bar", "ok", "front off (ratio)"].map(str::to_owned);
+        let lines: Vec<[String; 7]> = std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect();
+        let widths: [usize; 7] =
+            std::array::from_fn(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0));
+        for (number, line) in lines.iter().enumerate() {
+            for (cell, width) in line.iter().zip(widths) {
+                write!(f, "| {cell:<width$} ")?;
+            }
+            writeln!(f, "|")?;
+            if number == 0 {
+                for width in widths {
+                    write!(f, "| {} ", "-".repeat(width))?;
+                }
+                writeln!(f, "|")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the middle one of some samples.
+pub fn median<T: Ord + Copy>(samples: &mut [T]) -> T {
+    assert!(!samples.is_empty(), "nothing was sampled");
+    let middle = samples.len() / 2;
+    *samples.select_nth_unstable(middle).1
+}

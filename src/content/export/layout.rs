@@ -1,0 +1,122 @@
+//! Where an item goes in an exported folder. Names and URIs come from users: no path leaves the folder, meets another
+//! one on a disk that ignores case, or is more than a disk takes.
+
+use std::collections::HashSet;
+
+use crate::content::import::manifest::{self, Entry, What};
+use crate::content::import::matter;
+use crate::content::import::place::{decode, digest};
+use crate::content::import::scan::File;
+
+/// Where files go that have no place of their own.
+const OTHERS: &str = "mcpkg.files";
+
+const MAX_PART: usize = 200;
+const MAX_PATH: usize = 1000;
+
+/// The paths given so far, in lower case.
+pub struct Layout {
+    files: HashSet<String>,
+    folders: HashSet<String>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { files: HashSet::from([manifest::FILE.to_owned()]), folders: HashSet::new() }
+    }
+}
+
+impl Layout {
+    /// Returns the file of an item. In its own place a prompt begins with front matter; elsewhere the manifest lists
+    /// the item, and the bytes stand alone.
+    pub fn file(&mut self, entry: &Entry, bytes: &[u8]) -> File {
+        let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
+        if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
+            let front = match &entry.what {
+                What::Prompt(attributes) => matter::write(attributes),
+                What::Resource(_) => String::new(),
+            };
+            return File { relative, bytes: [front.as_bytes(), bytes].concat(), executable, listed: None };
+        }
+        let mut relative = format!("{OTHERS}/{}", entry.name);
+        let mut seed = format!("{} {}", entry.what.word(), entry.name);
+        while !(is_safe(&relative) && self.claim(&relative)) {
+            seed = digest(&seed, 16);
+            relative = format!("{OTHERS}/{seed}");
+        }
+        File { relative, bytes: bytes.to_vec(), executable, listed: Some(entry.clone()) }
+    }
+
+    /// Takes a path, unless it is taken, is a folder already, or lies below a file.
+    fn claim(&mut self, path: &str) -> bool {
+        let path = path.to_lowercase();
+        let above: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
+        let free = !self.files.contains(&path)
+            && !self.folders.contains(&path)
+            && !above.iter().any(|folder| self.files.contains(*folder));
+        if free {
+            self.folders.extend(above.into_iter().map(str::to_owned));
+            self.files.insert(path);
+        }
+        free
+    }
+}
+
+/// Returns the path at which agents, or people, would look for an item.
+fn own_path(entry: &Entry) -> Option<String> {
+    let What::Resource(attributes) = &entry.what else {
+        return Some(format!(".claude/commands/{}.md", entry.name));
+    };
+    let uri = attributes.uri.as_str();
+    if let Some(path) = uri.strip_prefix("file:///") {
+        return decode(path);
+    }
+    if let Some(path) = uri.strip_prefix("skill://").filter(|path| path.contains('/')) {
+        return Some(format!(".claude/skills/{}", decode(path)?));
+    }
+    let name = uri.strip_prefix("instructions://").filter(|name| !name.contains(['/', '%']))?;
+    Some(match name {
+        "CLAUDE.md" | "AGENTS.md" => name.to_owned(),
+        "copilot-instructions.md" => format!(".github/{name}"),
+        _ if name.ends_with(".mdc") => format!(".cursor/rules/{name}"),
+        _ => format!(".claude/rules/{name}"),
+    })
+}
+
+/// Whether a path stays in its folder and every common disk takes it. Nothing is written into a `.git`.
+fn is_safe(path: &str) -> bool {
+    let part_is_safe = |part: &str| {
+        !matches!(part, "" | "." | "..")
+            && part.len() <= MAX_PART
+            && !part.eq_ignore_ascii_case(".git")
+            && !part.ends_with(['.', ' '])
+            && !part.contains(|c: char| c.is_control() || r#"\:*?"<>|"#.contains(c))
+    };
+    path.len() <= MAX_PATH && path.split('/').all(part_is_safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_safe() {
+        for good in ["CLAUDE.md", "a/b c.md", ".claude/commands/x.md"] {
+            assert!(is_safe(good), "{good}");
+        }
+        let long = "x".repeat(201);
+        for bad in ["", "/a", "a//b", "../a", "a/..", "a\0", "a\nb", "c:/a", "a\\b", ".Git/hooks/x", "a./b", &long] {
+            assert!(!is_safe(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paths_do_not_meet() {
+        let mut layout = Layout::default();
+        assert!(layout.claim("a/b"));
+        for taken in ["A/B", "a", "a/b/c", "mcpkg.export.json"] {
+            assert!(!layout.claim(taken), "{taken}");
+        }
+        assert!(layout.claim("a/c"));
+    }
+}

@@ -1,0 +1,204 @@
+//! From files to prompts and resources.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use super::commands;
+use super::manifest::{self, Entry, What};
+use super::matter::{self, Matter};
+use super::place::{Place, Role, digest};
+use super::scan::File;
+use crate::content::{media, names, template};
+use crate::error::{Code, Error, Result};
+use crate::store::{prompts, resources};
+
+/// A prompt or resource that a file becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The file's path below the import root.
+    pub path: String,
+    /// Name and attributes.
+    pub entry: Entry,
+    /// The content.
+    pub bytes: Vec<u8>,
+}
+
+/// What files become.
+#[derive(Debug, Default)]
+pub struct Understood {
+    /// No two have the same name or URI.
+    pub items: Vec<Item>,
+    /// Files that want a name or URI that another, different one has.
+    pub clashes: Vec<Clash>,
+    /// What people should know of it.
+    pub hints: Vec<String>,
+    names: [HashSet<String>; 2],
+    uris: HashMap<String, usize>,
+    left_out: BTreeMap<String, usize>,
+}
+
+/// Two files that want one name or URI.
+#[derive(Debug)]
+pub struct Clash {
+    /// The name or URI.
+    pub wanted: String,
+    /// The file that comes too late.
+    pub path: String,
+}
+
+const MAX_NAME: usize = 255;
+
+/// Returns what `files`, sorted by path, become. What a manifest lists goes first: its names are exact.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored.
+pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Understood> {
+    let mut understood = Understood::default();
+    let (listed, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.listed.is_some());
+    for file in listed {
+        if let Some(entry) = file.listed.clone() {
+            manifest::check(&entry, &file.bytes).map_err(|error| naming(&file.relative, error))?;
+            let fresh = understood.names[usize::from(entry.what.is_prompt())].insert(entry.name.clone());
+            if fresh {
+                understood.add(file, entry, file.bytes.clone());
+            } else {
+                understood.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
+            }
+        }
+    }
+    for file in others {
+        understood.place(file).map_err(|error| naming(&file.relative, error))?;
+    }
+    let left_out = std::mem::take(&mut understood.left_out);
+    if !left_out.is_empty() {
+        let keys: Vec<_> = left_out.into_iter().map(|(key, files)| format!("{key} ({files})")).collect();
+        understood.hints.push(format!("front matter that MCP has no place for was left out: {}", keys.join(", ")));
+    }
+    Ok(understood)
+}
+
+impl Understood {
+    /// Adds what the rules of paths make of a file.
+    fn place(&mut self, file: &File) -> Result<()> {
+        let place = Place::of(&file.relative);
+        let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
+        match (place.role, text) {
+            (Role::Prompt, Some(text)) => self.prompt(file, &place, text),
+            (Role::Prompt, None) => {
+                self.hints
+                    .push(format!("`{}` is not UTF-8 text, so it is no prompt; it was not imported", file.relative));
+                Ok(())
+            }
+            _ => self.resource(file, &place, text),
+        }
+    }
+
+    fn prompt(&mut self, file: &File, place: &Place, text: &str) -> Result<()> {
+        let (Matter { description, hint, arguments, other }, body) = self.front_matter(file, text);
+        if body.is_empty() {
+            self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
+            return Ok(());
+        }
+        for key in other {
+            *self.left_out.entry(key).or_default() += 1;
+        }
+        // Who declares arguments writes a template; a text that does not parse as one was not meant as one.
+        let mut rewritten = commands::rewrite(body, arguments.is_empty());
+        if !arguments.is_empty() && template::check(&rewritten.text).is_err() {
+            rewritten = commands::rewrite(body, true);
+        }
+        let arguments = commands::declare(arguments, &rewritten.arguments, hint.as_deref());
+        let template = !arguments.is_empty();
+        let content = if template { rewritten.text } else { body.to_owned() };
+        let what = What::Prompt(prompts::Attributes { description, template, arguments });
+        let name = self.name(true, place.wanted_name(), &file.relative);
+        self.add(file, Entry { name, what }, content.into_bytes());
+        Ok(())
+    }
+
+    fn resource(&mut self, file: &File, place: &Place, text: Option<&str>) -> Result<()> {
+        let described = matches!(place.role, Role::Skill | Role::Instructions)
+            && Path::new(&file.relative).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
+        let description = match text {
+            Some(text) if described => self.front_matter(file, text).0.description,
+            _ => None,
+        };
+        // `add` merges what is the same under the same URI; that must not use up a name.
+        let known = match place.role {
+            Role::Instructions => None,
+            _ => self.uris.get(&place.uri("")).map(|at| self.items[*at].entry.name.clone()),
+        };
+        let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &file.relative));
+        let uri = place.uri(&name);
+        names::check_uri(&uri)?;
+        let media = media::from_bytes(file.bytes.clone(), None, Path::new(&file.relative))?;
+        let (mime_type, executable) = (Some(media.mime_type), file.executable);
+        let what = What::Resource(resources::Attributes { uri, description, mime_type, text: media.text, executable });
+        self.add(file, Entry { name, what }, media.bytes);
+        Ok(())
+    }
+
+    /// Splits off front matter; what is malformed is content like any other.
+    fn front_matter<'t>(&mut self, file: &File, text: &'t str) -> (Matter, &'t str) {
+        let read = matter::split(text)
+            .and_then(|split| split.map(|(yaml, body)| Ok((matter::parse(yaml)?, body))).transpose());
+        match read {
+            Ok(split) => split.unwrap_or_else(|| (Matter::default(), text)),
+            Err(error) => {
+                self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
+                (Matter::default(), text)
+            }
+        }
+    }
+
+    /// Returns a free name: the one wanted, else with a hash of the path behind it.
+    fn name(&mut self, is_prompt: bool, wanted: String, relative: &str) -> String {
+        let taken = &mut self.names[usize::from(is_prompt)];
+        let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
+        if good && taken.insert(wanted.clone()) {
+            return wanted;
+        }
+        let mut seed = relative.to_owned();
+        loop {
+            seed = digest(&seed, 8);
+            let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
+            let name = format!("{stem}-{seed}");
+            if taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+
+    /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.
+    fn add(&mut self, file: &File, entry: Entry, bytes: Vec<u8>) {
+        let path = file.relative.clone();
+        let item = Item { path, entry, bytes };
+        let Some(uri) = item.entry.what.uri() else {
+            return self.items.push(item);
+        };
+        match self.uris.get(uri).and_then(|at| self.items.get(*at)) {
+            Some(same) if same.entry == item.entry && same.bytes == item.bytes => {}
+            Some(_) => self.clashes.push(Clash { wanted: uri.to_owned(), path: item.path }),
+            None => {
+                self.uris.insert(uri.to_owned(), self.items.len());
+                self.items.push(item);
+            }
+        }
+    }
+}
+
+fn naming(file: &str, error: Error) -> Error {
+    Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
+}
+
+/// Returns the failure of files that want one name or URI.
+pub fn clashing(clashes: &[Clash]) -> Error {
+    let list: Vec<_> = clashes.iter().map(|clash| format!("{} ({})", clash.wanted, clash.path)).collect();
+    let details = clashes.iter().map(|clash| serde_json::json!({ "wanted": clash.wanted, "path": clash.path }));
+    Error::new(
+        Code::ImportConflict,
+        format!("Different files want one name or URI; nothing was imported: {}", list.join(", ")),
+    )
+    .with_details(serde_json::json!({ "clashes": details.collect::<Vec<_>>() }))
+    .hint("make the files the same, remove one, or import them into different projects")
+}

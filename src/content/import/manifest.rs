@@ -1,0 +1,167 @@
+//! `mcpkg.export.json`: what an exported folder cannot say by its paths and front matter.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::{media, names, template};
+use crate::error::{Code, Error, Result};
+use crate::store::{prompts, resources};
+
+/// The manifest's name; it stands at the root of an exported folder.
+pub const FILE: &str = "mcpkg.export.json";
+
+const VERSION: u32 = 1;
+
+/// All that a file's bytes do not say of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// The rest.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What an item is, with its attributes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum What {
+    /// A prompt.
+    Prompt(prompts::Attributes),
+    /// A resource.
+    Resource(resources::Attributes),
+}
+
+impl What {
+    /// Whether it is a prompt.
+    pub fn is_prompt(&self) -> bool {
+        matches!(self, What::Prompt(_))
+    }
+
+    /// The word for programs: `prompt` or `resource`.
+    pub fn word(&self) -> &'static str {
+        if self.is_prompt() { "prompt" } else { "resource" }
+    }
+
+    /// A resource's URI.
+    pub fn uri(&self) -> Option<&str> {
+        match self {
+            What::Prompt(_) => None,
+            What::Resource(attributes) => Some(&attributes.uri),
+        }
+    }
+}
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+pub struct Manifest {
+    version: u32,
+    /// By path, `/` between.
+    pub files: BTreeMap<String, Entry>,
+}
+
+impl Manifest {
+    /// Returns the manifest of these files.
+    pub fn new(files: BTreeMap<String, Entry>) -> Self {
+        Self { version: VERSION, files }
+    }
+
+    /// Reads the manifest of `folder`; `None` where it has none.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is malformed, newer, or names a path that leaves the folder.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(FILE);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file("read", &path, error)),
+        };
+        let refuse = |why: String| {
+            Error::new(Code::InvalidArgument, format!("`{}` {why}", path.display()))
+                .hint("remove the file to import the folder by its paths alone")
+        };
+        let manifest: Self =
+            serde_json::from_slice(&bytes).map_err(|error| refuse(format!("is no export's manifest: {error}")))?;
+        if manifest.version != VERSION {
+            return Err(refuse(format!("has version {}; this mcpkg reads version {VERSION}", manifest.version)));
+        }
+        match manifest.files.keys().find(|path| !stays_inside(path)) {
+            Some(stray) => Err(refuse(format!("names `{}`, which is no path inside the folder", stray.escape_debug()))),
+            None => Ok(Some(manifest)),
+        }
+    }
+}
+
+fn stays_inside(path: &str) -> bool {
+    let plain =
+        !path.is_empty() && !path.contains(['\\', '\0']) && path.split('/').all(|part| !matches!(part, "" | "."));
+    plain && Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
+}
+
+/// Checks that an item may be stored; the manifest and the bytes come from outside.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
+pub fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
+    match &entry.what {
+        What::Prompt(prompts::Attributes { description, template, arguments }) => {
+            names::check("Prompt", &entry.name)?;
+            names::check_text("The description", description.as_deref().unwrap_or_default())?;
+            template::check_arguments(arguments)?;
+            for argument in arguments {
+                names::check_text("The argument's description", argument.description.as_deref().unwrap_or_default())?;
+            }
+            let text = text("Prompt content", bytes)?;
+            if text.is_empty() {
+                return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
+            }
+            if *template { template::check(text) } else { Ok(()) }
+        }
+        What::Resource(resources::Attributes { uri, description, mime_type, text: is_text, executable: _ }) => {
+            names::check("Resource", &entry.name)?;
+            names::check_uri(uri)?;
+            names::check_text("The description", description.as_deref().unwrap_or_default())?;
+            if let Some(mime_type) = mime_type {
+                media::fits(mime_type, bytes)?;
+            }
+            if *is_text { text("Resource content", bytes).map(drop) } else { Ok(()) }
+        }
+    }
+}
+
+fn text<'b>(what: &str, bytes: &'b [u8]) -> Result<&'b str> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Error::new(Code::InvalidArgument, format!("{what} is not UTF-8 text")).with_source(error))?;
+    names::check_text(what, text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_inside() {
+        for good in ["a", ".claude/commands/a.md", "a/b c"] {
+            assert!(stays_inside(good), "{good}");
+        }
+        for bad in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a", "a/", "a\\b", "a\0"] {
+            assert!(!stays_inside(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_flat() {
+        let entry: Entry = serde_json::from_str(
+            r#"{"kind":"resource","name":"a","uri":"x:y","mime_type":"text/plain","text":true,"executable":false}"#,
+        )
+        .unwrap();
+        assert_eq!(serde_json::to_value(&entry).unwrap()["kind"], "resource");
+        assert!(check(&entry, b"a").is_ok());
+        assert!(check(&entry, b"\xff").is_err());
+        assert!(check(&Entry { name: "..".to_owned(), ..entry }, b"a").is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! What a path becomes: a prompt, a file of a skill, instructions, or a plain file; its name and its URI.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::content::names;
+
+/// What a file is to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A slash command or prompt.
+    Prompt,
+    /// A file of a skill, `SKILL.md` among them.
+    Skill,
+    /// Standing instructions: CLAUDE.md, AGENTS.md, rules.
+    Instructions,
+    /// Anything else.
+    File,
+}
+
+/// Where a file belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What it is.
+    pub role: Role,
+    /// The path that makes its name.
+    pub label: String,
+    /// The URI, where the path alone decides it.
+    uri: Option<String>,
+}
+
+/// The folders agents look into, what they take there, and by which ending.
+const FOLDERS: &[([&str; 2], Role, &str)] = &[
+    ([".claude", "commands"], Role::Prompt, ".md"),
+    ([".codex", "prompts"], Role::Prompt, ".md"),
+    ([".cursor", "commands"], Role::Prompt, ".md"),
+    ([".github", "prompts"], Role::Prompt, ".prompt.md"),
+    ([".claude", "skills"], Role::Skill, ""),
+    ([".agents", "skills"], Role::Skill, ""),
+    ([".claude", "rules"], Role::Instructions, ".md"),
+    ([".cursor", "rules"], Role::Instructions, ".mdc"),
+];
+
+const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
+
+/// Whether `relative`, below the folder `top`, is an agent's folder or lies in one.
+pub fn is_agents(relative: &Path, top: &Path) -> bool {
+    let known = |part: std::path::Component<'_>| FOLDERS.iter().any(|([folder, _], _, _)| part.as_os_str() == *folder);
+    relative.components().chain(top.components()).any(known)
+}
+
+impl Place {
+    /// Returns where the file at `relative`, a path with `/` between, belongs. The outermost known folder decides:
+    /// what lies in a skill is the skill's.
+    pub fn of(relative: &str) -> Self {
+        let parts: Vec<&str> = relative.split('/').collect();
+        for start in 0..parts.len() {
+            let (before, here) = parts.split_at(start);
+            let known = FOLDERS.iter().find(|(folder, _, _)| here.starts_with(folder) && here.len() > folder.len());
+            if let Some((folder, role, ending)) = known
+                && let Some(place) = Self::below(before, &here[folder.len()..], *role, ending)
+            {
+                return place;
+            }
+            if here == COPILOT {
+                return Self::instructions(&[before, &here[1..]].concat());
+            }
+        }
+        match parts.last() {
+            Some(&("CLAUDE.md" | "AGENTS.md")) => Self::instructions(&parts),
+            _ => Self {
+                role: Role::File,
+                label: relative.to_owned(),
+                uri: Some(format!("file:///{}", encode(relative))),
+            },
+        }
+    }
+
+    fn below(before: &[&str], inner: &[&str], role: Role, ending: &str) -> Option<Self> {
+        let label = [before, inner].concat().join("/");
+        match role {
+            Role::Prompt => {
+                let label = label.strip_suffix(ending)?.to_owned();
+                Some(Self { role, label, uri: None })
+            }
+            Role::Skill if inner.len() > 1 => {
+                Some(Self { role, label, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
+            }
+            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, uri: None }),
+            _ => None,
+        }
+    }
+
+    fn instructions(parts: &[&str]) -> Self {
+        Self { role: Role::Instructions, label: parts.join("/"), uri: None }
+    }
+
+    /// Returns the name this place asks for; it may be taken, too long or no name at all.
+    pub fn wanted_name(&self) -> String {
+        let letter = |c: char| match c {
+            '/' => '.',
+            c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
+            _ => '-',
+        };
+        self.label.chars().map(letter).collect()
+    }
+
+    /// Returns the URI of a resource of this name.
+    pub fn uri(&self, name: &str) -> String {
+        self.uri.clone().unwrap_or_else(|| format!("instructions://{name}"))
+    }
+}
+
+/// Returns the folder from which names count, where `path` is or lies in a folder agents look into.
+pub fn base(path: &Path) -> Option<PathBuf> {
+    let is_place = |path: &Path| FOLDERS.iter().any(|(folder, _, _)| path.ends_with(folder.join("/")));
+    if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
+        return place.ancestors().nth(2).map(Path::to_path_buf);
+    }
+    if path.ends_with(COPILOT.join("/")) {
+        return path.ancestors().nth(2).map(Path::to_path_buf);
+    }
+    let is_agents = FOLDERS.iter().any(|(folder, _, _)| path.ends_with(folder[0]));
+    if is_agents { path.parent().map(Path::to_path_buf) } else { None }
+}
+
+/// Percent-encodes what the path of a URI cannot hold.
+fn encode(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// Returns the path that the path of a URI encodes, `None` where that is not UTF-8.
+pub fn decode(encoded: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = (*first == b'%').then(|| tail.get(..2)).flatten();
+        let byte = escaped
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
+pub fn digest(text: &str, digits: usize) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(digits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_decide_what_a_file_is() {
+        let cases = [
+            (".claude/commands/review/pr.md", Role::Prompt, "review.pr", ""),
+            ("web/.claude/commands/pr.md", Role::Prompt, "web.pr", ""),
+            (".github/prompts/a.prompt.md", Role::Prompt, "a", ""),
+            (".codex/prompts/a b.md", Role::Prompt, "a-b", ""),
+            (".claude/skills/x/SKILL.md", Role::Skill, "x.SKILL.md", "skill://x/SKILL.md"),
+            (".agents/skills/x/s/run me.sh", Role::Skill, "x.s.run-me.sh", "skill://x/s/run%20me.sh"),
+            (
+                ".claude/skills/x/e/.claude/commands/a.md",
+                Role::Skill,
+                "x.e..claude.commands.a.md",
+                "skill://x/e/.claude/commands/a.md",
+            ),
+            ("CLAUDE.md", Role::Instructions, "CLAUDE.md", "instructions://CLAUDE.md"),
+            ("web/AGENTS.md", Role::Instructions, "web.AGENTS.md", "instructions://web.AGENTS.md"),
+            (".cursor/rules/a.mdc", Role::Instructions, "a.mdc", "instructions://a.mdc"),
+            (".claude/rules/ts/a.md", Role::Instructions, "ts.a.md", "instructions://ts.a.md"),
+            (
+                ".github/copilot-instructions.md",
+                Role::Instructions,
+                "copilot-instructions.md",
+                "instructions://copilot-instructions.md",
+            ),
+            ("docs/é#1.md", Role::File, "docs.--1.md", "file:///docs/%C3%A9%231.md"),
+            (".claude/commands/run.sh", Role::File, ".claude.commands.run.sh", "file:///.claude/commands/run.sh"),
+            (".claude/skills/README.md", Role::File, ".claude.skills.README.md", "file:///.claude/skills/README.md"),
+        ];
+        for (relative, role, name, uri) in cases {
+            let place = Place::of(relative);
+            assert_eq!((place.role, place.wanted_name().as_str()), (role, name), "{relative}");
+            if role != Role::Prompt {
+                assert_eq!(place.uri(name), uri);
+                assert!(names::check_uri(uri).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn names_count_from_above_the_agents_folder() {
+        let base = |path: &str| base(Path::new(path)).map(|base| base.display().to_string());
+        for inside in
+            ["/p/.claude", "/p/.claude/commands", "/p/.claude/commands/a/b.md", "/p/.claude/skills/x/.cursor/rules"]
+        {
+            assert_eq!(base(inside).as_deref(), Some("/p"), "{inside}");
+        }
+        assert_eq!(base("/p/.github/copilot-instructions.md").as_deref(), Some("/p"));
+        for outside in ["/p", "/p/docs/a.md", "/home/.claude/worktrees/p", "/p/.github/workflows"] {
+            assert_eq!(base(outside), None, "{outside}");
+        }
+    }
+
+    #[test]
+    fn encoding_is_undone() {
+        for path in ["a b/é.md", "100%", "%41", "a\nb", "x/.y~!"] {
+            assert!(encode(path).bytes().all(|byte| byte.is_ascii_graphic()));
+            assert_eq!(decode(&encode(path)).as_deref(), Some(path));
+        }
+        assert_eq!(decode("%ff"), None);
+        assert_eq!(decode("%+1%4"), Some("%+1%4".to_owned()));
+    }
+}

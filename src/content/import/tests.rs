@@ -1,0 +1,385 @@
+//! Import and export on real folders and databases.
+
+mod round_trip;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::manifest::What;
+use super::*;
+use crate::content::export::Export;
+use crate::content::names;
+use crate::op::Entry as Row;
+use crate::store::page::Page;
+use crate::store::projects::{self, Selection};
+use crate::store::{Store, blobs, events, prompts, resources, revisions};
+
+struct World {
+    folder: tempfile::TempDir,
+    context: Context,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("db/mcpkg.db")).unwrap();
+        let context = Context::shell(store, Selection::default());
+        context.store.write(|db| projects::insert(db, context.clock.uuid(), "p", 1).map(drop)).unwrap();
+        std::fs::create_dir(folder.path().join("p")).unwrap();
+        Self { folder, context }
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.folder.path().join("p").join(relative)
+    }
+
+    fn file(&self, relative: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        std::fs::create_dir_all(self.path(relative).parent().unwrap()).unwrap();
+        std::fs::write(self.path(relative), bytes).unwrap();
+        self
+    }
+
+    fn run<O: Operation>(&self, arguments: &[&str], paths: &[PathBuf]) -> Result<Reply> {
+        let row = Row::of::<O>();
+        let words = std::iter::once("mcpkg".into()).chain(arguments.iter().map(Into::into));
+        let words: Vec<std::ffi::OsString> = words.chain(paths.iter().map(Into::into)).collect();
+        let matches = row.augment(clap::Command::new("mcpkg")).get_matches_from(words);
+        row.from_shell(&matches).unwrap().run(&self.context)
+    }
+
+    fn import(&self, arguments: &[&str], relative: &[&str]) -> Result<Reply> {
+        let paths: Vec<_> = relative.iter().map(|relative| self.path(relative)).collect();
+        self.run::<Import>(arguments, &paths)
+    }
+
+    /// Everything in the project, by kind and name.
+    fn items(&self) -> BTreeMap<(bool, String), (What, Vec<u8>)> {
+        let read = self.context.read(|db, project| {
+            let mut items = BTreeMap::new();
+            for prompt in prompts::list(db, project.id, &Page::all())?.rows {
+                items.insert((true, prompt.name), (What::Prompt(prompt.attributes), blobs::get(db, prompt.blob)?));
+            }
+            for row in resources::list(db, project.id, &Page::all())?.rows {
+                items.insert((false, row.name), (What::Resource(row.attributes), blobs::get(db, row.blob)?));
+            }
+            Ok(items)
+        });
+        read.unwrap()
+    }
+
+    fn uris(&self) -> Vec<String> {
+        self.items().values().filter_map(|(what, _)| what.uri().map(str::to_owned)).collect()
+    }
+
+    fn prompt(&self, name: &str) -> (prompts::Attributes, String) {
+        match self.items().remove(&(true, name.to_owned())) {
+            Some((What::Prompt(attributes), bytes)) => (attributes, String::from_utf8(bytes).unwrap()),
+            _ => panic!("no prompt {name} among {:?}", self.items().keys()),
+        }
+    }
+
+    fn resource(&self, uri: &str) -> (resources::Attributes, Vec<u8>) {
+        let found = self.items().into_values().find_map(|(what, bytes)| match what {
+            What::Resource(attributes) if attributes.uri == uri => Some((attributes, bytes)),
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("no resource {uri} among {:?}", self.uris()))
+    }
+
+    fn trail(&self) -> Vec<String> {
+        self.context
+            .store
+            .read(|db| events::after(db, 0, 1000))
+            .unwrap()
+            .into_iter()
+            .map(|event| format!("{} {}", event.kind, event.outcome))
+            .collect()
+    }
+}
+
+fn sentence_of(reply: &Reply) -> &str {
+    match &reply.body {
+        Body::Sentence(text) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_project_comes_in_whole() {
+    let world = World::new();
+    let skill = "---\nname: x\ndescription: Does x\n---\n# X\n";
+    world
+        .file("CLAUDE.md", "# Rules\n")
+        .file("web/AGENTS.md", "# Web\n")
+        .file(".claude/commands/review/pr.md", "---\ndescription: Review a PR\nargument-hint: [pr] [focus]\nallowed-tools: Bash\n---\nReview $ARGUMENTS as {{ this }}\n")
+        .file(".claude/commands/plain.md", "Just {{ do }} it")
+        .file(".github/prompts/explain.prompt.md", "---\nmode: agent\n---\nExplain")
+        .file(".claude/skills/x/SKILL.md", skill)
+        .file(".claude/skills/x/scripts/run.sh", "#!/bin/sh\n")
+        .file(".cursor/rules/a.mdc", "---\ndescription: TypeScript\nglobs: *.ts\n---\nUse const\n")
+        .file("docs/a b#.md", "")
+        .file("logo.png", b"\x89PNG\xff")
+        .file(".gitignore", "secret.txt\ntarget/\n")
+        .file("secret.txt", "s")
+        .file("target/out.txt", "o")
+        .file(".env", "TOKEN=x")
+        .file(".config/app.toml", "x = 1")
+        .file(".git/config", "c");
+    set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(sentence_of(&reply), "Imported 3 prompts and 7 resources into project 'p'");
+    assert_eq!(reply.hints, ["front matter that MCP has no place for was left out: allowed-tools (1), mode (1)"]);
+
+    let (attributes, text) = world.prompt("review.pr");
+    assert_eq!(attributes.description.as_deref(), Some("Review a PR"));
+    assert_eq!(attributes.arguments[0].description.as_deref(), Some("[pr] [focus]"));
+    assert_eq!(text, "Review {{ arguments }} as {{ '{' }}{ this }}\n");
+    let (attributes, text) = world.prompt("plain");
+    assert_eq!((attributes, text.as_str()), (prompts::Attributes::default(), "Just {{ do }} it"));
+    assert_eq!(world.prompt("explain").1, "Explain");
+
+    let (attributes, bytes) = world.resource("skill://x/SKILL.md");
+    assert_eq!((attributes.description.as_deref(), bytes.as_slice()), (Some("Does x"), skill.as_bytes()));
+    assert_eq!(world.resource("skill://x/scripts/run.sh").0.executable, cfg!(unix));
+    assert_eq!(world.resource("instructions://a.mdc").0.description.as_deref(), Some("TypeScript"));
+    assert!(!world.resource("file:///logo.png").0.text);
+    assert_eq!(world.resource("file:///docs/a%20b%23.md").1, b"");
+    let mut uris = world.uris();
+    uris.sort();
+    let expected = [
+        "file:///docs/a%20b%23.md",
+        "file:///logo.png",
+        "instructions://CLAUDE.md",
+        "instructions://a.mdc",
+        "instructions://web.AGENTS.md",
+        "skill://x/SKILL.md",
+        "skill://x/scripts/run.sh",
+    ];
+    assert_eq!(uris, expected);
+
+    let again = world.import(&[], &["", ".claude", "CLAUDE.md"]).unwrap();
+    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (10 unchanged)");
+}
+
+#[test]
+fn a_part_of_a_project_keeps_its_names() {
+    let world = World::new();
+    world.file(".claude/commands/dir/x.md", "x").file(".claude/skills/s/SKILL.md", "s").file("docs/a.md", "a");
+    world.import(&[], &[".claude/commands/dir/x.md", ".claude/skills/s", "docs/a.md"]).unwrap();
+    assert_eq!(world.prompt("dir.x").1, "x");
+    world.resource("skill://s/SKILL.md");
+    world.resource("file:///a.md");
+}
+
+#[test]
+fn a_gitignore_above_applies() {
+    let world = World::new();
+    world.file(".gitignore", "*.log\n").file("docs/a.md", "a").file("docs/b.log", "b");
+    world.import(&[], &["docs"]).unwrap();
+    assert_eq!(world.uris(), ["file:///a.md"]);
+}
+
+#[test]
+fn names_that_clash_get_a_hash() {
+    let world = World::new();
+    world
+        .file(".claude/commands/a b.md", "1")
+        .file(".claude/commands/a-b.md", "2")
+        .file(".cursor/commands/a-b.md", "3");
+    let long = format!(".claude/commands/{}/{}.md", "d".repeat(200), "x".repeat(200));
+    world.file(&long, "4");
+    world.import(&[], &[""]).unwrap();
+    let names: Vec<String> = world.items().into_keys().map(|(_, name)| name).collect();
+    assert_eq!(names.len(), 4);
+    assert!(names.iter().all(|name| names::check("Prompt", name).is_ok()), "{names:?}");
+    assert_eq!(world.prompt("a-b").1, "1");
+    assert_eq!(world.prompt(&format!("a-b-{}", place::digest(".claude/commands/a-b.md", 8))).1, "2");
+    assert_eq!(
+        sentence_of(&world.import(&[], &[""]).unwrap()),
+        "Imported 0 prompts and 0 resources into project 'p' (4 unchanged)"
+    );
+}
+
+#[test]
+fn skills_kept_twice_are_one_unless_they_differ() {
+    let world = World::new();
+    world.file(".claude/skills/x/SKILL.md", "x").file(".agents/skills/x/SKILL.md", "x");
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(sentence_of(&reply), "Imported 0 prompts and 1 resource into project 'p'");
+    world.file(".agents/skills/x/SKILL.md", "y");
+    let refused = world.import(&["--update"], &[""]).unwrap_err();
+    assert_eq!(refused.code(), Code::ImportConflict);
+    assert!(refused.message().contains("skill://x/SKILL.md (.claude/skills/x/SKILL.md)"), "{refused}");
+}
+
+#[test]
+fn conflicts_are_all_listed_and_nothing_is_half_imported() {
+    let world = World::new();
+    world.file("a.md", "a").file("b.md", "b");
+    world.import(&[], &[""]).unwrap();
+    world.file("a.md", "A").file("b.md", "B").file("c.md", "c");
+    let before = world.items();
+
+    let trail = world.trail();
+    let shown = world.import(&["--dry-run"], &[""]).unwrap();
+    let Body::Table(table) = &shown.body else { panic!("{shown:?}") };
+    assert_eq!(table.rows[0], ["conflict", "resource", "a.md", "file:///a.md", "a.md"]);
+    assert_eq!(table.rows[2][0], "create");
+    assert_eq!((world.items(), world.trail()), (before.clone(), trail));
+
+    let refused = world.import(&[], &[""]).unwrap_err();
+    assert_eq!(refused.code(), Code::ImportConflict);
+    assert_eq!(refused.details().unwrap()["conflicts"].as_array().map(Vec::len), Some(2));
+    assert!(refused.hints()[0].contains("--update"));
+    assert_eq!(world.items(), before);
+
+    let updated = world.import(&["--update"], &[""]).unwrap();
+    assert_eq!(sentence_of(&updated), "Imported 0 prompts and 3 resources into project 'p' (2 updated)");
+    assert_eq!(world.resource("file:///a.md").1, b"A");
+    let history = world.context.read(|db, p| revisions::history(db, p.id, revisions::Kind::Resource, "a.md")).unwrap();
+    assert_eq!(history.len(), 2);
+    assert_eq!(world.trail(), ["import ok", "import E_IMPORT_CONFLICT", "import ok"]);
+}
+
+#[test]
+fn what_is_malformed_comes_in_as_it_stands() {
+    let world = World::new();
+    world
+        .file(".claude/commands/bad.md", "---\n- no\n- keys\n---\nbody")
+        .file(".claude/commands/empty.md", "---\ndescription: x\n---\n")
+        .file(
+            ".claude/commands/declared.md",
+            "---\narguments:\n  - name: file\n    required: true\n---\nLook at {{ file }}, $1",
+        );
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(world.prompt("bad").1, "---\n- no\n- keys\n---\nbody");
+    let (attributes, text) = world.prompt("declared");
+    assert_eq!((attributes.arguments.len(), text.as_str()), (2, "Look at {{ file }}, {{ arg1 }}"));
+    assert_eq!(world.items().len(), 2);
+    assert_eq!(reply.hints.len(), 2, "{:?}", reply.hints);
+}
+
+#[cfg(unix)]
+fn set_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(not(unix))]
+fn set_executable(_: &Path) {}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_inside() {
+    use std::os::unix::fs::symlink;
+    let world = World::new();
+    world.file("real/a.md", "a").file("AGENTS.md", "rules");
+    symlink("AGENTS.md", world.path("CLAUDE.md")).unwrap();
+    symlink("real", world.path("linked")).unwrap();
+    symlink("..", world.path("real/loop")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap();
+    let reply = world.import(&[], &[""]).unwrap();
+    assert!(reply.hints.iter().all(|hint| hint.contains("leads back")), "{:?}", reply.hints);
+    let uris = world.uris();
+    for uri in ["file:///linked/a.md", "file:///real/a.md", "instructions://AGENTS.md", "instructions://CLAUDE.md"] {
+        assert!(uris.iter().any(|known| known == uri), "{uri} is not among {uris:?}");
+    }
+
+    std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
+    for target in ["../outside.txt", "..", "/"] {
+        symlink(target, world.path("stray")).unwrap();
+        let refused = world.import(&["--update"], &[""]).unwrap_err();
+        assert_eq!(refused.code(), Code::FileFailed);
+        assert!(refused.message().contains("stray` is a link that leads out"), "{refused}");
+        std::fs::remove_file(world.path("stray")).unwrap();
+    }
+    assert_eq!(world.uris(), uris);
+}
+
+#[test]
+fn a_missing_path_and_a_foreign_manifest_are_refused() {
+    let world = World::new();
+    assert_eq!(world.import(&[], &["nowhere"]).unwrap_err().code(), Code::NotFound);
+    let entry = r#"{"kind":"resource","name":"a","uri":"x:y","text":true}"#;
+    let manifest = |version: u32, path: &str| format!(r#"{{"version":{version},"files":{{"{path}":{entry}}}}}"#);
+    world.file("a", "a");
+    std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
+    for (bad, code) in [
+        (manifest(2, "a"), Code::InvalidArgument),
+        (manifest(1, "../outside.txt"), Code::InvalidArgument),
+        (manifest(1, "gone"), Code::NotFound),
+        ("{}".to_owned(), Code::InvalidArgument),
+        (manifest(1, "a").replace("x:y", "no uri"), Code::InvalidArgument),
+    ] {
+        world.file(manifest::FILE, &bad);
+        assert_eq!(world.import(&[], &[""]).unwrap_err().code(), code, "{bad}");
+    }
+    world.file(manifest::FILE, manifest(1, "a"));
+    world.import(&[], &[""]).unwrap();
+    assert_eq!(world.uris(), ["x:y"]);
+}
+
+#[test]
+fn an_import_that_was_given_up_changes_nothing() {
+    let world = World::new();
+    world.file("a.md", "a");
+    world.context.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(world.import(&[], &[""]).unwrap_err().code(), Code::Cancelled);
+    assert!(world.items().is_empty());
+}
+
+#[test]
+fn an_export_is_plain_where_it_can_be() {
+    let world = World::new();
+    world
+        .file(".claude/commands/pr.md", "---\ndescription: Review\n---\nReview it\n")
+        .file(".claude/skills/x/run.sh", "#!/bin/sh\n")
+        .file("CLAUDE.md", "# Rules\n")
+        .file("docs/a b.md", "a");
+    set_executable(&world.path(".claude/skills/x/run.sh"));
+    world.import(&[], &[""]).unwrap();
+    let out = world.folder.path().join("deep/out");
+    let reply = world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    assert!(sentence_of(&reply).starts_with("Exported 1 prompt and 3 resources of project 'p' to "));
+    let read = |relative: &str| std::fs::read_to_string(out.join(relative)).unwrap();
+    assert_eq!(read(".claude/commands/pr.md"), "---\ndescription: \"Review\"\n---\nReview it\n");
+    assert_eq!(read("CLAUDE.md"), "# Rules\n");
+    assert_eq!(read("docs/a b.md"), "a");
+    assert_eq!(serde_json::from_str::<Value>(&read(manifest::FILE)).unwrap(), json!({ "version": 1, "files": {} }));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |relative: &str| std::fs::metadata(out.join(relative)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(".claude/skills/x/run.sh"), mode("CLAUDE.md")), (0o755, 0o644));
+    }
+    assert_eq!(world.run::<Export>(&[], &[out]).unwrap_err().code(), Code::AlreadyExists);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.file("a.md", "a").file("locked.md", "l");
+    std::fs::set_permissions(world.path("locked.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    // Root reads everything; a link to nowhere nobody does.
+    if std::fs::read(world.path("locked.md")).is_err() {
+        let refused = world.import(&[], &[""]).unwrap_err();
+        assert!(refused.message().contains("locked.md`"), "{refused}");
+    }
+    std::os::unix::fs::symlink("nowhere", world.path("broken")).unwrap();
+    let refused = world.import(&[], &[""]).unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
+    assert!(refused.message().contains("broken`"), "{refused}");
+    assert!(world.items().is_empty());
+}
+
+#[test]
+fn the_database_is_not_imported_into_itself() {
+    let world = World::new();
+    std::fs::write(world.folder.path().join("a.md"), "a").unwrap();
+    world.run::<Import>(&[], &[world.folder.path().to_path_buf()]).unwrap();
+    assert_eq!(world.uris(), ["file:///a.md"]);
+}

@@ -1,0 +1,277 @@
+//! What commands print.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+#[test]
+fn a_project_from_its_first_prompt_to_its_end() {
+    let scratch = Scratch::new();
+    assert_snapshot!(scratch.run(&["project", "create", "auth"]), @r#"
+    status: 0
+    --- stdout
+    Created project 'auth'
+    --- stderr
+    hint: 'auth' is the first project, so it is selected now
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "create", "review", "Review {{ file }}", "--argument", "file=The file"]), @r#"
+    status: 0
+    --- stdout
+    Created prompt 'review' in project 'auth'
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "review", "-a", "file=a.rs"]), @r#"
+    status: 0
+    --- stdout
+    Review a.rs--- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "rename", "review", "look"]), @r#"
+    status: 0
+    --- stdout
+    Renamed prompt 'review' to 'look' in project 'auth'
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "update", "look", "--content", "Look at {{ file }}"]), @r#"
+    status: 0
+    --- stdout
+    Updated prompt 'look' in project 'auth'
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "diff", "look", "1", "3"]), @r#"
+    status: 0
+    --- stdout
+    --- look 1 (attributes)
+    +++ look 3 (attributes)
+    @@ -7,5 +7,5 @@
+           "required": true
+         }
+       ],
+    -  "name": "review"
+    +  "name": "look"
+     }
+    --- look 1
+    +++ look 3
+    @@ -1 +1 @@
+    -Review {{ file }}
+    \ No newline at end of file
+    +Look at {{ file }}
+    \ No newline at end of file
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "delete", "look"]), @r#"
+    status: 0
+    --- stdout
+    Deleted prompt 'look' from project 'auth'
+    --- stderr
+    hint: `mcpkg prompt restore look 3` brings it back
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "restore", "look", "1"]), @r#"
+    status: 0
+    --- stdout
+    Restored prompt 'look' in project 'auth' from revision 1 as revision 5
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["project", "current"]), @r#"
+    status: 0
+    --- stdout
+    auth (selected)
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["project", "delete", "auth"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Delete project 'auth' with its prompts, resources and their history needs to be confirmed. Nothing was changed
+    hint: confirm with --yes
+    "#);
+    assert_snapshot!(scratch.run(&["project", "delete", "auth", "--yes"]), @r#"
+    status: 0
+    --- stdout
+    Deleted project 'auth'
+    --- stderr
+    "#);
+    let kinds: Vec<String> = scratch.json(&["events"])["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|event| format!("{} {} {}", event["kind"], event["subject"], event["outcome"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "project.create auth ok",
+            "prompt.create review ok",
+            "prompt.rename review ok",
+            "prompt.update look ok",
+            "prompt.delete look ok",
+            "prompt.restore look ok",
+            "project.delete auth ok",
+        ]
+    );
+}
+
+#[test]
+fn content_comes_from_the_line_a_file_or_standard_input() {
+    let scratch = Scratch::with_project();
+    let file = scratch.file("notes/guide.md", "from a file\n");
+    scratch.ok(&["prompt", "create", "file", &format!("@{}", file.display())]);
+    scratch.ok(&["prompt", "create", "literal", "@@home"]);
+    assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
+    scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "list"]), "- one\n- two");
+    assert_eq!(scratch.ok(&["prompt", "show", "file"]), "from a file\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "literal"]), "@home");
+    assert_eq!(scratch.ok(&["prompt", "show", "piped"]), "from a pipe");
+}
+
+#[test]
+fn a_files_bytes_and_name_tell_what_a_resource_is() {
+    let scratch = Scratch::with_project();
+    let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
+    for (name, content) in [("doc.md", b"# hi".to_vec()), ("pic.png", bytes.clone()), ("data.json", b"{}".to_vec())] {
+        let path = scratch.file(name, content);
+        scratch.ok(&["resource", "add", name, &format!("file:///{name}"), &format!("@{}", path.display())]);
+    }
+    assert_eq!(scratch.ok(&["--json", "resource", "list"]).matches("\"mime_type\": ").count(), 3);
+    let listed = scratch.json(&["resource", "list"]);
+    let types: Vec<_> =
+        listed["resources"].as_array().expect("resources").iter().map(|r| r["mime_type"].clone()).collect();
+    assert_eq!(types, ["application/json", "text/markdown", "image/png"]);
+    assert_snapshot!(scratch.run(&["resource", "show", "pic.png", "-o", "out.png"]), @r#"
+    status: 0
+    --- stdout
+    Wrote resource 'pic.png' to out.png (3000000 bytes)
+    --- stderr
+    "#);
+    assert_eq!(std::fs::read(scratch.path().join("out.png")).expect("the file"), bytes);
+    assert_snapshot!(scratch.run(&["resource", "update", "pic.png", "--mime-type", "text/plain"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: The content is not UTF-8 text, so it cannot have the MIME type 'text/plain'
+    hint: name a binary type such as application/octet-stream, or give new content
+    "#);
+}
+
+#[test]
+fn an_editor_changes_a_prompt() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one"]);
+    let edit = |editor: &str| scratch.finish(scratch.command().env("EDITOR", editor).args(["prompt", "edit", "a"]));
+    assert_snapshot!(edit("sed -i s/one/two/"), @r#"
+    status: 0
+    --- stdout
+    Updated prompt 'a' in project 'p'
+    --- stderr
+    "#);
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two");
+    assert_snapshot!(edit("true"), @r#"
+    status: 0
+    --- stdout
+    Left prompt 'a' in project 'p' as it was
+    --- stderr
+    "#);
+    assert_snapshot!(edit("false"), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The editor `false` ended with exit status: 1; nothing was changed
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "edit", "a"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: No editor is set
+    hint: set EDITOR, or use `mcpkg prompt update NAME --content @FILE`
+    "#);
+}
+
+#[test]
+fn searches_are_ranked_and_stay_in_the_project() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "needle-in-name", "hay"]);
+    scratch.ok(&["prompt", "create", "other", "a needle in the hay", "-d", "x"]);
+    scratch.ok(&["resource", "create", "doc", "file:///doc", "needles everywhere"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["-p", "q", "prompt", "create", "far", "needle"]);
+    assert_snapshot!(scratch.run(&["search", "needle"]), @r#"
+    status: 0
+    --- stdout
+    prompt	needle-in-name	hay
+    resource	doc	needles everywhere
+    prompt	other	a needle in the hay
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["search", "--all", "need", "hay"]), @r#"
+    status: 0
+    --- stdout
+    prompt	p/needle-in-name	hay
+    prompt	p/other	a needle in the hay
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["search", "\"(* OR"]), @r#"
+    status: 0
+    --- stdout
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["search", "***"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: There is no word to search for
+    "#);
+}
+
+#[test]
+fn backups_are_dated_pruned_and_restored() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "kept", "x"]);
+    std::fs::create_dir(scratch.path().join("backups")).expect("a folder");
+    for _ in 0..4 {
+        scratch.ok(&["backup", "--keep", "2", "backups"]);
+    }
+    let mut files: Vec<_> = std::fs::read_dir(scratch.path().join("backups"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 2);
+    scratch.ok(&["prompt", "delete", "kept"]);
+    let newest = files.pop().expect("a backup").display().to_string();
+    let refused = scratch.run(&["restore", &newest]);
+    assert_eq!(refused.status, 1, "{refused}");
+    assert!(refused.stderr.contains("hint: confirm with --yes"), "{refused}");
+    scratch.ok(&["restore", &newest, "--yes"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "kept"]), "x");
+    assert_snapshot!(scratch.run(&["check", "--deep"]), @r#"
+    status: 0
+    --- stdout
+    The database <SCRATCH>/test.db is sound; 1 contents match their SHA-256
+    --- stderr
+    "#);
+    let again = scratch.run(&["backup", &newest]);
+    assert_eq!(again.status, 1);
+    assert!(again.stderr.contains("already exists"), "{again}");
+}
+
+#[test]
+fn init_says_where_and_what_next() {
+    let scratch = Scratch::new();
+    let data = scratch.json(&["init"]);
+    assert_eq!(data["database"], "<SCRATCH>/test.db");
+    let default = scratch.finish(scratch.command().env_remove("MCPKG_DB").arg("init"));
+    assert!(default.stdout.starts_with("The database is <SCRATCH>/.local/share/mcpkg/mcpkg.db\n"), "{default}");
+    assert!(default.stdout.contains("claude mcp add mcpkg -- "), "{default}");
+}
+
+#[test]
+fn completions_and_man_pages_are_written() {
+    let scratch = Scratch::new();
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        assert!(scratch.ok(&["completions", shell]).contains("mcpkg"), "{shell}");
+    }
+    scratch.ok(&["man", "man1"]);
+    let page = std::fs::read_to_string(scratch.path().join("man1/mcpkg-prompt-create.1")).expect("a page");
+    assert!(page.contains("CONTENT"));
+    assert!(!scratch.db().exists(), "neither needs a database");
+}

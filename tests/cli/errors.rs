@@ -1,0 +1,166 @@
+//! Errors: exit status, words, and JSON under --json.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+#[test]
+fn errors_name_the_thing_and_say_what_to_do() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "code-review", "x"]);
+    assert_snapshot!(scratch.run(&["prompt", "create", "code-review", "x"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Prompt 'code-review' already exists in project 'p'
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "create", "two words", "x"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt name 'two words' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "code-reveiw"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Prompt 'code-reveiw' does not exist in project 'p'
+    hint: did you mean 'code-review'?
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "create", "a", "@nowhere.md"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: invalid value '@nowhere.md' for '<CONTENT>': Cannot read `nowhere.md`: No such file or directory (os error 2)
+
+    For more information, try '--help'.
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "create", "a", "{% if %}", "--template"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The prompt template does not parse: syntax error: unexpected end of block (line 1)
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "update", "code-review"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: At least one of --content or --description must be provided
+    "#);
+    assert_snapshot!(scratch.run(&["-p", "pp", "prompt", "list"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Project 'pp' does not exist
+    hint: did you mean 'p'?
+    "#);
+    assert_snapshot!(scratch.run(&["resource", "create", "a", "no-scheme", "x"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Resource URI 'no-scheme' has no scheme
+    hint: a URI looks like file:///docs/api.md or skill://review/SKILL.md
+    "#);
+    assert_snapshot!(scratch.run(&["serve", "--toolset", "contents"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: There is no toolset 'contents'
+    hint: did you mean 'content'?
+    "#);
+}
+
+#[test]
+fn usage_errors_exit_2_and_suggest() {
+    let scratch = Scratch::new();
+    assert_snapshot!(scratch.run(&["promt", "list"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: unrecognized subcommand 'promt'
+
+      tip: some similar subcommands exist: 'export', 'import', 'project', 'prompt'
+
+    Usage: mcpkg [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "list", "--jsn"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: unexpected argument '--jsn' found
+
+      tip: a similar argument exists: '--json'
+
+    Usage: mcpkg prompt list --json
+
+    For more information, try '--help'.
+    "#);
+    assert_snapshot!(scratch.run(&["--json", "prompt", "create"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    {
+      "error": {
+        "code": "E_INVALID_ARGUMENT",
+        "message": "the following required arguments were not provided: <NAME> <CONTENT>"
+      }
+    }
+    "#);
+    assert_eq!(scratch.run(&[]).status, 2);
+    assert_eq!(scratch.run(&["prompt"]).status, 2);
+    assert!(!scratch.db().exists(), "a usage error makes no database");
+}
+
+#[test]
+fn errors_are_json_under_json() {
+    let scratch = Scratch::new();
+    assert_snapshot!(scratch.run(&["--json", "prompt", "list"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    {
+      "error": {
+        "code": "E_NO_PROJECT",
+        "message": "No project is selected; select one with `mcpkg project select NAME`",
+        "hints": [
+          "`mcpkg project create NAME` makes one; the first one is selected at once"
+        ]
+      }
+    }
+    "#);
+    scratch.ok(&["project", "create", "p"]);
+    assert_snapshot!(scratch.run(&["prompt", "delete", "x", "--json"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    {
+      "error": {
+        "code": "E_NOT_FOUND",
+        "message": "Prompt 'x' does not exist in project 'p'",
+        "details": {
+          "name": "x"
+        }
+      }
+    }
+    "#);
+}
+
+#[test]
+fn colour_follows_the_flag_and_the_environment() {
+    let scratch = Scratch::new();
+    let stderr = |arguments: &[&str]| scratch.run(arguments).stderr;
+    assert!(!stderr(&["prompt", "list"]).contains('\u{1b}'));
+    assert!(stderr(&["--color", "always", "prompt", "list"]).contains('\u{1b}'));
+    assert!(stderr(&["--color=always", "promt"]).contains('\u{1b}'));
+    assert!(!stderr(&["--color", "never", "prompt", "list"]).contains('\u{1b}'));
+}
+
+#[test]
+fn quiet_says_nothing_that_was_not_asked_for() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["-q", "project", "create", "p"]);
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    assert_eq!(scratch.run(&["-q", "prompt", "delete", "x"]).status, 1);
+}

@@ -1,0 +1,99 @@
+//! docs/reference is written here: `UPDATE_DOCS=1 cargo test docs` writes it, any other run compares.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use mcpkg::error::Code;
+use mcpkg::operations;
+
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, text).expect("a page");
+        return;
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "docs/reference/{name} is not current: run `UPDATE_DOCS=1 cargo test docs`");
+}
+
+#[test]
+fn docs_of_the_errors_are_current() {
+    let mut page = String::from(
+        "# Errors\n\nThe shell prints `error:` and `hint:` lines on stderr, or with `--json` an object with `code`, `message`,\n\
+         `hints` and `details`. A tool answers isError; any other MCP method the JSON-RPC code.\n\n\
+         | code | exit | JSON-RPC | meaning |\n| --- | --- | --- | --- |\n",
+    );
+    for code in Code::ALL {
+        writeln!(page, "| `{}` | {} | {} | {} |", code.name(), code.exit(), code.rpc(), code.about()).expect("text");
+    }
+    check("errors.md", &page);
+}
+
+#[test]
+fn docs_of_the_tools_are_current() {
+    let mut page = String::from("# Tools\n\nWhat tools/list answers, in its order.\n");
+    let tools = mcpkg::mcp::listed_tools(None);
+    for tool in tools.as_array().expect("tools") {
+        let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
+        let name = tool["name"].as_str().expect("a name");
+        let about = tool["description"].as_str().expect("a description");
+        writeln!(page, "\n## {name}\n\n{about}. Toolset `{}`", entry.toolset).expect("text");
+        if entry.faces.shell() {
+            writeln!(page, "; in the shell `mcpkg {}`.", entry.cli.join(" ")).expect("text");
+        }
+        let schema = &tool["inputSchema"];
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let properties = schema["properties"].as_object().expect("properties");
+        if !properties.is_empty() {
+            writeln!(page, "\n| argument | type | | |\n| --- | --- | --- | --- |").expect("text");
+        }
+        for (argument, property) in properties {
+            let kind = property["type"].as_str().unwrap_or_default();
+            let text = property["description"].as_str().unwrap_or_default();
+            let needed = if required.contains(&argument.as_str().into()) { "required" } else { "" };
+            writeln!(page, "| `{argument}` | {kind} | {needed} | {text} |").expect("text");
+        }
+        if let Some(output) = tool.get("outputSchema") {
+            writeln!(page, "\nstructuredContent:\n\n```json\n{output:#}\n```").expect("text");
+        }
+    }
+    // The first line of each tool ends where the shell's part begins.
+    check("tools.md", &page.replace("`\n;", "`;"));
+}
+
+#[test]
+fn docs_of_the_commands_are_current() {
+    let mut page = String::from("# Commands\n\nWhat `--help` says.\n");
+    let mut root = mcpkg::cli::command().term_width(100);
+    root.build();
+    describe(&mut root, "mcpkg", &mut page);
+    check("cli.md", &page);
+}
+
+fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
+    let help = command.render_long_help().to_string();
+    let help = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    writeln!(page, "\n## {path}\n\n```text\n{}\n```", help.trim_end()).expect("text");
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    for name in names.iter().filter(|name| *name != "help") {
+        let inner = command.find_subcommand_mut(name).expect("a subcommand");
+        describe(inner, &format!("{path} {name}"), page);
+    }
+}
+
+#[test]
+fn docs_name_only_commands_that_exist() {
+    let mut root = mcpkg::cli::command();
+    root.build();
+    for page in ["README.md", "docs/architecture.md", "docs/contributing.md", "CHANGELOG.md"] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
+        for line in text.split(['`', '\n']).map(|line| line.trim_start_matches("$ ")) {
+            let Some(rest) = line.strip_prefix("mcpkg ") else { continue };
+            let word = rest.split_whitespace().next().unwrap_or_default();
+            if word.starts_with('-') || !word.bytes().all(|b| b.is_ascii_lowercase()) {
+                continue;
+            }
+            assert!(root.find_subcommand(word).is_some(), "{page} names `mcpkg {word}`");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The house of docs/architecture.md: what imports what, and what is named where.
+
+use std::path::{Path, PathBuf};
+
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() {
+                walk(&entry, found);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&entry).expect("a source");
+                found.push((entry, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() > 30);
+    found
+}
+
+/// The room of a file: the first folder, or the file's own name.
+fn room(path: &Path) -> String {
+    let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a source");
+    let first = inside.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// Code without what tests and comments say.
+fn code(text: &str) -> String {
+    let shipped = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    shipped.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn imports_go_down_only() {
+    const DOMAINS: [&str; 2] = ["content", "database"];
+    for (path, text) in sources() {
+        let room = room(&path);
+        let allowed: &[&str] = match room.as_str() {
+            "main" | "lib" | "cli" => continue,
+            "mcp" => &["present", "op", "content", "store", "error", "clock", "operations"],
+            "present" => &["op", "error"],
+            "op" => &["store", "error", "clock", "schema"],
+            "schema" => &[],
+            "store" => &["error", "clock"],
+            "error" | "clock" => &[],
+            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock"],
+            other => panic!("a room nobody knows: {other}"),
+        };
+        for used in code(&text).split("crate::").skip(1) {
+            let name: String = used.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            assert!(name == room || allowed.contains(&name.as_str()), "{} names crate::{name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_sql_engine_is_named_in_the_store_only() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "store") {
+        for engine in ["rusqlite", "r2d2", "refinery"] {
+            assert!(!code(text).contains(engine), "{} names {engine}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_shell_prints() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "cli") {
+        for macro_name in ["println!", "print!(", "dbg!"] {
+            assert!(!code(text).contains(macro_name), "{} uses {macro_name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn files_stay_short() {
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= 600, "{} has {lines} lines: where is the seam?", path.display());
+    }
+    let main = sources().into_iter().find(|(path, _)| path.ends_with("src/main.rs")).expect("main.rs").1;
+    assert!(main.lines().count() <= 40);
+}
+
+#[test]
+fn no_statement_skips_rows_or_reads_the_clock() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) == "store") {
+        for forbidden in ["OFFSET", "datetime('now')", "CURRENT_TIMESTAMP", "strftime"] {
+            assert!(!code(text).contains(forbidden), "{} uses {forbidden}", path.display());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Rows: constraints, cascades, chunks, revisions, transactions.
+
+use mcpkg::clock::Clock;
+use mcpkg::error::{Code, Error, Result};
+use mcpkg::op::Context;
+use mcpkg::store::page::Page;
+use mcpkg::store::projects::Project;
+use mcpkg::store::revisions::Kind;
+use mcpkg::store::{Db, blobs, events, projects, prompts, resources, revisions, search};
+
+use crate::support::Scratch;
+
+fn context(scratch: &Scratch) -> Context {
+    Context { clock: Clock::fixed(1_000_000), ..scratch.context() }
+}
+
+fn add(context: &Context, name: &str, content: &str) -> Result<prompts::Prompt> {
+    context.write("prompt.create", name, |db, project, author| {
+        prompts::insert(db, author, project, context.clock.uuid(), name, prompts::Attributes::default(), content)
+    })
+}
+
+fn add_resource(context: &Context, name: &str, uri: &str, content: &[u8]) -> Result<resources::Resource> {
+    context.write("resource.create", name, |db, project, author| {
+        let attributes = resources::Attributes {
+            uri: uri.to_owned(),
+            description: None,
+            mime_type: None,
+            text: std::str::from_utf8(content).is_ok(),
+            executable: false,
+        };
+        resources::insert(db, author, project, context.clock.uuid(), name, attributes, content)
+    })
+}
+
+#[test]
+fn uniqueness_is_the_constraints() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    add(&context, "a", "x").expect("the first");
+    let code = |result: Result<prompts::Prompt>| result.expect_err("a duplicate").code();
+    assert_eq!(code(add(&context, "a", "y")), Code::AlreadyExists);
+    add_resource(&context, "a", "file:///a", b"x").expect("a resource may have a prompt's name");
+    for (name, uri, says) in [("a", "file:///b", "Resource 'a' already"), ("b", "file:///a", "URI 'file:///a' already")]
+    {
+        let error = add_resource(&context, name, uri, b"x").expect_err("a duplicate");
+        assert!(error.code() == Code::AlreadyExists && error.message().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn contents_are_stored_once_and_in_pieces() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    let big: Vec<u8> = (0..3_500_000_u32).flat_map(|n| n.to_le_bytes()).take(3_400_001).collect();
+    let first = add_resource(&context, "a", "file:///a", &big).expect("a resource");
+    let second = add_resource(&context, "b", "file:///b", &big).expect("a resource");
+    assert_eq!(first.blob, second.blob);
+    context
+        .store
+        .read(|db| {
+            assert_eq!(blobs::get(db, first.blob)?, big);
+            let mut pieces = Vec::new();
+            blobs::stream_by_id(db, first.blob, |piece| {
+                pieces.push(piece.len());
+                Ok(())
+            })?;
+            assert_eq!(pieces, [1 << 20, 1 << 20, 1 << 20, 3_400_001 - (3 << 20)]);
+            Ok(())
+        })
+        .expect("they are read");
+}
+
+#[test]
+fn deleting_a_project_takes_everything_with_it() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    let prompt = add(&context, "a", "needle").expect("a prompt");
+    add_resource(&context, "r", "file:///r", b"needle too").expect("a resource");
+    context.store.write(|db| projects::delete(db, "p")).expect("it is deleted");
+    context
+        .store
+        .read(|db| {
+            assert_eq!(search::find(db, None, &["needle"], 10)?.len(), 0);
+            assert_eq!(blobs::find(db, b"needle")?, None, "nothing refers to it");
+            assert!(projects::resolve(db, &context.selection)?.is_none(), "nothing is selected");
+            assert!(blobs::get(db, prompt.blob).is_err());
+            Ok(())
+        })
+        .expect("it is read");
+}
+
+#[test]
+fn every_change_keeps_a_revision_and_deletion_is_one() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    let project =
+        |f: &dyn Fn(&Db<'_>, &Project) -> Result<()>| context.read(|db, project| f(db, project)).expect("a read");
+    let prompt = add(&context, "a", "one").expect("a prompt");
+    context.clock.advance(-5_000); // the clock may go back
+    let prompt = context
+        .write("t", "a", |db, project, author| prompts::update(db, author, project, prompt, "update", "two"))
+        .expect("an update");
+    assert_eq!(prompt.revision, 2);
+    context.write("t", "a", |db, project, author| prompts::delete(db, author, project, "a")).expect("a deletion");
+    project(&|db, project| {
+        let history = revisions::history(db, project.id, Kind::Prompt, "a")?;
+        let seen: Vec<_> = history.iter().map(|r| (r.number, r.action.as_str(), r.size)).collect();
+        assert_eq!(seen, [(3, "delete", 3), (2, "update", 3), (1, "create", 3)]);
+        Ok(())
+    });
+    let restored = context
+        .write("t", "a", |db, project, author| {
+            let revision = revisions::get(db, project, Kind::Prompt, "a", 1)?;
+            prompts::restore(db, author, project, "a", &revision)
+        })
+        .expect("a restore");
+    assert_eq!((restored.revision, restored.uuid), (4, prompt.uuid));
+    project(&|db, project| {
+        assert_eq!(blobs::get(db, prompts::get(db, project, "a")?.blob)?, b"one");
+        assert_eq!(search::find(db, Some(project.id), &["one"], 9)?.len(), 1);
+        assert_eq!(search::find(db, Some(project.id), &["two"], 9)?.len(), 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_failed_write_changes_nothing() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    let before = context.store.read(events::newest).expect("a place");
+    let result: Result<()> = context.write("t", "a", |db, project, author| {
+        prompts::insert(db, author, project, context.clock.uuid(), "a", prompts::Attributes::default(), "x")?;
+        Err(Error::internal("in the middle"))
+    });
+    assert!(result.is_err());
+    let after = context.store.read(events::newest).expect("a place");
+    assert_eq!(before, after);
+    context.read(|db, project| Ok(assert!(prompts::find(db, project.id, "a")?.is_none()))).expect("a read");
+    add(&context, "a", "x").expect("the connection is good for the next");
+}
+
+#[test]
+fn pages_are_by_name_and_say_whether_more_follow() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    for name in ["c", "a", "b"] {
+        add(&context, name, "x").expect("a prompt");
+    }
+    context
+        .read(|db, project| {
+            let first = prompts::list(db, project.id, &Page::first(2))?;
+            assert_eq!(first.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+            assert!(first.more);
+            let second = prompts::list(db, project.id, &Page { after: "b".to_owned(), limit: 2 })?;
+            assert_eq!((second.rows.len(), second.more), (1, false));
+            Ok(())
+        })
+        .expect("a read");
+}
