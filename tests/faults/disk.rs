@@ -178,6 +178,16 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         mode(scratch.path(), folder);
         assert_read_only(&scratch, &nobody);
     }
+    // Who may write it does: a server that reads it as if nobody could says so, and serves no mixture of states.
+    mode(&scratch.db(), 0o644);
+    let mut reader = Client::spawn(scratch.command_under(&nobody).arg("serve")).shake_hands("2025-06-18");
+    assert!(reader.result("prompts/get", json!({ "name": "before" })).is_object());
+    scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
+    let error = eventually("the change is noticed", || {
+        reader.request("prompts/get", json!({ "name": "before" })).get("error").cloned()
+    });
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
+    reader.finish();
     mode(&scratch.db(), 0o600);
     let unreadable = scratch.finish(scratch.command_under(&nobody).args(["--json", "prompt", "list"]));
     assert!(unreadable.status == 1 && fails(&unreadable, "E_DB_UNAVAILABLE"), "{unreadable}");
