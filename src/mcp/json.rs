@@ -1,12 +1,13 @@
 //! Writing JSON straight into an output buffer.
 
-use std::sync::LazyLock;
-
 use base64::Engine;
-use base64::engine::{Simd, general_purpose::PAD};
 
 /// The encoder for this processor.
-static STANDARD: LazyLock<Simd> = LazyLock::new(|| Simd::standard(PAD));
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static STANDARD: std::sync::LazyLock<base64::engine::Simd> =
+    std::sync::LazyLock::new(|| base64::engine::Simd::standard(base64::engine::general_purpose::PAD));
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use base64::engine::general_purpose::STANDARD;
 
 /// Appends `text` as the inside of a JSON string. The bytes are UTF-8 that was checked when it was stored; a piece may
 /// end inside a character, since bytes above 0x7f are copied as they are.

@@ -96,7 +96,7 @@ impl Store {
         copy_pages(&source, &mut copy, || Ok(()), &|_, _| {})?;
         copy.close().map_err(|(_, error)| Error::from(error))?;
         let staged = open::open(&staged)?;
-        let source = sqlite::connect(&staged.path, staged.access, super::READER_CACHE, false)?;
+        let source = staged.connection;
         source.execute("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'", [])?;
 
         let mut live = sqlite::connect(&self.0.path, Access::Writable, super::POOLED_CACHE, false)?;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
@@ -68,6 +68,9 @@ struct Shared {
     replaced: AtomicBool,
     readers: OnceLock<Pool>,
     writer: OnceLock<Pool>,
+    /// The connection that the file was checked with, until a [`Reader`] takes it. Closing the only connection would
+    /// remove the side files, and the next one would make them anew and read the schema again.
+    first: Mutex<Option<Connection>>,
 }
 
 /// An open transaction: what is read through it is one moment of the database.
@@ -92,6 +95,7 @@ impl Store {
             replaced: AtomicBool::new(false),
             readers: OnceLock::new(),
             writer: OnceLock::new(),
+            first: Mutex::new(Some(opened.connection)),
         })))
     }
 
@@ -135,7 +139,14 @@ impl Store {
     /// # Errors
     /// `E_DB_UNAVAILABLE` and how the disk failed.
     pub fn reader(&self) -> Result<Reader> {
-        let connection = sqlite::connect(&self.0.path, self.0.access, READER_CACHE, true)?;
+        let first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let connection = match first {
+            Some(mut first) => {
+                sqlite::set_up(&mut first, READER_CACHE, true)?;
+                first
+            }
+            None => sqlite::connect(&self.0.path, self.0.access, READER_CACHE, true)?,
+        };
         Ok(Reader { store: self.clone(), connection })
     }
 
@@ -215,6 +226,15 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Returns a number that differs from the last one where anything was committed between, by any process.
+    ///
+    /// # Errors
+    /// `E_DB_REPLACED`, or how the disk failed.
+    pub fn version(&self) -> Result<i64> {
+        self.store.check_in_place()?;
+        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
     ///
     /// # Errors

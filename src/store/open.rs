@@ -82,6 +82,7 @@ pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) access: Access,
     pub(super) identity: Identity,
+    pub(super) connection: Connection,
 }
 
 /// Opens, makes or migrates the database at `path`; see [`super::Store::open`].
@@ -119,12 +120,12 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         migrate_in_place(&path)?;
     }
     if access == Access::Writable {
-        // A backup that was put in place is not in WAL mode; for a database that is, this changes nothing.
+        // A backup is not in WAL mode; for a file that is, this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
     let identity = Identity::of(&path, access)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
-    Ok(Opened { path, access, identity })
+    Ok(Opened { path, access, identity, connection })
 }
 
 /// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.

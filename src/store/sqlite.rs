@@ -59,7 +59,7 @@ fn uri(path: &Path, access: Access) -> PathBuf {
 }
 
 /// The order matters: without a busy timeout first, the first switch to WAL can answer "database is locked".
-fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
+pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(&format!(
         "PRAGMA synchronous = FULL;

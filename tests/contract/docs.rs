@@ -87,7 +87,10 @@ fn docs_name_only_commands_that_exist() {
     root.build();
     for page in ["README.md", "docs/architecture.md", "docs/contributing.md", "CHANGELOG.md"] {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
-        for line in text.split(['`', '\n']).map(|line| line.trim_start_matches("$ ")) {
+        // Commands stand between backticks, and on lines of their own inside fences.
+        let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
+        let quoted = text.split('`').skip(1).step_by(2);
+        for line in fenced.chain(quoted).map(|line| line.trim_start_matches("$ ")) {
             let Some(rest) = line.strip_prefix("mcpkg ") else { continue };
             let word = rest.split_whitespace().next().unwrap_or_default();
             if word.starts_with('-') || !word.bytes().all(|b| b.is_ascii_lowercase()) {

@@ -7,6 +7,7 @@
 //! - a request whose id is in flight waits until the first was answered ([`Flights`]);
 //! - rmcp sees the end of input only after every accepted request was answered.
 
+mod answers;
 mod envelope;
 mod flights;
 mod turns;
@@ -21,6 +22,7 @@ use super::json::push_string;
 use super::reads::{self, Era, Read};
 use super::server::{Server, error_data, refuse};
 use crate::store::Reader;
+use answers::Answers;
 use envelope::{Envelope, Id, Line};
 use flights::Sink;
 
@@ -33,6 +35,7 @@ pub(super) struct Front {
     reader: Reader,
     flights: Arc<Flights>,
     turns: Arc<Turns>,
+    answers: Answers,
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
@@ -50,9 +53,12 @@ enum Meta {
 
 const MODERN: &str = "2026-07-28";
 
+/// Bytes of a result from which on it is not copied.
+const LARGE: usize = 64 << 10;
+
 impl Front {
     pub(super) fn new(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
-        Self { server, reader, flights, turns: Arc::new(Turns::default()), out: Vec::new() }
+        Self { server, reader, flights, turns: Arc::default(), answers: Answers::default(), out: Vec::new() }
     }
 
     /// Takes one line without its end; answers go to `out` or come from rmcp later.
@@ -163,19 +169,34 @@ impl Front {
         if let Some(raw) = parameters {
             envelope::check_depth(raw.get()).map_err(|why| ErrorData::parse_error(why, None))?;
         }
+        let result = self.result(method, parameters, era).map_err(|error| error_data(&error))?;
         let start = self.out.len();
         begin(&mut self.out, id);
         self.out.extend_from_slice(b",\"result\":");
-        let (config, out) = (&self.server.config, &mut self.out);
-        let answered = Read::parse(method, parameters)
-            .and_then(|read| self.reader.statement(|db| reads::answer(db, config, &read, era, out)));
-        if let Err(error) = answered {
-            self.out.truncate(start);
-            return Err(error_data(&error));
+        if matches!(sink, Sink::Wire) && result.len() > LARGE {
+            // Written from where it stands: copying it would cost as much as writing it.
+            self.flights.output().write(&[&self.out, &result, b"}\n"]);
+            self.out.clear();
+            return Ok(());
         }
+        self.out.extend_from_slice(&result);
         self.out.extend_from_slice(b"}\n");
         self.deliver(start, sink);
         Ok(())
+    }
+
+    /// Returns the result of a hot read: the one given before, while nothing was committed since.
+    fn result(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Arc<Vec<u8>>> {
+        let asked = parameters.map_or("", RawValue::get);
+        if let Some(kept) = self.answers.find(self.reader.version()?, era, method, asked) {
+            return Ok(kept);
+        }
+        let read = Read::parse(method, parameters)?;
+        let mut result = Vec::new();
+        self.reader.statement(|db| reads::answer(db, &self.server.config, &read, era, &mut result))?;
+        let result = Arc::new(result);
+        self.answers.keep(&result);
+        Ok(result)
     }
 
     /// Hands a request to rmcp.
@@ -242,7 +263,7 @@ impl Front {
         if self.out.is_empty() {
             return self.flights.output().is_open();
         }
-        let taken = self.flights.output().write(&self.out);
+        let taken = self.flights.output().write(&[&self.out]);
         self.out.clear();
         // One large answer must not hold its memory for the rest of the session.
         if self.out.capacity() > 1 << 20 {

@@ -63,7 +63,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         let flights = Arc::clone(&flights);
         spawn("write", move || {
             while let Some((line, _room)) = queued.blocking_recv() {
-                if !output.write(&line) {
+                if !output.write(&[&line]) {
                     flights.abandon();
                 }
             }
@@ -230,14 +230,14 @@ impl Output {
         (Arc::new(output), receiver)
     }
 
-    /// Writes whole lines; returns whether the client still takes them. A closed pipe is no failure of ours.
-    pub(crate) fn write(&self, lines: &[u8]) -> bool {
+    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
+    pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.closed.load(Ordering::Relaxed) {
             return false;
         }
         let mut stdout = io::stdout().lock();
-        let written = stdout.write_all(lines).and_then(|()| stdout.flush());
+        let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
         if let Err(error) = written {
             self.closed.store(true, Ordering::Relaxed);
             tracing::info!(%error, "the client takes no more answers");
