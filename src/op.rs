@@ -299,6 +299,11 @@ impl Context {
 
     /// Appends the event of a refused change. A disk that cannot take it gets a line in the log instead.
     fn refused(&self, kind: &str, subject: &str, error: &Error) {
+        if error.code() == Code::Busy {
+            // Who waited the whole busy time does not wait for it again.
+            tracing::info!(kind, subject, "the trail was not written either");
+            return;
+        }
         let author = self.author();
         let appended = self.store.write(|db| {
             let project = projects::resolve(db, &self.selection).ok().flatten();

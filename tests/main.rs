@@ -1,5 +1,7 @@
 //! The tests of the whole: one binary, so that it links once.
 
+#![allow(clippy::print_stderr, reason = "a test says aloud what it skipped, and with which seed it began")]
+
 mod cli;
 mod contract;
 mod faults;

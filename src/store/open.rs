@@ -261,9 +261,7 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    migrate(&mut connection)?;
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    Ok(())
+    migrate(&mut connection)
 }
 
 fn migrate(connection: &mut Connection) -> Result<()> {

@@ -10,8 +10,11 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-/// Name, description, properties in order, required: as the contract has them.
-fn contract() -> Vec<(&'static str, &'static str, Vec<(&'static str, Value)>, Vec<&'static str>)> {
+/// Name, description, properties in order, required.
+type Tool = (&'static str, &'static str, Vec<(&'static str, Value)>, Vec<&'static str>);
+
+/// The tools as the contract has them.
+fn contract() -> Vec<Tool> {
     vec![
         (
             "create_prompt",

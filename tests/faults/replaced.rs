@@ -14,7 +14,8 @@ fn assert_replaced(client: &mut Client) {
         let answer = client.request("prompts/list", json!({}));
         let error = answer.get("error")?;
         assert_eq!(error["code"], -32603);
-        Some(assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}"))
+        assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
+        Some(())
     });
     let (text, is_error) = client.call("create_prompt", json!({ "name": "lost", "content": "x" }));
     assert!(is_error && text.contains("removed or replaced"), "{text}");

@@ -66,6 +66,25 @@ fn f14_six_first_openers_at_once_all_succeed() {
     }
 }
 
+#[test]
+fn f13_a_file_that_another_process_holds_is_read_and_refused_to_writers() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "before", "x"]);
+    let mut holder = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    let held = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).expect("the lock");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let write = client.post("tools/call", json!({ "name": "delete_prompt", "arguments": { "name": "before" } }));
+    assert_eq!(scratch.ok(&["prompt", "show", "before"]), "x");
+    // One busy time, not a second one for the trail: the client would give up on us.
+    let answer = client.answer(&json!(write));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("Another process held the database"), "{text}");
+    drop(held);
+    assert!(!client.call("delete_prompt", json!({ "name": "before" })).1);
+    client.finish();
+}
+
 /// Creates prompts without a pause until told to end; returns the names that were acknowledged.
 fn busy_writer(scratch: &Scratch, done: &AtomicBool) -> BTreeSet<String> {
     let mut client = Client::legacy(scratch, "2025-06-18");

@@ -1,8 +1,8 @@
 //! A client's own order, ids that come twice, and that everything accepted is answered.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Client, Scratch};
+use crate::support::{Client, DEADLINE, Scratch, Wait};
 
 fn call(id: i64, tool: &str, arguments: serde_json::Value) -> String {
     let params = json!({ "name": tool, "arguments": arguments });
@@ -46,6 +46,32 @@ fn a_cancelled_write_does_not_hold_up_reads() {
         let got = client.request("prompts/get", json!({ "name": format!("n{n}") }));
         assert!(got["result"].is_object(), "{got}");
     }
+    client.finish();
+}
+
+#[test]
+fn a_cancelled_request_does_not_hold_up_its_batch() {
+    let scratch = Scratch::with_project();
+    // The write cannot end before it is cancelled.
+    let mut holder = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    let held = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).expect("the lock");
+    let mut client = Client::legacy(&scratch, "2025-03-26");
+    let write = call(1, "create_prompt", json!({ "name": "n", "content": "c" }));
+    let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+    client.raw(format!("[{},{ping}]\n", write.trim_end()).as_bytes());
+    let cancelled = json!({ "requestId": 1 });
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
+    client.result("ping", json!({}));
+    drop(held);
+    let mut answers = client.seen.drain(..).find(Value::is_array);
+    while answers.is_none() {
+        match client.wait(DEADLINE) {
+            Wait::Line(line) => answers = Some(line).filter(Value::is_array),
+            end => panic!("the batch was not answered: {end:?}"),
+        }
+    }
+    let answers = answers.expect("the batch's answers");
+    assert!(answers.as_array().is_some_and(|answers| answers.iter().any(|answer| answer["id"] == 2)), "{answers}");
     client.finish();
 }
 

@@ -3,6 +3,7 @@
 mod model;
 mod round_trips;
 mod search;
+mod steps;
 
 use mcpkg::error::Result;
 use mcpkg::op::Context;

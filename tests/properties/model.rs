@@ -8,55 +8,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::run;
+use super::steps::{Kind, Step, name, perform, project, steps};
 use crate::support::Scratch;
-
-#[derive(Clone, Debug)]
-enum Step {
-    Create(Kind, u8, String),
-    Update(Kind, u8, String),
-    Describe(Kind, u8, String),
-    Rename(u8, u8),
-    Delete(Kind, u8),
-    Restore(Kind, u8, u8),
-    Project(u8),
-    Select(u8),
-    DropProject(u8),
-    RenameProject(u8, u8),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Prompt,
-    Resource,
-}
-
-impl Kind {
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Prompt => "prompt",
-            Kind::Resource => "resource",
-        }
-    }
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let kind = prop_oneof![Just(Kind::Prompt), Just(Kind::Resource)];
-    let name = 0..4_u8;
-    let content = prop_oneof!["[a-c]{1,3}( [a-c]{1,3}){0,3}", "\\PC{1,40}", Just("x".repeat(70_000))];
-    let step = prop_oneof![
-        5 => (kind.clone(), name.clone(), content.clone()).prop_map(|(kind, n, text)| Step::Create(kind, n, text)),
-        5 => (kind.clone(), name.clone(), content).prop_map(|(kind, n, text)| Step::Update(kind, n, text)),
-        2 => (kind.clone(), name.clone(), "[d-f]{0,5}").prop_map(|(kind, n, text)| Step::Describe(kind, n, text)),
-        3 => (name.clone(), name.clone()).prop_map(|(n, to)| Step::Rename(n, to)),
-        3 => (kind.clone(), name.clone()).prop_map(|(kind, n)| Step::Delete(kind, n)),
-        4 => (kind, name.clone(), 1..6_u8).prop_map(|(kind, n, revision)| Step::Restore(kind, n, revision)),
-        1 => name.clone().prop_map(Step::Project),
-        2 => name.clone().prop_map(Step::Select),
-        1 => name.clone().prop_map(Step::DropProject),
-        1 => (name.clone(), name).prop_map(|(n, to)| Step::RenameProject(n, to)),
-    ];
-    proptest::collection::vec(step, 1..60)
-}
 
 /// A state of an item.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +47,7 @@ impl Project {
     }
 
     /// The item that has the name, else the one that wrote a revision under it last.
-    fn had(&mut self, kind: Kind, name: &str, order: &[(Kind, usize, String)]) -> Option<usize> {
+    fn had(&mut self, kind: Kind, name: &str, order: &Order) -> Option<usize> {
         let items = self.of(kind);
         items
             .iter()
@@ -103,10 +56,13 @@ impl Project {
     }
 }
 
-/// The model: what is in the database, and for each project in which order revisions were written.
+/// The revisions of a project in the order in which they were written: whose, and under which name.
+type Order = Vec<(Kind, usize, String)>;
+
+/// The model: what is in the database.
 #[derive(Default)]
 struct Model {
-    projects: BTreeMap<String, (Project, Vec<(Kind, usize, String)>)>,
+    projects: BTreeMap<String, (Project, Order)>,
     selected: Option<String>,
 }
 
@@ -202,36 +158,6 @@ impl Model {
     }
 }
 
-fn name(n: u8) -> String {
-    format!("n{n}")
-}
-
-fn project(n: u8) -> String {
-    format!("p{n}")
-}
-
-/// Does the step in the database.
-fn perform(context: &Context, step: &Step) -> Result<(), Code> {
-    let uri = |kind: &Kind, n: &u8| if *kind == Kind::Resource { json!(format!("test:{n}")) } else { Value::Null };
-    let (command, arguments) = match step {
-        Step::Create(kind, n, content) => {
-            ([kind.word(), "create"], json!({ "name": name(*n), "uri": uri(kind, n), "content": content }))
-        }
-        Step::Update(kind, n, content) => ([kind.word(), "update"], json!({ "name": name(*n), "content": content })),
-        Step::Describe(kind, n, text) => ([kind.word(), "update"], json!({ "name": name(*n), "description": text })),
-        Step::Rename(n, to) => (["prompt", "rename"], json!({ "name": name(*n), "to": name(*to) })),
-        Step::Delete(kind, n) => ([kind.word(), "delete"], json!({ "name": name(*n) })),
-        Step::Restore(kind, n, revision) => {
-            ([kind.word(), "restore"], json!({ "name": name(*n), "revision": revision }))
-        }
-        Step::Project(n) => (["project", "create"], json!({ "name": project(*n) })),
-        Step::Select(n) => (["project", "select"], json!({ "name": project(*n) })),
-        Step::DropProject(n) => (["project", "delete"], json!({ "name": project(*n) })),
-        Step::RenameProject(n, to) => (["project", "rename"], json!({ "name": project(*n), "to": project(*to) })),
-    };
-    run(context, &command, arguments).map(drop).map_err(|error| error.code())
-}
-
 /// The database says of the selected project what the model says.
 fn assert_agrees(context: &Context, model: &mut Model) {
     let listed = run(context, &["project", "list"], json!({})).expect("projects");
@@ -295,7 +221,7 @@ fn assert_agrees(context: &Context, model: &mut Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_operations_agree_with_a_model(steps in steps()) {

@@ -34,26 +34,41 @@ pub(crate) enum Sink {
 impl Sink {
     /// Returns the sink of a batch with so many answers.
     pub(super) fn batch(expected: usize) -> Self {
-        Sink::Batch(Arc::new(Batch { expected, replies: Mutex::new(Vec::new()) }))
+        Sink::Batch(Arc::new(Batch(Mutex::new(Replies { expected, there: Vec::new() }))))
     }
 }
 
 /// The answers of a batch, until all are there.
-pub(crate) struct Batch {
+pub(crate) struct Batch(Mutex<Replies>);
+
+struct Replies {
     expected: usize,
-    replies: Mutex<Vec<Vec<u8>>>,
+    there: Vec<Vec<u8>>,
 }
 
 impl Batch {
     /// Adds an answer; returns the whole line once all are there.
     pub(super) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
-        let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
-        replies.push(reply);
-        if replies.len() < self.expected {
+        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.there.push(reply);
+        replies.line()
+    }
+
+    /// Expects one answer less; returns the whole line where the others are there.
+    fn forget(&self) -> Option<Vec<u8>> {
+        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.expected -= 1;
+        replies.line()
+    }
+}
+
+impl Replies {
+    fn line(&self) -> Option<Vec<u8>> {
+        if self.there.is_empty() || self.there.len() < self.expected {
             return None;
         }
         let mut line = vec![b'['];
-        for (index, reply) in replies.iter().enumerate() {
+        for (index, reply) in self.there.iter().enumerate() {
             if index > 0 {
                 line.push(b',');
             }
@@ -136,7 +151,7 @@ impl Drop for Passenger {
         if let Some(flight) = state.flights.get_mut(&self.id) {
             flight.handler_ended = true;
             if flight.cancelled {
-                self.flights.land(&mut state, &self.id);
+                self.flights.lose(&mut state, &self.id);
             }
         }
     }
@@ -208,7 +223,7 @@ impl Flights {
         if let Some(flight) = state.flights.get_mut(id) {
             flight.cancelled = true;
             if flight.handler_ended {
-                self.land(&mut state, id);
+                self.lose(&mut state, id);
             }
         }
     }
@@ -237,6 +252,15 @@ impl Flights {
     pub(crate) fn abandon(&self) {
         self.state().to_rmcp = None;
         self.landed.notify_all();
+    }
+
+    /// Ends a flight whose answer rmcp drops; its batch waits for the others only.
+    fn lose(&self, state: &mut State, id: &RequestId) {
+        if let Some(Sink::Batch(batch)) = self.land(state, id)
+            && let Some(line) = batch.forget()
+        {
+            self.output.queue_at_once(line);
+        }
     }
 
     fn land(&self, state: &mut State, id: &RequestId) -> Option<Sink> {

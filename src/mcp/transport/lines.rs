@@ -97,7 +97,7 @@ mod tests {
             let mut at: Vec<usize> = at.into_iter().map(|at| at.min(text.len())).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();
-            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| text[pair[0]..pair[1]].as_bytes()).collect();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
             let mut expected: Vec<&str> = text.split('\n').collect();
             if expected.last() == Some(&"") {
                 expected.pop();

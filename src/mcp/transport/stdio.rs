@@ -216,7 +216,7 @@ pub(crate) struct Output {
 }
 
 /// A line with the room it takes in the queue.
-type Queued = (Vec<u8>, OwnedSemaphorePermit);
+type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
 
 impl Output {
     fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
@@ -256,8 +256,17 @@ impl Output {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
         let room = Arc::clone(&self.room).acquire_many_owned(bytes).await.map_err(|_| closed())?;
+        if self.push(line, Some(room)) { Ok(()) } else { Err(closed()) }
+    }
+
+    /// Queues a line that cannot wait; there are few of them.
+    pub(crate) fn queue_at_once(&self, line: Vec<u8>) {
+        self.push(line, None);
+    }
+
+    fn push(&self, line: Vec<u8>, room: Option<OwnedSemaphorePermit>) -> bool {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.as_ref().and_then(|queue| queue.send((line, room)).ok()).ok_or_else(closed)
+        queue.as_ref().is_some_and(|queue| queue.send((line, room)).is_ok())
     }
 
     /// Ends the queue; the writing thread ends when it is empty.
