@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::argument::{Content, Origin};
-use super::{TOOLSET, prompts as prompt_ops, template};
+use super::{TOOLSET, answer, prompts as prompt_ops, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::{blobs, prompts};
@@ -39,7 +39,7 @@ impl Operation for Edit {
     fn run(self, context: &Context) -> Result<Reply> {
         let before = context.read(|db, project| {
             let prompt = prompts::get(db, project, &self.name)?;
-            let content = prompt_ops::text(blobs::get(db, prompt.blob)?)?;
+            let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content, project.name.clone()))
         })?;
         let (prompt, old, project) = before;

@@ -1,5 +1,6 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 
+pub mod answer;
 pub mod argument;
 pub mod cursor;
 pub mod export;

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::argument::{self, Content};
-use super::{TOOLSET, cursor, names, template};
+use super::{TOOLSET, answer, cursor, names, template};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::blobs;
-use crate::store::page::Page;
 use crate::store::prompts::{self, Argument, Attributes, Prompt};
 
 /// An argument of a prompt template
@@ -161,7 +160,7 @@ impl Operation for Update {
             }
             let content = match content {
                 Some(content) => content,
-                None => text(blobs::get(db, prompt.blob)?)?,
+                None => answer::text(blobs::get(db, prompt.blob)?)?,
             };
             check(&prompt.attributes, &content)?;
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
@@ -200,7 +199,7 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
-            let content = text(blobs::get(db, prompt.blob)?)?;
+            let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
             Ok((prompt, project.name.clone()))
         })?;
@@ -283,7 +282,7 @@ impl Operation for List {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
-            let page = page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
+            let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
             let slice = prompts::list(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
@@ -317,7 +316,7 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no prompts"),
         };
-        let data = serialize(&Listed { prompts, next_cursor })?;
+        let data = answer::serialize(&Listed { prompts, next_cursor })?;
         Ok(Reply::new(Body::Table(table), data))
     }
 }
@@ -368,13 +367,13 @@ impl Operation for Show {
         let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
         let (prompt, content) = context.read(|db, project| {
             let prompt = prompts::get(db, project, &self.name)?;
-            check_size(
+            answer::check_size(
                 prompt.size,
                 context.max_answer,
                 || format!("Prompt '{}'", prompt.name),
                 || format!("mcpkg prompt show {}", prompt.name),
             )?;
-            let content = text(blobs::get(db, prompt.blob)?)?;
+            let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content))
         })?;
         let Attributes { description, template, arguments } = prompt.attributes;
@@ -383,57 +382,9 @@ impl Operation for Show {
         } else {
             content
         };
-        let data = serialize(&Shown { name: prompt.name, description, text: text.clone() })?;
+        let data = answer::serialize(&Shown { name: prompt.name, description, text: text.clone() })?;
         Ok(Reply::new(Body::Text(text), data))
     }
-}
-
-/// Refuses content that is too large for one answer, before it is read.
-pub(super) fn check_size(
-    size: i64,
-    limit: u64,
-    what: impl FnOnce() -> String,
-    how: impl FnOnce() -> String,
-) -> Result<()> {
-    let size = u64::try_from(size).unwrap_or(0);
-    if size <= limit {
-        return Ok(());
-    }
-    Err(too_large(&what(), size, limit, &how()))
-}
-
-/// Returns the failure of content that is larger than one answer may be.
-pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
-    Error::new(
-        Code::TooLarge,
-        format!(
-            "{what} is {size} bytes, more than one answer carries ({limit} bytes); `{how}` writes it from the shell"
-        ),
-    )
-    .hint("`mcpkg serve --max-answer BYTES` raises the limit")
-    .with_details(json!({ "size": size, "limit": limit }))
-}
-
-/// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.
-pub(super) fn page(
-    list: &str,
-    after: Option<&str>,
-    limit: Option<u32>,
-    context: &Context,
-    project: i64,
-) -> Result<Page> {
-    let mut page = match limit {
-        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
-        Some(limit) => Page::first(limit as usize),
-        None if context.actor == "shell" => Page::all(),
-        None => Page::first(crate::op::PAGE),
-    };
-    if let Some(after) = after {
-        let (of, name) = cursor::decode(list, after)?;
-        cursor::check_project(of, project)?;
-        page.after = name;
-    }
-    Ok(page)
 }
 
 fn check(attributes: &Attributes, content: &str) -> Result<()> {
@@ -444,14 +395,6 @@ fn check(attributes: &Attributes, content: &str) -> Result<()> {
         }
     }
     if attributes.template { template::check(content) } else { Ok(()) }
-}
-
-pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
-}
-
-pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::internal("a reply cannot be written as JSON").with_source(error))
 }
 
 pub(super) fn data(project: &str, prompt: &Prompt) -> Value {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::argument::{Content, Origin};
 use super::media::{self, Media};
-use super::{TOOLSET, cursor, names, prompts};
+use super::{TOOLSET, answer, cursor, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Media as Shape, NoOutput, Operation, Reply, Table};
@@ -238,7 +238,7 @@ impl Operation for List {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
-            let page = prompts::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
+            let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
             let slice = resources::list(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|resource| cursor::encode("resources", project.id, &resource.name));
@@ -275,7 +275,7 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no resources"),
         };
-        let data = prompts::serialize(&Listed { resources, next_cursor })?;
+        let data = answer::serialize(&Listed { resources, next_cursor })?;
         Ok(Reply::new(Body::Table(table), data))
     }
 }
@@ -330,18 +330,18 @@ impl Operation for Show {
             let resource = find(db, project, &self.uri)?;
             let what = || format!("Resource '{}'", self.uri);
             let how = || format!("mcpkg resource show {} -o FILE", resource.name);
-            prompts::check_size(resource.size, context.max_answer, what, how)?;
+            answer::check_size(resource.size, context.max_answer, what, how)?;
             let bytes = blobs::get(db, resource.blob)?;
             Ok((resource, bytes))
         })?;
         let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
-        let text = if text { Some(prompts::text(bytes.clone())?) } else { None };
+        let text = if text { Some(answer::text(bytes.clone())?) } else { None };
         let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
         let body = match &text {
             Some(text) => Body::Text(text.clone()),
             None => Body::Media(Shape { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
         };
-        let data = prompts::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
+        let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
         Ok(Reply::new(body, data))
     }
 }

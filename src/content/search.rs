@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TOOLSET, prompts};
+use super::{TOOLSET, answer};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::{blobs, projects, search};
@@ -95,7 +95,7 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        let data = prompts::serialize(&Found { hits })?;
+        let data = answer::serialize(&Found { hits })?;
         Ok(Reply::new(Body::Table(table), data))
     }
 }

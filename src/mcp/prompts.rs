@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Config;
 use super::json::{push_escaped, push_optional, push_string};
 use super::reads::{Era, not_found, page};
-use crate::content::prompts::too_large;
+use crate::content::answer::too_large;
 use crate::content::{cursor, template};
 use crate::error::{Error, Result};
 use crate::store::projects::{self, Selection};

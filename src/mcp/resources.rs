@@ -4,7 +4,7 @@ use super::Config;
 use super::json::{Base64, push_escaped, push_optional, push_string};
 use super::prompts::push_next;
 use super::reads::{Era, not_found, page};
-use crate::content::prompts::too_large;
+use crate::content::answer::too_large;
 use crate::error::Result;
 use crate::store::projects::{self, Selection};
 use crate::store::resources::Key;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
-use super::revisions::{self, Author, Kind, NewRevision, Revision};
+use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
@@ -299,12 +299,6 @@ pub fn attributes(json: &str) -> Result<Attributes> {
         .map_err(|error| Error::internal("a prompt's attributes are malformed").with_source(error))
 }
 
-#[derive(Clone, Copy)]
-struct Change<'a> {
-    action: &'a str,
-    restored: Option<i64>,
-}
-
 /// Inserts where `prompt.id` is 0, else updates; keeps the revision, indexes the words.
 fn write(
     db: &Db<'_>,
@@ -386,8 +380,7 @@ fn keep_revision(
             kind: Kind::Prompt,
             item: prompt.uuid,
             number: prompt.revision,
-            action: change.action,
-            restored: change.restored,
+            change,
             name: &prompt.name,
             attributes: &json(&prompt.attributes)?,
             blob: prompt.blob,

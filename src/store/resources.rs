@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
-use super::revisions::{self, Author, Kind, NewRevision, Revision};
+use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
@@ -305,12 +305,6 @@ pub fn attributes(json: &str) -> Result<Attributes> {
         .map_err(|error| Error::internal("a resource's attributes are malformed").with_source(error))
 }
 
-#[derive(Clone, Copy)]
-struct Change<'a> {
-    action: &'a str,
-    restored: Option<i64>,
-}
-
 /// Inserts where `resource.id` is 0, else updates; keeps the revision, indexes the words of a text.
 fn write(
     db: &Db<'_>,
@@ -405,8 +399,7 @@ fn keep_revision(
             kind: Kind::Resource,
             item: resource.uuid,
             number: resource.revision,
-            action: change.action,
-            restored: change.restored,
+            change,
             name: &resource.name,
             attributes: &attributes,
             blob: resource.blob,

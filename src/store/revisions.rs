@@ -78,6 +78,15 @@ pub struct Author<'a> {
     pub now: Millis,
 }
 
+/// What made a revision.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change<'a> {
+    /// create, update, rename, delete or restore.
+    pub(super) action: &'a str,
+    /// The number that a restore came from.
+    pub(super) restored: Option<i64>,
+}
+
 /// A revision to be kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewRevision<'a> {
@@ -85,8 +94,7 @@ pub(super) struct NewRevision<'a> {
     pub(super) kind: Kind,
     pub(super) item: Uuid,
     pub(super) number: i64,
-    pub(super) action: &'a str,
-    pub(super) restored: Option<i64>,
+    pub(super) change: Change<'a>,
     pub(super) name: &'a str,
     pub(super) attributes: &'a str,
     pub(super) blob: i64,
@@ -128,8 +136,8 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
             new.kind.word(),
             new.item.as_bytes(),
             new.number,
-            new.action,
-            new.restored,
+            new.change.action,
+            new.change.restored,
             new.name,
             new.attributes,
             new.blob,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::item::Item;
 use super::manifest::What;
 use crate::clock::Clock;
-use crate::content::prompts::text;
+use crate::content::answer::text;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};

@@ -1,0 +1,67 @@
+//! What the answers of prompts and resources share: pages, sizes, text and data.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::cursor;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::page::Page;
+
+/// Refuses content that is too large for one answer, before it is read.
+pub(super) fn check_size(
+    size: i64,
+    limit: u64,
+    what: impl FnOnce() -> String,
+    how: impl FnOnce() -> String,
+) -> Result<()> {
+    let size = u64::try_from(size).unwrap_or(0);
+    if size <= limit {
+        return Ok(());
+    }
+    Err(too_large(&what(), size, limit, &how()))
+}
+
+/// Returns the failure of content that is larger than one answer may be.
+pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
+    Error::new(
+        Code::TooLarge,
+        format!(
+            "{what} is {size} bytes, more than one answer carries ({limit} bytes); `{how}` writes it from the shell"
+        ),
+    )
+    .hint("`mcpkg serve --max-answer BYTES` raises the limit")
+    .with_details(json!({ "size": size, "limit": limit }))
+}
+
+/// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.
+pub(super) fn page(
+    list: &str,
+    after: Option<&str>,
+    limit: Option<u32>,
+    context: &Context,
+    project: i64,
+) -> Result<Page> {
+    let mut page = match limit {
+        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
+        Some(limit) => Page::first(limit as usize),
+        None if context.actor == "shell" => Page::all(),
+        None => Page::first(crate::op::PAGE),
+    };
+    if let Some(after) = after {
+        let (of, name) = cursor::decode(list, after)?;
+        cursor::check_project(of, project)?;
+        page.after = name;
+    }
+    Ok(page)
+}
+
+/// Returns stored bytes as the text they are known to be.
+pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
+}
+
+/// Returns a reply's data.
+pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|error| Error::internal("a reply cannot be written as JSON").with_source(error))
+}

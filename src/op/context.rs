@@ -1,0 +1,163 @@
+//! What an operation runs in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Reply;
+use crate::clock::Clock;
+use crate::error::{Code, Error, Result};
+use crate::store::projects::{self, Project, Selection};
+use crate::store::revisions::Author;
+use crate::store::{Db, Store, events};
+
+/// Told how much of a long work is done, and of how much.
+pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
+
+/// Takes a part of an answer that goes on; an error ends it.
+pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
+
+/// What an operation runs in.
+#[derive(Clone)]
+pub struct Context {
+    /// The database.
+    pub store: Store,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Who calls: `shell`, or `mcp:` and the client's name.
+    pub actor: String,
+    /// What the call says about its project.
+    pub selection: Selection,
+    /// The most bytes of content one answer carries.
+    pub max_answer: u64,
+    /// Where long work reports.
+    pub progress: Arc<Progress>,
+    /// Where an operation that goes on shows what it has so far.
+    pub emit: Arc<Emit>,
+    /// Set when the user gave up; long work looks at it.
+    pub cancelled: Arc<AtomicBool>,
+    /// Whether the user confirmed with `--yes` or on the terminal.
+    pub confirmed: bool,
+}
+
+/// The most bytes of content one answer carries unless told otherwise: 64 MiB.
+pub const MAX_ANSWER: u64 = 64 << 20;
+
+/// The rows in a page of a list that an agent asks for.
+pub const PAGE: usize = 100;
+
+impl Context {
+    /// Returns the context of the shell.
+    pub fn shell(store: Store, selection: Selection) -> Self {
+        Self {
+            store,
+            clock: Clock::system(),
+            actor: "shell".to_owned(),
+            selection,
+            max_answer: MAX_ANSWER,
+            progress: Arc::new(|_, _, _| {}),
+            emit: Arc::new(|_| Ok(())),
+            cancelled: Arc::new(AtomicBool::new(false)),
+            confirmed: false,
+        }
+    }
+
+    /// Runs `f` in one read transaction with the project that applies.
+    ///
+    /// # Errors
+    /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
+    pub fn read<T>(&self, f: impl FnOnce(&Db<'_>, &Project) -> Result<T>) -> Result<T> {
+        self.store.read(|db| f(db, &projects::require(db, &self.selection)?))
+    }
+
+    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject`.
+    ///
+    /// # Errors
+    /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
+    pub fn write<T>(
+        &self,
+        kind: &str,
+        subject: &str,
+        f: impl FnOnce(&Db<'_>, &Project, Author<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let author = self.author();
+        self.store.write(|db| {
+            let project = projects::require(db, &self.selection)?;
+            let value = f(db, &project, author)?;
+            self.event(db, author, Some(&project.name), kind, subject)?;
+            Ok(value)
+        })
+    }
+
+    /// Runs `f` in one write transaction, and appends the event `kind` of the project `name`.
+    ///
+    /// # Errors
+    /// What `f` returns.
+    pub fn write_project<T>(&self, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        let author = self.author();
+        self.store.write(|db| {
+            let value = f(db)?;
+            self.event(db, author, Some(name), kind, name)?;
+            Ok(value)
+        })
+    }
+
+    /// Who changes something, and when.
+    pub fn author(&self) -> Author<'_> {
+        Author { actor: &self.actor, now: self.clock.now() }
+    }
+
+    /// Appends the event of something done.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub fn event(
+        &self,
+        db: &Db<'_>,
+        author: Author<'_>,
+        project: Option<&str>,
+        kind: &str,
+        subject: &str,
+    ) -> Result<()> {
+        let event = events::NewEvent { at: author.now, actor: author.actor, project, kind, subject, outcome: "ok" };
+        events::append(db, event)
+    }
+
+    /// Whether the user gave up; long work looks at it.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Appends the event of a refused change. A disk that cannot take it gets a line in the log instead.
+    pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
+        if error.code() == Code::Busy {
+            // Who waited the whole busy time does not wait for it again.
+            tracing::info!(kind, subject, "the trail was not written either");
+            return;
+        }
+        let author = self.author();
+        let appended = self.store.write(|db| {
+            let project = projects::resolve(db, &self.selection).ok().flatten();
+            events::append(
+                db,
+                events::NewEvent {
+                    at: author.now,
+                    actor: author.actor,
+                    project: project.as_ref().map(|project| project.name.as_str()),
+                    kind,
+                    subject,
+                    outcome: error.code().name(),
+                },
+            )
+        });
+        match appended {
+            // What refused the change refuses its trail too; the caller hears of it already.
+            Err(trail) if trail.code() == error.code() => {
+                tracing::info!(kind, subject, refused = error.code().name(), "the trail could not be written either");
+            }
+            Err(trail) => {
+                tracing::warn!(kind, subject, refused = error.code().name(), error = %trail, "the trail could not be written")
+            }
+            Ok(()) => {}
+        }
+    }
+}

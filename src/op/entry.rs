@@ -1,0 +1,154 @@
+//! An operation without its type: what the faces, the reference pages and the tests walk.
+
+use serde_json::{Map, Value};
+
+use super::{Context, Effect, Faces, Operation, Reply, Shape};
+use crate::error::{Code, Error, Result};
+
+/// An operation without its type.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// See [`Operation::TOOL`].
+    pub tool: &'static str,
+    /// See [`Operation::CLI`].
+    pub cli: &'static [&'static str],
+    /// See [`Operation::TITLE`].
+    pub title: &'static str,
+    /// See [`Operation::ABOUT`].
+    pub about: &'static str,
+    /// See [`Operation::HELP`].
+    pub help: &'static str,
+    /// See [`Operation::ALIASES`].
+    pub aliases: &'static [&'static str],
+    /// See [`Operation::EFFECT`].
+    pub effect: Effect,
+    /// See [`Operation::SHAPE`].
+    pub shape: Shape,
+    /// See [`Operation::TOOLSET`].
+    pub toolset: &'static str,
+    /// See [`Operation::FACES`].
+    pub faces: Faces,
+    /// See [`Operation::STRUCTURED`].
+    pub structured: bool,
+    arguments: fn(clap::Command) -> clap::Command,
+    input: fn() -> schemars::Schema,
+    output: fn() -> schemars::Schema,
+    from_shell: fn(&clap::ArgMatches) -> Result<Call, clap::Error>,
+    from_agent: fn(Value) -> Result<Call, serde_json::Error>,
+}
+
+/// An operation with its arguments.
+pub struct Call {
+    entry: Entry,
+    subject: String,
+    question: String,
+    run: Box<Run>,
+}
+
+type Run = dyn FnOnce(&Context) -> Result<Reply> + Send;
+
+impl Entry {
+    /// Returns the operation `O` without its type.
+    pub const fn of<O: Operation>() -> Self {
+        Self {
+            tool: O::TOOL,
+            cli: O::CLI,
+            title: O::TITLE,
+            about: O::ABOUT,
+            help: O::HELP,
+            aliases: O::ALIASES,
+            effect: O::EFFECT,
+            shape: O::SHAPE,
+            toolset: O::TOOLSET,
+            faces: O::FACES,
+            structured: O::STRUCTURED,
+            arguments: O::augment_args,
+            input: crate::schema::generate::<O>,
+            output: crate::schema::generate::<O::Output>,
+            from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
+            from_agent: |arguments| {
+                serde_json::from_value(arguments).map(|operation: O| Call::new(Self::of::<O>(), operation))
+            },
+        }
+    }
+
+    /// The name in the trail and the log, such as `prompt.create`.
+    pub fn kind(&self) -> String {
+        self.cli.join(".")
+    }
+
+    /// Adds the arguments to a shell command.
+    pub fn augment(&self, command: clap::Command) -> clap::Command {
+        (self.arguments)(command)
+    }
+
+    /// The JSON Schema of the arguments, in the contracts' form.
+    pub fn input_schema(&self) -> Map<String, Value> {
+        crate::schema::contract_form((self.input)())
+    }
+
+    /// The JSON Schema of the data, where agents get it.
+    pub fn output_schema(&self) -> Option<Map<String, Value>> {
+        self.structured.then(|| crate::schema::contract_form((self.output)()))
+    }
+
+    /// Takes the arguments of a shell command.
+    ///
+    /// # Errors
+    /// A usage error.
+    pub fn from_shell(&self, matches: &clap::ArgMatches) -> Result<Call, clap::Error> {
+        (self.from_shell)(matches)
+    }
+
+    /// Takes the arguments of a tool call.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` with what is wrong and what the tool takes.
+    pub fn from_agent(&self, arguments: Value) -> Result<Call> {
+        (self.from_agent)(arguments).map_err(|error| {
+            let schema = self.input_schema();
+            let takes: Vec<_> =
+                schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
+            Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {error}", self.tool))
+                .hint(format!("it takes {}", takes.join(", ")))
+        })
+    }
+
+    /// Appends the event of a call whose arguments could not be taken.
+    pub fn refused(&self, context: &Context, error: &Error) {
+        if !self.effect.reads() {
+            context.refused(&self.kind(), "", error);
+        }
+    }
+}
+
+impl Call {
+    fn new<O: Operation>(entry: Entry, operation: O) -> Self {
+        Self {
+            entry,
+            subject: operation.subject(),
+            question: operation.question(),
+            run: Box::new(|context| operation.run(context)),
+        }
+    }
+
+    /// What a terminal asks before a [`Effect::Destroy`].
+    pub fn question(&self) -> &str {
+        &self.question
+    }
+
+    /// Runs the operation; a refused change is appended to the trail.
+    ///
+    /// # Errors
+    /// What the operation answers.
+    pub fn run(self, context: &Context) -> Result<Reply> {
+        let (entry, subject) = (self.entry, self.subject);
+        let result = (self.run)(context);
+        if let Err(error) = &result
+            && !entry.effect.reads()
+        {
+            context.refused(&entry.kind(), &subject, error);
+        }
+        result
+    }
+}
