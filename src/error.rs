@@ -69,7 +69,7 @@ codes! {
     Cancelled          "E_CANCELLED"           1  -32603  Caller  "The user gave up before anything was changed.";
     TooLarge           "E_TOO_LARGE"           1  -32602  Caller  "The content is larger than one answer may be.";
     TemplateFailed     "E_TEMPLATE_FAILED"     1  -32602  Caller  "A prompt template does not parse or does not render with these arguments.";
-    EditorFailed       "E_EDITOR_FAILED"       1  -32602  Caller  "The editor could not be started or ended with an error; nothing was changed.";
+    EditorFailed       "E_EDITOR_FAILED"       1  -32602  Caller  "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
     FileFailed         "E_FILE_FAILED"         1  -32603  Machine "A file of the user's could not be read or written.";
     NotDatabase        "E_DB_CORRUPT"          1  -32603  Machine "The file is not a database, is empty, or is damaged; it was left untouched.";
     ForeignDatabase    "E_DB_FOREIGN"          1  -32603  Machine "The file is another application's SQLite database; it was left untouched.";

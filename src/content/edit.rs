@@ -5,7 +5,6 @@ use std::process::Command;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::argument::{Content, Origin};
 use super::{TOOLSET, answer, prompts as prompt_ops, template};
@@ -43,19 +42,31 @@ impl Operation for Edit {
             Ok((prompt, content, project.name.clone()))
         })?;
         let (prompt, old, project) = before;
-        let edited = edit(&self.name, &old)?;
+        let (file, edited) = edit(&self.name, &old)?;
         if edited == old.as_bytes() {
             let sentence = format!("Left prompt '{}' in project '{project}' as it was", self.name);
             return Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)));
         }
-        let kept = Content { bytes: edited, origin: Origin::Shell };
-        let text = kept.into_prompt()?;
-        if prompt.attributes.template {
+        let prompt = self.keep(context, &prompt, edited).map_err(|error| match file.keep() {
+            // What the user wrote must not be lost because it was refused.
+            Ok((_, path)) => error.hint(format!("what you wrote is kept in `{}`", path.display())),
+            Err(_) => error,
+        })?;
+        let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)))
+    }
+}
+
+impl Edit {
+    /// Writes the edited text, where nobody changed the prompt meanwhile.
+    fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
+        let text = Content { bytes: edited, origin: Origin::Shell }.into_prompt()?;
+        if before.attributes.template {
             template::check(&text)?;
         }
-        let prompt = context.write("prompt.update", &self.name, |db, project, author| {
+        context.write("prompt.update", &self.name, |db, project, author| {
             let current = prompts::get(db, project, &self.name)?;
-            if current.revision != prompt.revision {
+            if current.revision != before.revision {
                 return Err(Error::new(
                     Code::EditorFailed,
                     format!(
@@ -63,18 +74,15 @@ impl Operation for Edit {
                         self.name
                     ),
                 )
-                .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name))
-                .with_details(json!({ "yours": text })));
+                .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
             }
             prompts::update(db, author, project, current, "update", &text)
-        })?;
-        let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
-        Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)))
+        })
     }
 }
 
-/// Runs the editor on a scratch file and returns what it left there.
-fn edit(name: &str, text: &str) -> Result<Vec<u8>> {
+/// Runs the editor on a scratch file and returns the file with what it left there.
+fn edit(name: &str, text: &str) -> Result<(tempfile::NamedTempFile, Vec<u8>)> {
     let failed = |what: String| Error::new(Code::EditorFailed, what);
     let editor = ["VISUAL", "EDITOR"]
         .iter()
@@ -96,7 +104,8 @@ fn edit(name: &str, text: &str) -> Result<Vec<u8>> {
     };
     match status {
         Ok(status) if status.success() => {
-            std::fs::read(file.path()).map_err(|error| Error::file("read", file.path(), error))
+            let edited = std::fs::read(file.path()).map_err(|error| Error::file("read", file.path(), error))?;
+            Ok((file, edited))
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
         Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),

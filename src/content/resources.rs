@@ -29,6 +29,7 @@ pub struct Create {
     content: Content,
     /// MIME type (optional, defaults to text/plain)
     #[arg(short, long)]
+    #[serde(alias = "mimeType")]
     mime_type: Option<String>,
     /// Optional description
     #[arg(short, long, allow_hyphen_values = true)]
@@ -89,6 +90,7 @@ pub struct Update {
     content: Option<Content>,
     /// New MIME type (optional)
     #[arg(short, long)]
+    #[serde(alias = "mimeType")]
     mime_type: Option<String>,
     /// New description (optional)
     #[arg(short, long, allow_hyphen_values = true)]

@@ -69,20 +69,28 @@ impl Operation for Search {
         if words.is_empty() {
             return Err(Error::new(Code::InvalidArgument, "There is no word to search for"));
         }
-        let limit = self.limit.unwrap_or(20) as usize;
+        let limit = match self.limit {
+            Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
+            limit => limit.unwrap_or(20).min(1000) as usize,
+        };
         let hits = context.store.read(|db| {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
             search::find(db, project, &words, limit)?
                 .into_iter()
                 .map(|hit| {
-                    let body = blobs::get(db, hit.blob)?;
+                    // A damaged content must not hide the others.
+                    let snippet = match blobs::get(db, hit.blob) {
+                        Ok(body) => snippet(&String::from_utf8_lossy(&body), &words),
+                        Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
+                        Err(error) => return Err(error),
+                    };
                     Ok(Hit {
                         kind: hit.kind.word(),
                         project: hit.project,
                         name: hit.name,
                         uri: hit.uri,
                         description: hit.description,
-                        snippet: snippet(&String::from_utf8_lossy(&body), &words),
+                        snippet,
                     })
                 })
                 .collect::<Result<Vec<_>>>()

@@ -43,12 +43,12 @@ impl Operation for Backup {
             let sentence = format!("Backed up the database to {to} ({size} bytes, verified)");
             return Ok(Reply::sentence(sentence, json!({ "file": to.to_string(), "size": size })));
         };
-        if !self.to.is_dir() {
-            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", self.to.display())));
-        }
-        let file = self.to.join(format!("{PREFIX}{}.db", stamp(context.clock.now())));
+        std::fs::create_dir_all(&self.to).map_err(|error| Error::file("make the folder", &self.to, error))?;
+        // Named after its database: another one's backups in the same folder are not this one's to remove.
+        let stem = context.store.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let file = self.to.join(format!("{stem}-{}.db", stamp(context.clock.now())));
         let size = context.store.backup(&file, &progress)?;
-        let removed = prune(&file, keep as usize)?;
+        let removed = prune(&file, &stem, keep as usize)?;
         let sentence = format!(
             "Backed up the database to {} ({size} bytes, verified); removed {} older",
             file.display(),
@@ -59,16 +59,14 @@ impl Operation for Backup {
     }
 }
 
-const PREFIX: &str = "mcpkg-";
-
 /// Removes all but the newest `keep` dated backups beside `made`, which is one of them even where the clock went back.
 /// Their names sort by time, and nothing else matches them.
-fn prune(made: &Path, keep: usize) -> Result<Vec<String>> {
+fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
     let folder = made.parent().unwrap_or(Path::new("."));
     let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;
     let mut dated: Vec<PathBuf> = listing
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_dated))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_dated(name, stem)))
         .filter(|path| path.file_name() != made.file_name())
         .collect();
     dated.sort();
@@ -82,11 +80,21 @@ fn prune(made: &Path, keep: usize) -> Result<Vec<String>> {
         .collect()
 }
 
-fn is_dated(name: &str) -> bool {
-    name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(".db")).is_some_and(|stamp| {
-        stamp.len() == 20 && stamp.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z' | b'.'))
+/// Whether a file is a dated backup of the database called `stem`.
+fn is_dated(name: &str, stem: &str) -> bool {
+    let stamp =
+        name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.strip_suffix(".db"));
+    stamp.is_some_and(|stamp| {
+        stamp.len() == SHAPE.len()
+            && stamp.bytes().zip(SHAPE.bytes()).all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                letter => byte == letter,
+            })
     })
 }
+
+/// What [`stamp`] looks like; 0 stands for any digit.
+const SHAPE: &str = "00000000T000000.000Z";
 
 /// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
 fn stamp(now: Millis) -> String {
@@ -163,11 +171,19 @@ mod tests {
 
     #[test]
     fn only_dated_backups_are_pruned() {
-        let name = format!("{PREFIX}{}.db", stamp(1_763_719_200_007));
+        let name = format!("mcpkg-{}.db", stamp(1_763_719_200_007));
         assert_eq!(name, "mcpkg-20251121T100000.007Z.db");
-        assert!(is_dated(&name));
-        for other in ["mcpkg-important.db", "mcpkg-.db", "mcpkg.db", "notes.txt", "mcpkg-20251121T100000.007Z.db.bak"] {
-            assert!(!is_dated(other), "{other}");
+        assert!(is_dated(&name, "mcpkg"));
+        assert!(!is_dated(&name, "other"));
+        for other in [
+            "mcpkg-important.db",
+            "mcpkg-20251121100000000000.db",
+            "mcpkg-.db",
+            "mcpkg.db",
+            "notes.txt",
+            "mcpkg-20251121T100000.007Z.db.bak",
+        ] {
+            assert!(!is_dated(other, "mcpkg"), "{other}");
         }
     }
 }

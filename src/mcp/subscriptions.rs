@@ -129,6 +129,10 @@ impl Hub {
     pub(super) async fn listen(&self, context: SubscriptionContext) {
         let mut versions = self.versions.subscribe();
         let mut seen = *versions.borrow_and_update();
+        // Closed before this was subscribed, nothing would ever wake it.
+        if self.closed.load(Ordering::Relaxed) {
+            return;
+        }
         let (prompts, resources) = {
             let accepted = context.accepted();
             (accepted.prompts_list_changed == Some(true), accepted.resources_list_changed == Some(true))

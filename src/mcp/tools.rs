@@ -101,6 +101,10 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
             if error.code() == crate::error::Code::Internal {
                 tracing::error!(tool = entry.tool, error = %error, cause = ?std::error::Error::source(&error), "a bug");
             }
+            // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
+            if entry.structured {
+                return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);
+            }
             let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);
             if !error.hints().is_empty() {
                 result.structured_content = Some(present::error(&error));

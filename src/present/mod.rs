@@ -34,6 +34,11 @@ pub fn sentence(error: &Error) -> String {
     format!("Error: {}", error.public_message())
 }
 
+/// Returns the sentence of a failure and what to do next, a line each.
+pub fn sentence_with_hints(error: &Error) -> String {
+    error.hints().iter().fold(sentence(error), |text, hint| format!("{text}\nhint: {hint}"))
+}
+
 /// Returns a failure for programs: the shell's `--json`, a tool's structuredContent.
 pub fn error(error: &Error) -> Value {
     let mut object = json!({

@@ -21,42 +21,42 @@ impl Store {
     ///
     /// 1. Read in one transaction, so that a busy writer cannot make the copy start over.
     /// 2. Write beside the destination, mode 0600.
-    /// 3. Open the copy and check it.
+    /// 3. Open the copy, check its structure and the SHA-256 of every content.
     /// 4. Put it on the disk, then rename it to its place.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` where the
-    /// copy does not check.
+    /// `E_ALREADY_EXISTS` where `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and
+    /// `E_DAMAGED` where the copy does not check.
     pub fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         if to.exists() {
             return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
                 .hint("name another file, or remove it first"));
         }
+        self.copy_to(to, true, progress)
+    }
+
+    /// Writes the copy; a damaged one only where it is not to be checked.
+    fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         self.check_in_place()?;
-        let unfinished = beside(to, ".unfinished");
-        open::remove_with_side_files(&unfinished);
-        let written = self.write_copy(&unfinished, progress).and_then(|()| {
-            check_copy(&unfinished)?;
-            open::sync(&unfinished)?;
-            fs::rename(&unfinished, to).map_err(|error| Error::file("write", to, error))?;
-            open::sync(to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
-            fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
-        });
-        if written.is_err() {
-            open::remove_with_side_files(&unfinished);
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
         }
-        written
+        let failed = |error| Error::file("write", to, error);
+        let unfinished = tempfile::Builder::new().prefix(".mcpkg-backup-").tempfile_in(folder).map_err(failed)?;
+        self.write_copy(unfinished.path(), progress)?;
+        if checked {
+            check_copy(unfinished.path())?;
+        }
+        open::sync(unfinished.path())?;
+        unfinished.persist_noclobber(to).map_err(|error| failed(error.error))?;
+        open::sync(folder)?;
+        fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
     }
 
     fn write_copy(&self, to: &Path, progress: &Progress<'_>) -> Result<()> {
-        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty())
-            && !folder.is_dir()
-        {
-            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
-        }
         let source = sqlite::connect(&self.0.path, self.0.access, super::READER_CACHE, true)?;
         source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
-        fs::File::create_new(to).map_err(|error| Error::file("write", to, error))?;
         open::make_private(to)?;
         let mut copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         copy_pages(&source, &mut copy, || Ok(()), progress)?;
@@ -71,6 +71,10 @@ impl Store {
     /// # Errors
     /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`.
     pub fn restore(&self, from: &Path, kept: &Path, progress: &Progress<'_>) -> Result<PathBuf> {
+        if from.canonicalize().is_ok_and(|from| from == self.0.path) {
+            return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
+                .hint("name a backup of it"));
+        }
         check_copy(from)?;
         let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let version: u32 = source.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -101,7 +105,8 @@ impl Store {
 
         let mut live = sqlite::connect(&self.0.path, Access::Writable, super::POOLED_CACHE, false)?;
         // Kept while nobody can write: what others commit stands in it or comes after the restore.
-        let keep = || self.backup(kept, &|_, _| {}).map(drop);
+        // It may be damaged, which is why it is replaced.
+        let keep = || self.copy_to(kept, false, &|_, _| {}).map(drop);
         copy_pages(&source, &mut live, keep, progress)?;
         Ok(kept.to_path_buf())
     }
@@ -155,7 +160,10 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
 fn check_copy(path: &Path) -> Result<()> {
     open::check_header(path)?;
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let faults = check::structure(&connection)?;
+    let mut faults = check::structure(&connection)?;
+    if faults.is_empty() {
+        (_, faults) = check::hashes(&super::Db { connection: &connection }, &|_, _| {})?;
+    }
     match faults.first() {
         None => Ok(()),
         Some(fault) => Err(Error::new(Code::NotDatabase, format!("`{}` is damaged: {fault}", path.display()))

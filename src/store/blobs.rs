@@ -67,7 +67,7 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, mut each: impl FnMut(&[u8]) -> Result
 /// # Errors
 /// As [`stream`].
 pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0).min(PIECE));
     stream(db, blob, |piece| {
         bytes.extend_from_slice(piece);
         Ok(())

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 use super::{Db, blobs};
-use crate::error::Result;
+use crate::error::{Code, Result};
 
 /// Returns what SQLite finds wrong, a line each; empty where the file is sound.
 pub(super) fn structure(connection: &Connection) -> Result<Vec<String>> {
@@ -45,8 +45,11 @@ pub fn hashes(db: &Db<'_>, progress: &dyn Fn(u64, u64)) -> Result<(u64, Vec<Stri
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let blob = blobs::Blob::from_row(row, 0)?;
-        if blobs::stream(db, blob, |_| Ok(())).is_err() {
-            faults.extend(users(db, blob.id)?.into_iter().map(|user| format!("the content of {user} is damaged")));
+        match blobs::stream(db, blob, |_| Ok(())) {
+            Err(error) if error.code() == Code::Damaged => {
+                faults.extend(users(db, blob.id)?.into_iter().map(|user| format!("the content of {user} is damaged")));
+            }
+            checked => checked?,
         }
         seen += 1;
         progress(seen, total);

@@ -51,8 +51,20 @@ pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
         .prepare_cached(
             "INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![event.at, event.actor, event.project, event.kind, event.subject, event.outcome])?;
+        .execute(params![
+            event.at,
+            plain(event.actor),
+            event.project,
+            event.kind,
+            plain(event.subject),
+            event.outcome
+        ])?;
     Ok(())
+}
+
+/// Returns what an agent or a user called something as the trail keeps it: at most 255 characters, no control ones.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().take(255).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Returns the events after `seq`, oldest first, at most `limit`.

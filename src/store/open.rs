@@ -132,7 +132,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 pub(super) fn check_header(path: &Path) -> Result<()> {
     let corrupt = |what: &str| {
         Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
-            .hint("the file was left untouched; restore a backup over it, or name another with --db")
+            .hint("the file was left untouched; move it aside and `mcpkg restore` a backup, or name another with --db")
     };
     let mut file = File::open(path).map_err(|error| unavailable(path, &error))?;
     let metadata = file.metadata().map_err(|error| unavailable(path, &error))?;

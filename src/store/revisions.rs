@@ -141,7 +141,7 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
             new.name,
             new.attributes,
             new.blob,
-            author.actor,
+            super::events::plain(author.actor),
             author.now
         ])?;
     Ok(())

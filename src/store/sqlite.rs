@@ -108,7 +108,7 @@ impl From<rusqlite::Error> for Error {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
                 Error::new(Code::NotDatabase, format!("The database is damaged: {error}"))
-                    .hint("`mcpkg check` says where; `mcpkg restore FILE` brings back a backup")
+                    .hint("`mcpkg check` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
             }
             ErrorCode::SystemIoFailure => {
                 Error::new(Code::Storage, format!("The disk answered with an error: {error}"))
