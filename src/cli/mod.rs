@@ -121,7 +121,13 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     if entry.effect == Effect::Destroy {
         output.confirm(call.question(), globals.yes)?;
     }
-    let mut context = Context::shell(globals.open()?, globals.selection());
+    let database = globals.database()?;
+    if entry.toolset == crate::database::TOOLSET && entry.effect.reads() && !database.exists() {
+        // Made now, it would be checked and backed up as if it were the one that was meant.
+        return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
+            .hint("name it with --db, or make it with `mcpkg init`"));
+    }
+    let mut context = Context::shell(Store::open(&database)?, globals.selection());
     context.max_answer = u64::MAX;
     context.confirmed = globals.yes;
     context.progress = output.progress();

@@ -41,7 +41,6 @@ impl Output {
         }
         let terminal = std::io::stdout().is_terminal();
         match reply.body {
-            Body::Sentence(text) if self.quiet => drop(text),
             Body::Sentence(text) => self.print(&format!("{text}\n"))?,
             Body::Text(text) => {
                 // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.

@@ -12,7 +12,7 @@ use etcetera::BaseStrategy;
 use crate::op::Entry;
 
 /// The toolset of this domain; agents see none of it.
-const TOOLSET: &str = "database";
+pub const TOOLSET: &str = "database";
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -74,6 +74,11 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
     }
 
+    /// Whether it asks for a page that follows another.
+    pub(super) fn follows(&self) -> bool {
+        matches!(self, Read::Prompts { cursor: Some(_) } | Read::Resources { cursor: Some(_) })
+    }
+
     /// Takes the parameters of a hot read.
     ///
     /// # Errors

@@ -145,40 +145,37 @@ const SHAPES: &[Shape] = &[
     ("resources/list", &[("cursor", Json::Text, false)]),
     ("resources/templates/list", &[("cursor", Json::Text, false)]),
     ("resources/read", &[("uri", Json::Text, true)]),
-    ("resources/subscribe", &[("uri", Json::Text, true)]),
-    ("resources/unsubscribe", &[("uri", Json::Text, true)]),
     ("tools/list", &[("cursor", Json::Text, false)]),
     ("tools/call", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
     ("completion/complete", &[("ref", Json::Object, true), ("argument", Json::Object, true)]),
     ("subscriptions/listen", &[("notifications", Json::Object, true)]),
 ];
 
-/// Returns the failure of a request that rmcp cannot read: the parameter that is wrong, or a method nobody knows.
-pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
+/// Returns what is wrong with a request before it is read whole: its method, or a parameter by its name.
+pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
-        return ErrorData::new(
+        return Some(ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
             format!("This server has no method '{method}'"),
             Some(serde_json::json!({ "method": method })),
-        );
+        ));
     };
-    let wrong = shape.iter().find_map(|(name, json, required)| {
+    let why = shape.iter().find_map(|(name, json, required)| {
         let value = parameters.and_then(|parameters| parameters.get(name)).filter(|value| !value.is_null());
         match (value, json) {
             (None, _) => required.then(|| format!("`{name}` is missing")),
             (Some(value), Json::Text) => (!value.is_string()).then(|| format!("`{name}` must be a string")),
             (Some(value), Json::Object) => (!value.is_object()).then(|| format!("`{name}` must be an object")),
         }
-    });
-    // What is wrong inside one of them, the method itself cannot tell.
-    let wrong = wrong.unwrap_or_else(|| {
-        let names: Vec<String> = shape.iter().map(|(name, ..)| format!("`{name}`")).collect();
-        format!(
-            "something inside {} is malformed",
-            if names.is_empty() { "params".to_owned() } else { names.join(" or ") }
-        )
-    });
-    ErrorData::invalid_params(format!("Invalid params for {method}: {wrong}"), None)
+    })?;
+    Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
+}
+
+/// Returns the failure of a request that rmcp cannot read.
+pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
+    wrong(method, parameters).unwrap_or_else(|| {
+        ErrorData::invalid_params(format!("Invalid params for {method}: something inside them is malformed"), None)
+    })
 }
 
 /// Refuses a cursor on a list that has one page only.

@@ -198,7 +198,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Adds a prompt.
+/// Adds a prompt; one made under the name of a deleted one goes on with its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`.
@@ -211,6 +211,7 @@ pub fn insert(
     attributes: Attributes,
     content: &str,
 ) -> Result<Prompt> {
+    let (uuid, number) = revisions::deleted(db, project.id, Kind::Prompt, name)?.unwrap_or((uuid, 0));
     let prompt = Prompt {
         id: 0,
         uuid,
@@ -218,7 +219,7 @@ pub fn insert(
         attributes,
         blob: blobs::put(db, content.as_bytes())?,
         size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: 1,
+        revision: number + 1,
         created_at: author.now,
         updated_at: author.now,
     };

@@ -204,7 +204,7 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         .optional()?)
 }
 
-/// Adds a resource.
+/// Adds a resource; one made under the name of a deleted one goes on with its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for the name or the URI.
@@ -217,6 +217,7 @@ pub fn insert(
     attributes: Attributes,
     content: &[u8],
 ) -> Result<Resource> {
+    let (uuid, number) = revisions::deleted(db, project.id, Kind::Resource, name)?.unwrap_or((uuid, 0));
     let resource = Resource {
         id: 0,
         uuid,
@@ -224,7 +225,7 @@ pub fn insert(
         attributes,
         blob: blobs::put(db, content)?,
         size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: 1,
+        revision: number + 1,
         created_at: author.now,
         updated_at: author.now,
     };

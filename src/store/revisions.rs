@@ -188,6 +188,27 @@ pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
         .query_row([item.as_bytes()], |row| row.get(0))?)
 }
 
+/// Returns the deleted item that last had `name`, with its newest number: one made anew under the name goes on with its
+/// history, so that what was deleted can still be restored.
+pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
+    let found = db
+        .connection
+        .prepare_cached(
+            "SELECT item, (SELECT max(number) FROM revision of WHERE of.item = revision.item) FROM revision
+              WHERE project_id = ?1 AND kind = ?2 AND name = ?3 ORDER BY rowid DESC LIMIT 1",
+        )?
+        .query_row(params![project, kind.word(), name], |row| Ok((Uuid::from_bytes(row.get(0)?), row.get(1)?)))
+        .optional()?;
+    let Some((item, number)) = found else {
+        return Ok(None);
+    };
+    let lives: bool = db
+        .connection
+        .prepare_cached(&format!("SELECT EXISTS (SELECT 1 FROM {} WHERE uuid = ?1)", kind.word()))?
+        .query_row([item.as_bytes()], |row| row.get(0))?;
+    Ok((!lives).then_some((item, number)))
+}
+
 /// The item that has the name now goes before one that had it; of those the last written, whatever the clock said.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let table = kind.word();

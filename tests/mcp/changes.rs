@@ -111,3 +111,18 @@ fn a_restore_reaches_running_servers() {
     });
     assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 1);
 }
+
+#[test]
+fn an_open_stream_neither_keeps_the_server_nor_takes_its_id_twice() {
+    let scratch = Scratch::with_project();
+    for _ in 0..10 {
+        let mut client = Client::modern(&scratch);
+        let listen = client.post("subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } }));
+        let params = json!({ "_meta": crate::support::modern_meta() });
+        client.send(&json!({ "jsonrpc": "2.0", "id": listen, "method": "tools/list", "params": params }));
+        client.close_input();
+        let answers = [client.answer(&json!(listen)), client.answer(&json!(listen))];
+        assert!(answers.iter().any(|answer| answer["error"]["code"] == -32600), "{answers:?}");
+        assert!(client.ended().success());
+    }
+}

@@ -291,3 +291,15 @@ fn the_reads_as_tools_give_text_and_data() {
     assert_eq!(hits["hits"].as_array().expect("hits").len(), 2, "{hits}");
     client.finish();
 }
+
+#[test]
+fn a_read_that_fails_has_no_data_and_says_what_to_do() {
+    let (_scratch, mut client) = auth_module();
+    client.call("create_prompt", json!({ "name": "code-review", "content": "x" }));
+    let arguments = json!({ "name": "code-reveiw" });
+    let result = client.result("tools/call", json!({ "name": "get_prompt", "arguments": arguments }));
+    let text = "Error: Prompt 'code-reveiw' does not exist in project 'auth-module'\nhint: did you mean 'code-review'?";
+    // Clients hold structuredContent against the outputSchema, also where isError is true.
+    assert_eq!(result, json!({ "content": [{ "type": "text", "text": text }], "isError": true }));
+    client.finish();
+}

@@ -113,9 +113,16 @@ impl Model {
                 if project.live(*kind, &name(*n)).is_some() {
                     return Err(Code::AlreadyExists);
                 }
-                project.of(*kind).push(Item::default());
                 let state = State { name: name(*n), description: None, content: content.clone() };
-                (*kind, project.of(*kind).len() - 1, state, true)
+                // One made under the name of a deleted one goes on with its history.
+                let index = match project.had(*kind, &name(*n), order) {
+                    Some(index) if !project.of(*kind)[index].live => index,
+                    _ => {
+                        project.of(*kind).push(Item::default());
+                        project.of(*kind).len() - 1
+                    }
+                };
+                (*kind, index, state, true)
             }
             Step::Restore(kind, n, revision) => {
                 let index = project.had(*kind, &name(*n), order).ok_or(Code::NotFound)?;
@@ -123,8 +130,8 @@ impl Model {
                 let mut state = item.revisions.get(usize::from(*revision) - 1).ok_or(Code::NotFound)?.clone();
                 if item.live {
                     state.name.clone_from(&item.newest().name);
-                } else if project.live(*kind, &state.name).is_some() {
-                    return Err(Code::AlreadyExists);
+                } else {
+                    state.name = name(*n);
                 }
                 (*kind, index, state, true)
             }

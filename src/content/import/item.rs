@@ -6,7 +6,7 @@ use std::path::Path;
 use super::commands;
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
-use super::place::{Place, Role, digest};
+use super::place::{Place, Role, digest, is_agents};
 use super::scan::File;
 use crate::content::{media, names, template};
 use crate::error::{Code, Error, Result};
@@ -35,6 +35,7 @@ pub struct Understood {
     names: [HashSet<String>; 2],
     uris: HashMap<String, usize>,
     left_out: BTreeMap<String, usize>,
+    strangers: usize,
 }
 
 /// Two files that want one name or URI.
@@ -69,6 +70,10 @@ pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Under
     for file in others {
         understood.place(file).map_err(|error| naming(&file.relative, error))?;
     }
+    if understood.strangers > 0 {
+        let files = understood.strangers;
+        understood.hints.push(format!("left out of agents' folders, as no command, skill or rule: {files} files"));
+    }
     let left_out = std::mem::take(&mut understood.left_out);
     if !left_out.is_empty() {
         let keys: Vec<_> = left_out.into_iter().map(|(key, files)| format!("{key} ({files})")).collect();
@@ -81,6 +86,11 @@ impl Understood {
     /// Adds what the rules of paths make of a file.
     fn place(&mut self, file: &File) -> Result<()> {
         let place = Place::of(&file.relative);
+        // An agent's folder holds settings, transcripts and credentials too, which nobody means to serve.
+        if place.role == Role::File && is_agents(Path::new(&file.relative), Path::new("")) {
+            self.strangers += 1;
+            return Ok(());
+        }
         let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
         match (place.role, text) {
             (Role::Prompt, Some(text)) => self.prompt(file, &place, text),

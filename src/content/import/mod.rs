@@ -50,7 +50,7 @@ impl Operation for Import {
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
     const HELP: &'static str = "Commands (.claude/commands, .cursor/commands, .codex/prompts, .github/prompts) become prompts, and \
         their $ARGUMENTS and $1 template arguments. Skills (.claude/skills, .agents/skills) become resources \
-        skill://NAME/PATH; CLAUDE.md, AGENTS.md and rules instructions://NAME; any other file file:///PATH. \
+        skill://NAME/PATH; CLAUDE.md, AGENTS.md and rules instructions://NAME; any other file file:///PATH, but for what else lies in agents' folders. \
         All is imported, or nothing. .gitignore applies, and hidden files outside agents' folders are left out, but not in a folder that `mcpkg export` wrote.\n\n\
         Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update";
     const EFFECT: Effect = Effect::Write;

@@ -52,8 +52,15 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
     }
     // The database may stand in the folder, with SQLite's files beside it.
     let database = context.store.path().canonicalize().unwrap_or_else(|_| context.store.path().to_path_buf());
-    let database = database.as_os_str().as_encoded_bytes();
-    candidates.retain(|path, _| !path.as_os_str().as_encoded_bytes().starts_with(database));
+    let database = database.to_string_lossy().into_owned();
+    candidates.retain(|path, _| {
+        let path = path.to_string_lossy();
+        path.strip_prefix(&database).is_none_or(|suffix| {
+            !matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
+                && !suffix.starts_with(".before-restore-")
+                && !suffix.starts_with(".pre-v")
+        })
+    });
 
     let total = candidates.len() as u64;
     for (done, (path, Candidate { relative, listed })) in (1..).zip(candidates) {

@@ -125,12 +125,18 @@ fn a_project_comes_in_whole() {
         .file("secret.txt", "s")
         .file("target/out.txt", "o")
         .file(".env", "TOKEN=x")
+        .file(".claude/settings.json", "{}")
+        .file(".claude/.credentials.json", "{}")
         .file(".config/app.toml", "x = 1")
         .file(".git/config", "c");
     set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(sentence_of(&reply), "Imported 3 prompts and 7 resources into project 'p'");
-    assert_eq!(reply.hints, ["front matter that MCP has no place for was left out: allowed-tools (1), mode (1)"]);
+    let hints = [
+        "left out of agents' folders, as no command, skill or rule: 2 files",
+        "front matter that MCP has no place for was left out: allowed-tools (1), mode (1)",
+    ];
+    assert_eq!(reply.hints, hints);
 
     let (attributes, text) = world.prompt("review.pr");
     assert_eq!(attributes.description.as_deref(), Some("Review a PR"));

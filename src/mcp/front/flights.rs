@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, GetExtensions, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId,
-    ServerResult,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, JsonRpcRequest, ProtocolVersion,
+    RequestId, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -187,13 +187,16 @@ impl Flights {
     }
 
     /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while rmcp has too many.
+    ///
+    /// # Errors
+    /// -32600 where a listen stream has the id.
     pub(super) fn depart(
         self: &Arc<Self>,
         mut request: JsonRpcRequest<ClientRequest>,
         listens: bool,
         next: Option<Phase>,
         sink: &Sink,
-    ) {
+    ) -> Result<(), ErrorData> {
         let id = request.id.clone();
         request.request.extensions_mut().insert(Arc::new(Passenger { flights: Arc::clone(self), id: id.clone() }));
         let mut state = self.state();
@@ -204,10 +207,16 @@ impl Flights {
             state.phase = next;
         }
         if let Some(flight) = state.flights.get_mut(&id) {
+            if flight.listens {
+                // Its answer comes when the server ends; behind it nothing would ever be answered.
+                let why = "Invalid request: the id is that of an open subscriptions/listen";
+                return Err(ErrorData::invalid_request(why, None));
+            }
             flight.held.push_back((request, listens, sink.clone()));
-            return;
+            return Ok(());
         }
         state.take_off(request, listens, sink.clone(), VecDeque::new());
+        Ok(())
     }
 
     /// Hands rmcp a message that nobody waits for.

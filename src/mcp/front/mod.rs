@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::json::push_string;
 use super::reads::{self, Era, Read};
-use super::server::{Server, error_data, refuse};
+use super::server::{Server, error_data, refuse, wrong};
 use crate::store::Reader;
 use answers::Answers;
 use envelope::{Envelope, Id, Line};
@@ -53,6 +53,9 @@ enum Meta {
 
 const MODERN: &str = "2026-07-28";
 
+/// Messages in a batch: its answers stand in memory until all are there.
+const LONGEST_BATCH: usize = 64;
+
 /// Bytes of a result from which on it is not copied.
 const LARGE: usize = 64 << 10;
 
@@ -82,6 +85,10 @@ impl Front {
 
     /// A batch is answered as an array on 2025-03-26 and refused on every other revision.
     fn batch(&mut self, items: Vec<Envelope<'_>>) {
+        if items.len() > LONGEST_BATCH {
+            let why = format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages");
+            return self.error(Id::Null, &ErrorData::invalid_request(why, None), &Sink::Wire);
+        }
         if items.is_empty() || self.flights.phase() != (Phase::Legacy { batches: true }) {
             let why = match items.is_empty() {
                 true => "Invalid request: the batch is empty",
@@ -154,7 +161,7 @@ impl Front {
                 Read::parse(method, parameters).map_err(|error| error_data(&error))?;
             }
         }
-        self.hand_over(method, meta, text, sink)
+        self.hand_over(method, parameters, meta, text, sink)
     }
 
     /// Answers a hot read.
@@ -193,14 +200,24 @@ impl Front {
         }
         let read = Read::parse(method, parameters)?;
         let mut result = Vec::new();
-        self.reader.statement(|db| reads::answer(db, &self.server.config, &read, era, &mut result))?;
+        let answer = |db: &crate::store::Db<'_>| reads::answer(db, &self.server.config, &read, era, &mut result);
+        // A page that follows checks its cursor first: two statements that must see one moment.
+        if read.follows() { self.reader.read(answer) } else { self.reader.statement(answer) }?;
         let result = Arc::new(result);
         self.answers.keep(&result);
         Ok(result)
     }
 
     /// Hands a request to rmcp.
-    fn hand_over(&mut self, method: &str, meta: Meta, text: &str, sink: &Sink) -> Result<(), ErrorData> {
+    fn hand_over(
+        &mut self,
+        method: &str,
+        parameters: Option<&RawValue>,
+        meta: Meta,
+        text: &str,
+        sink: &Sink,
+    ) -> Result<(), ErrorData> {
+        check(method, parameters)?;
         let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {
             return Err(refuse(method, None));
@@ -223,8 +240,7 @@ impl Front {
         extensions.insert(turn);
         let listens = method == "subscriptions/listen";
         self.write_out();
-        self.flights.depart(request, listens, next, sink);
-        Ok(())
+        self.flights.depart(request, listens, next, sink)
     }
 
     fn notification(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) {
@@ -271,6 +287,17 @@ impl Front {
         }
         taken
     }
+}
+
+/// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.
+fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
+    // A tool's arguments can be large; what is wrong around them shows when they are read.
+    let parameters = match parameters.filter(|_| method != "tools/call") {
+        Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
+        None if method == "tools/call" => return Ok(()),
+        None => None,
+    };
+    wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
 /// Reads a message into rmcp's types. A key that comes twice makes that fail; as a value the last one wins.
