@@ -129,7 +129,6 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     }
     let mut context = Context::shell(Store::open(&database)?, globals.selection());
     context.max_answer = u64::MAX;
-    context.confirmed = globals.yes;
     context.progress = output.progress();
     context.emit = output.emitter();
     cancel_on_interrupt(&context);
@@ -185,20 +184,20 @@ fn usage_error(error: &clap::Error) -> Error {
 /// debug it formats whole results.
 fn log(verbose: u8) {
     use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
-        0 => "warn",
+        // rmcp tells each protocol error at warn; the client hears of it anyway.
+        0 => "warn,rmcp=error",
         1 => "info",
         _ => "mcpkg=debug,info",
     };
     let wanted = std::env::var("MCPKG_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter =
+    let mut filter =
         wanted.as_deref().and_then(|filter| EnvFilter::try_new(filter).ok()).unwrap_or_else(|| EnvFilter::new(default));
-    let quieten = |filter: EnvFilter, directive: &str| match directive.parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    };
-    // rmcp tells each protocol error at warn; the client hears of it anyway.
-    let filter = quieten(filter, if verbose > 0 || wanted.is_some() { "rmcp=info" } else { "rmcp=error" });
+    let loud = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
+    if loud && let Ok(cap) = "rmcp=info".parse() {
+        filter = filter.add_directive(cap);
+    }
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -12,7 +12,7 @@ use super::media::{self, Media};
 use super::{TOOLSET, answer, cursor, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Media as Shape, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::blobs;
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Kind;
@@ -341,7 +341,7 @@ impl Operation for Show {
         let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
         let body = match &text {
             Some(text) => Body::Text(text.clone()),
-            None => Body::Media(Shape { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+            None => Body::Media(crate::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
         };
         let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
         Ok(Reply::new(body, data))

@@ -35,8 +35,6 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
-    /// Whether the user confirmed with `--yes` or on the terminal.
-    pub confirmed: bool,
 }
 
 /// The most bytes of content one answer carries unless told otherwise: 64 MiB.
@@ -57,7 +55,6 @@ impl Context {
             progress: Arc::new(|_, _, _| {}),
             emit: Arc::new(|_| Ok(())),
             cancelled: Arc::new(AtomicBool::new(false)),
-            confirmed: false,
         }
     }
 

@@ -1,7 +1,6 @@
 //! Whether the file is sound: what SQLite can tell, and what only our hashes can.
 
 use rusqlite::Connection;
-use sha2::{Digest, Sha256};
 
 use super::{Db, blobs};
 use crate::error::{Code, Result};
@@ -64,9 +63,4 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     )?;
     let rows = statement.query_map([blob], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
