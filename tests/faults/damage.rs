@@ -149,3 +149,21 @@ fn f11_a_bare_copy_of_a_hot_file_misses_what_a_backup_has() {
     assert!(names("copy.db") < 20, "a bare copy is not supposed to have everything");
     assert_eq!(names("backup.db"), 20);
 }
+
+#[test]
+fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "kept", "x"]);
+    scratch.ok(&["backup", "b.db"]);
+    fs::write(scratch.db(), vec![7; 8192]).expect("the file is spoilt");
+    let refused = scratch.run(&["prompt", "list"]);
+    assert_eq!(refused.status, 1, "{refused}");
+    assert!(refused.stderr.contains("move it aside and `mcpkg restore` a backup"), "{refused}");
+    // What the hint says works.
+    fs::rename(scratch.db(), scratch.path().join("spoilt")).expect("it is moved aside");
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(scratch.path().join(format!("test.db{suffix}")));
+    }
+    scratch.ok(&["restore", "b.db", "--yes"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "kept"]), "x");
+}
