@@ -8,6 +8,7 @@ pub mod cli;
 pub mod clock;
 pub mod content;
 pub mod database;
+pub mod deploy;
 pub mod error;
 pub mod mcp;
 pub mod op;
