@@ -107,7 +107,6 @@ codes! {
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
     PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
-    Differs              "E_DIFFERS"                       3 -32602 Caller  "differs" [] "Something differs or has drifted, where `--check` asked.";
     FileFailed           "E_FILE_FAILED"                   1 -32603 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
     NotDatabase          "E_DB_CORRUPT"                    1 -32603 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
     ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database; it was left untouched.";
@@ -243,7 +242,6 @@ mod tests {
         for code in Code::ALL {
             let expected = match code {
                 Code::InvalidArgument => 2,
-                Code::Differs => 3,
                 Code::Internal => 70,
                 _ => 1,
             };

@@ -1,6 +1,8 @@
 //! Contract 000: what a project or a config repo gives to agents, where they read it on disk; planned, confirmed,
 //! applied, and taken back.
 
+pub mod disk;
+pub mod gather;
 pub mod module;
 
 /// The toolset of this domain.

@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Result};
 pub mod backup;
 pub mod blobs;
 pub mod check;
+pub mod deploys;
 pub mod events;
 pub mod page;
 pub mod projects;
@@ -23,6 +24,8 @@ pub mod prompts;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod snapshots;
+pub mod tokens;
 pub mod watch;
 
 mod open;
