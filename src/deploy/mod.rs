@@ -2,6 +2,7 @@
 //! applied, and taken back.
 
 pub mod module;
+pub mod repo;
 
 /// The toolset of this domain.
 pub const TOOLSET: &str = "deploy";
