@@ -1,8 +1,10 @@
 -- Contract 000: what is deployed where, how to take it back, and the tokens that confirm a plan.
 
--- Front matter of an imported command as it stood in the file, without the two lines of `---`: what MCP has no place
--- for (allowed-tools, model) goes back to disk with a deploy or an export.
+-- The file a prompt was imported from, as far as MCP has no place for it, so that a deploy or an export gives the same
+-- bytes back. front_matter is all that stood before the text, the two lines of --- too; NULL where what mcpkg writes by
+-- itself says the same. file is the path below the folder of commands, where that is not NAME.md.
 ALTER TABLE prompt ADD COLUMN front_matter TEXT;
+ALTER TABLE prompt ADD COLUMN file TEXT;
 
 -- What a project says about one of its modules; a module without a row is as its prompt or resources make it.
 -- item is prompt:<uuid>, resource:<uuid>, or skill:<name>.

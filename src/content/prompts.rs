@@ -88,6 +88,7 @@ impl Operation for Create {
             description: names::description(self.description)?,
             template: self.template || !arguments.is_empty(),
             arguments,
+            ..Attributes::default()
         };
         check(&attributes, &content)?;
         let (prompt, project) = context.write("prompt.create", &self.name, |db, project, author| {
@@ -199,6 +200,8 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
+            // Who renames a command means its file as well.
+            prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
             Ok((prompt, project.name.clone()))
@@ -376,7 +379,7 @@ impl Operation for Show {
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content))
         })?;
-        let Attributes { description, template, arguments } = prompt.attributes;
+        let Attributes { description, template, arguments, .. } = prompt.attributes;
         let text = if template && !raw {
             template::render(&prompt.name, &content, &arguments, &given, context.max_answer)?
         } else {

@@ -239,7 +239,10 @@ fn write_all(
 fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<()> {
     let path = change.path.as_path();
     if disk::look(path)? != change.before {
-        return Err(Error::new(Code::FileFailed, format!("`{}` was changed while the deploy was applied", path.display())));
+        return Err(Error::new(
+            Code::FileFailed,
+            format!("`{}` was changed while the deploy was applied", path.display()),
+        ));
     }
     let (new, old) = journal.beside(seq, path);
     let replaces = change.before != Found::Absent;
@@ -295,7 +298,11 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
             let stat = disk::metadata(Path::new(&row.path))?.and_then(|metadata| disk::stat(&metadata));
             let stat = stat.filter(|stat| disk::tells_changes(stat, now));
             let image = file.after.clone();
-            deploys::put(db, machine, &Deployed { place, applied: image.clone(), pristine: image, stat, ..row.clone() })?;
+            deploys::put(
+                db,
+                machine,
+                &Deployed { place, applied: image.clone(), pristine: image, stat, ..row.clone() },
+            )?;
         }
         note_quiet(db, machine, &work.quiet)?;
         let open = work.changes.iter().any(|change| matches!(change.before, Found::File { .. }));

@@ -6,8 +6,8 @@ use super::disk::{self, Sha};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::tokens::{self, Token};
 use crate::store::Db;
+use crate::store::tokens::{self, Token};
 
 /// For how long a token is good: ten minutes (contract 000, two-stage confirmation).
 const LIFE: Millis = 10 * 60_000;

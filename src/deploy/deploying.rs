@@ -24,7 +24,6 @@ pub struct Deploy {
     /// It writes nothing, with it or without
     #[serde(default)]
     #[arg(long)]
-    #[expect(dead_code, reason = "contract 000 gives it to every call; here there is nothing to hold back")]
     dry_run: bool,
 }
 
@@ -180,17 +179,14 @@ impl Operation for DeployShell {
             reply.differs = self.check && any;
             return Ok(if any { reply.hint("`mcpkg deploy --apply` writes it") } else { reply });
         }
-        let applying = Applying {
-            choice: &self.choice,
-            adopt: self.adopt,
-            dry_run: self.dry_run,
-            token: self.confirm_token,
-        };
+        let applying =
+            Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token: self.confirm_token };
         applying.run(context, |context, made| {
             let changes = &made.plan.changes;
             let preview = Body::Several(vec![planning::diffs(changes), planning::listed(made)]);
             let question = format!("Write to {}?", made.site.place.root);
-            (context.ask)(preview, &question).map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))
+            (context.ask)(preview, &question)
+                .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))
         })
     }
 }
@@ -247,9 +243,12 @@ impl Applying<'_> {
         let count = planning::count_line(&plan.changes);
         let id = apply::apply(context, &right, Work::deploy(&site, plan, &hash), |db| {
             if site.fingerprint(db)? != fingerprint {
-                return Err(Error::new(Code::ConfirmTokenMismatch, "The project was changed while the deploy was planned")
-                    .with_details(json!({ "mismatch_kind": "plan_changed" }))
-                    .hint("look at the plan again"));
+                return Err(Error::new(
+                    Code::ConfirmTokenMismatch,
+                    "The project was changed while the deploy was planned",
+                )
+                .with_details(json!({ "mismatch_kind": "plan_changed" }))
+                .hint("look at the plan again"));
             }
             match &self.token {
                 Some(token) => confirm::consume(db, token, &inputs, &hash, context.clock.now()),
@@ -257,7 +256,8 @@ impl Applying<'_> {
             }
         })?;
         data["snapshot_id"] = json!(id.to_string());
-        let done = count.replace("to create", "created").replace("to update", "updated").replace("to delete", "deleted");
+        let done =
+            count.replace("to create", "created").replace("to update", "updated").replace("to delete", "deleted");
         let done = done.split(';').next().unwrap_or_default().to_owned();
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", site.place.root);
         Ok(Reply::sentence(sentence, data)

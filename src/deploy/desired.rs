@@ -124,7 +124,14 @@ impl Landing {
     ///
     /// # Errors
     /// As [`Landing::add`].
-    pub fn copy(&mut self, target: Target, root: &Path, relative: &str, module: &Module, file: &ModuleFile) -> Result<()> {
+    pub fn copy(
+        &mut self,
+        target: Target,
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        file: &ModuleFile,
+    ) -> Result<()> {
         let bytes = Arc::clone(&file.bytes);
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
@@ -162,7 +169,9 @@ impl Landing {
         };
         let real = self.folders.of(folder);
         if !real.starts_with(self.folders.of(root)) {
-            return Err(leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display())));
+            return Err(
+                leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
+            );
         }
         let path = real.join(name);
         let sha256 = disk::sha256(&bytes);
@@ -230,12 +239,7 @@ impl Landing {
 
 /// Returns a module's file as a part.
 pub fn part(module: &Module, file: &ModuleFile) -> Part {
-    Part {
-        module_id: module.id.clone(),
-        file: file.path.clone(),
-        bytes: Arc::clone(&file.bytes),
-        layer: file.layer,
-    }
+    Part { module_id: module.id.clone(), file: file.path.clone(), bytes: Arc::clone(&file.bytes), layer: file.layer }
 }
 
 fn parts(modules: &[&Module]) -> Vec<Part> {
@@ -250,7 +254,12 @@ fn conflict(target: Option<Target>, path: &Path, there: &Output, sha256: &Sha, p
     let ids: Vec<&str> = parts.iter().map(|part| part.module_id.as_str()).collect();
     Error::new(
         Code::DesiredStateConflict,
-        format!("{} and {} want different bytes in `{}`", there.module_ids().join(", "), ids.join(", "), path.display()),
+        format!(
+            "{} and {} want different bytes in `{}`",
+            there.module_ids().join(", "),
+            ids.join(", "),
+            path.display()
+        ),
     )
     .with_details(json!({
         "target": target.map(Target::name),

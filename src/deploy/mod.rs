@@ -2,6 +2,7 @@
 //! applied, and taken back.
 
 pub mod apply;
+pub mod catalog;
 pub mod confirm;
 pub mod deploying;
 pub mod desired;
@@ -10,12 +11,15 @@ pub mod gather;
 pub mod module;
 pub mod plan;
 pub mod planning;
+pub mod project;
 pub mod repo;
 pub mod source;
 pub mod targets;
 pub mod undo;
 
 use crate::op::Entry;
+
+pub use undo::recover;
 
 /// The toolset of this domain.
 pub const TOOLSET: &str = "deploy";

@@ -70,6 +70,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 4] = [Kind::Instructions, Kind::Skill, Kind::Prompt, Kind::Command];
+
+    /// Returns the kind with this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word of contract 000.
     pub const fn word(self) -> &'static str {
         match self {
@@ -135,7 +143,8 @@ impl Module {
 
 /// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
 pub fn sanitise(id: &str) -> String {
-    let name: String = id.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
     if name.is_empty() { "module".to_owned() } else { name }
 }
 

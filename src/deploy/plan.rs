@@ -269,8 +269,8 @@ impl Comparing<'_> {
     fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
         if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
             let key = deploys::place_key(self.db, row.place)?;
-            let same_source = key.origin == self.site.place.origin && !key.origin.is_empty()
-                || key.source == self.site.place.source;
+            let same_source =
+                key.origin == self.site.place.origin && !key.origin.is_empty() || key.source == self.site.place.source;
             let untouched = row.written && row.applied.sha256() == Some(sha256);
             return Ok(match (untouched, same_source) {
                 (true, true) => MANAGED,

@@ -144,7 +144,11 @@ pub fn unified(change: &Change) -> Result<String, String> {
     let new_name = if change.op == Op::Delete { "/dev/null".to_owned() } else { format!("b/{relative}") };
     let diff = TextDiff::from_lines(&old, &new);
     let text = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
-    if text.len() > MAX_DIFF { Err(format!("the diff of {relative} is longer than {MAX_DIFF} bytes")) } else { Ok(text) }
+    if text.len() > MAX_DIFF {
+        Err(format!("the diff of {relative} is longer than {MAX_DIFF} bytes"))
+    } else {
+        Ok(text)
+    }
 }
 
 /// The path of a change below the folder of its target.
@@ -178,7 +182,6 @@ pub struct Show {
     /// It reads only, with it or without
     #[arg(long, hide = true)]
     #[serde(default)]
-    #[expect(dead_code, reason = "contract 000 gives it to every call; here there is nothing to hold back")]
     dry_run: bool,
     /// Exit with status 3 where anything would change
     #[arg(long)]
@@ -303,7 +306,8 @@ impl Operation for Preview {
             for change in changes {
                 files.push(file_json(change, &mut made.warnings));
             }
-            data["diff"] = json!({ "changes": data["plan"]["changes"], "summary": data["plan"]["summary"], "files": files });
+            data["diff"] =
+                json!({ "changes": data["plan"]["changes"], "summary": data["plan"]["summary"], "files": files });
             body.push(diffs(changes));
         }
         let mut reply = shown(made, Body::Several(body), self.show.check);

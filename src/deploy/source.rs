@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::disk::{self, Sha};
 use super::module::{Module, Target};
+use super::project;
 use super::repo::{self, Repo, identity};
 use super::targets::{Aim, Ground, Layout};
-use super::project;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Db;
@@ -222,7 +222,10 @@ impl Source {
         let named = context.selection.named.as_deref();
         if let Some(repo) = &choice.repo {
             if named.is_some() && context.selection.named_by == "--project" && context.is_shell() {
-                return Err(Error::new(Code::InvalidArgument, "--repo and --project name two sources; give one of them"));
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    "--repo and --project name two sources; give one of them",
+                ));
             }
             return Ok(Source::Repo(Box::new(Repo::open(&expand(repo, home))?)));
         }
@@ -364,7 +367,11 @@ fn expand(path: &Path, home: &Path) -> PathBuf {
 /// A word as a POSIX shell reads it back.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:=@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

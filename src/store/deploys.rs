@@ -228,9 +228,7 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
 /// # Errors
 /// How the disk failed.
 pub fn forget(db: &Db<'_>, machine: &str, path: &str) -> Result<()> {
-    db.connection
-        .prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2")?
-        .execute([machine, path])?;
+    db.connection.prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2")?.execute([machine, path])?;
     Ok(())
 }
 

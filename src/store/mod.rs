@@ -18,6 +18,7 @@ pub mod blobs;
 pub mod check;
 pub mod deploys;
 pub mod events;
+pub mod modules;
 pub mod page;
 pub mod projects;
 pub mod prompts;

@@ -183,8 +183,7 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
             after_link
         ])?;
     }
-    let mut insert =
-        db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
+    let mut insert = db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
     for folder in folders {
         insert.execute(params![id, folder])?;
     }
@@ -258,8 +257,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
         "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
           WHERE f.place_id = ?1 AND f.snapshot_id > ?2 AND s.state IN ('applied', 'pruned') ORDER BY path"
     ))?;
-    let paths: Vec<String> =
-        statement.query_map([place, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let paths: Vec<String> = statement.query_map([place, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut last = db.connection.prepare_cached(&format!(
         "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
           WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id <= ?3 AND s.state IN ('applied', 'pruned')

@@ -120,7 +120,7 @@ impl Understood {
         let arguments = commands::declare(arguments, &rewritten.arguments, hint.as_deref());
         let template = !arguments.is_empty();
         let content = if template { rewritten.text } else { body.to_owned() };
-        let what = What::Prompt(prompts::Attributes { description, template, arguments });
+        let what = What::Prompt(prompts::Attributes { description, template, arguments, ..Default::default() });
         let name = self.name(true, place.wanted_name(), &file.relative);
         self.add(file, Entry { name, what }, content.into_bytes());
         Ok(())

@@ -133,12 +133,7 @@ impl Folders {
     }
 }
 
-fn assets(
-    landing: &mut Landing,
-    modules: &[Module],
-    aims: &[&Aim],
-    folders: impl Fn(Target) -> Folders,
-) -> Result<()> {
+fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: impl Fn(Target) -> Folders) -> Result<()> {
     for aim in aims {
         let folders = folders(aim.target);
         original::skills(landing, modules, aim.target, &folders.skills)?;
@@ -152,7 +147,9 @@ fn assets(
                 }
             }
             None => {
-                for module in of_kind(modules, Kind::Command, aim.target).chain(of_kind(modules, Kind::Prompt, aim.target)) {
+                for module in
+                    of_kind(modules, Kind::Command, aim.target).chain(of_kind(modules, Kind::Prompt, aim.target))
+                {
                     for file in &module.files {
                         as_skill(landing, aim.target, &folders.skills, module, file)?;
                     }

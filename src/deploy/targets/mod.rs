@@ -104,11 +104,8 @@ pub fn land(modules: &[Module], aims: &[Aim], selected: &[Target], ground: &Grou
     if aims.iter().any(|aim| needs_root(&aim)) {
         ground.root()?;
     }
-    let reachable: Vec<Aim> = aims
-        .iter()
-        .cloned()
-        .map(|aim| Aim { project: aim.project && ground.root.is_some(), ..aim })
-        .collect();
+    let reachable: Vec<Aim> =
+        aims.iter().cloned().map(|aim| Aim { project: aim.project && ground.root.is_some(), ..aim }).collect();
     for aim in reachable.iter().filter(|aim| aim.layout == Layout::Original) {
         original::land(&mut landing, modules, aim, ground)?;
     }
@@ -135,7 +132,11 @@ fn warn_of_the_homeless(desired: &mut Desired, modules: &[Module], aims: &[Aim],
             }
         }
         if module.targets.is_empty() && !selected.iter().any(|target| landed.contains(&(module.id.as_str(), *target))) {
-            warnings.push(format!("module '{}' ({}) has no place in any of the targets", module.id, module.kind.word()));
+            warnings.push(format!(
+                "module '{}' ({}) has no place in any of the targets",
+                module.id,
+                module.kind.word()
+            ));
         }
     }
     desired.warnings.extend(warnings);
