@@ -44,8 +44,9 @@ fn imports_go_down_only() {
             "op" => &["store", "error", "clock", "schema"],
             "schema" => &[],
             "store" => &["error", "clock"],
+            "git" => &["error"],
             "error" | "clock" => &[],
-            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock"],
+            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock", "git"],
             other => panic!("a room nobody knows: {other}"),
         };
         for used in code(&text).split("crate::").skip(1) {
@@ -61,6 +62,13 @@ fn the_sql_engine_is_named_in_the_store_only() {
         for engine in ["rusqlite", "r2d2", "refinery"] {
             assert!(!code(text).contains(engine), "{} names {engine}", path.display());
         }
+    }
+}
+
+#[test]
+fn git_is_run_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
+        assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
     }
 }
 
