@@ -10,6 +10,7 @@ pub mod content;
 pub mod database;
 pub mod deploy;
 pub mod error;
+pub mod git;
 pub mod mcp;
 pub mod op;
 pub mod present;
