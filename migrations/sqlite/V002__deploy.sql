@@ -30,8 +30,8 @@ CREATE TABLE place (
   UNIQUE (source, origin, machine, root)
 ) STRICT;
 
--- A stored deploy, rollback or restore. A row that says applying and whose process is gone is undone by whoever
--- comes next. targets is what it was asked for.
+-- A stored deploy, rollback or restore. Where finished_at is NULL and no process is at it, whoever comes next finishes it:
+-- one that says applying is undone. targets is what it was asked for.
 CREATE TABLE snapshot (
   id          INTEGER PRIMARY KEY,
   uuid        BLOB NOT NULL UNIQUE CHECK (length(uuid) = 16),
@@ -49,7 +49,7 @@ CREATE TABLE snapshot (
 ) STRICT;
 
 CREATE INDEX snapshot_place ON snapshot (place_id, id);
-CREATE INDEX snapshot_applying ON snapshot (id) WHERE state = 'applying';
+CREATE INDEX snapshot_unfinished ON snapshot (id) WHERE finished_at IS NULL;
 
 -- One file of a snapshot, before and after. An image is a blob with a mode, a link with its text, or nothing.
 CREATE TABLE snapshot_file (

@@ -159,8 +159,12 @@ pub fn write(path: &Path, temporary: &Path, bytes: &[u8], mode: u32, new: bool) 
     let written = write_beside(temporary, bytes, mode).and_then(|()| {
         if new {
             // A link, unlike a rename, never replaces.
-            fs::hard_link(temporary, path)?;
-            return fs::remove_file(temporary);
+            match fs::hard_link(temporary, path) {
+                Ok(()) => return fs::remove_file(temporary),
+                // A disk without links: what appears in this very moment would be replaced.
+                Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
+                Err(error) => return Err(error),
+            }
         }
         fs::rename(temporary, path)
     });

@@ -140,3 +140,28 @@ impl Module {
         self.id.split_once(':').map_or(self.id.as_str(), |(_, name)| name)
     }
 }
+
+/// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
+pub fn sanitise(id: &str) -> String {
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+    if name.is_empty() { "module".to_owned() } else { name }
+}
+
+/// Returns the name of a module's files in contract 000's original: its id, made safe and short, and the begin of the
+/// id's SHA-256.
+pub fn fs_key(id: &str) -> String {
+    let name = sanitise(id);
+    let hash = super::disk::hex(&super::disk::sha256(id.as_bytes()));
+    format!("{}--{}", &name[..name.len().min(64)], &hash[..10])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_those_of_the_original() {
+        assert_eq!(fs_key("instructions:a"), "instructions_a--1b59cb31ea");
+    }
+}

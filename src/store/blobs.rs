@@ -104,18 +104,13 @@ pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>)
 /// # Errors
 /// How the disk failed.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
-    let sha256 = Sha256::digest(bytes);
-    let known = db
-        .connection
-        .prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?
-        .query_row([&sha256[..]], |row| row.get(0))
-        .optional()?;
-    if let Some(id) = known {
-        return Ok(id);
-    }
+    put_known(db, &Sha256::digest(bytes).into(), bytes)
+}
+
+fn insert(db: &Db<'_>, sha256: &[u8], bytes: &[u8]) -> Result<i64> {
     let mut pieces = bytes.chunks(PIECE);
     db.connection.prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?.execute(params![
-        &sha256[..],
+        sha256,
         bytes.len() as i64,
         pieces.next().unwrap_or_default()
     ])?;
@@ -127,16 +122,28 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     Ok(id)
 }
 
+/// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
+///
+/// # Errors
+/// How the disk failed.
+pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
+    match find_known(db, sha256)? {
+        Some(id) => Ok(id),
+        None => insert(db, sha256, bytes),
+    }
+}
+
+fn find_known(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
+    let mut statement = db.connection.prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?;
+    Ok(statement.query_row([sha256], |row| row.get(0)).optional()?)
+}
+
 /// Returns the key of the blob that holds `bytes`, if they are stored.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, bytes: &[u8]) -> Result<Option<i64>> {
-    Ok(db
-        .connection
-        .prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?
-        .query_row([&Sha256::digest(bytes)[..]], |row| row.get(0))
-        .optional()?)
+    find_known(db, &Sha256::digest(bytes))
 }
 
 /// Removes the blobs that nothing refers to.

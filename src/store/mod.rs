@@ -32,7 +32,7 @@ pub mod watch;
 mod open;
 mod sqlite;
 
-pub use open::{Access, SCHEMA_VERSION, Serving};
+pub use open::{Access, Applying, SCHEMA_VERSION, Serving};
 
 /// How long a writer waits for another process before it answers `E_DB_BUSY`.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -190,24 +190,24 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     Ok(id)
 }
 
-/// Says how a snapshot ended.
+/// Says how a snapshot ended. Without a time something is left to be done for it.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn finish(db: &Db<'_>, id: i64, state: State, now: Millis) -> Result<()> {
+pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
     db.connection
         .prepare_cached("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1")?
         .execute(params![id, state.word(), now])?;
     Ok(())
 }
 
-/// Returns the snapshots that are being applied, or whose process died, newest first.
+/// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn applying(db: &Db<'_>) -> Result<Vec<Snapshot>> {
+pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
     let mut statement =
-        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE state = 'applying' ORDER BY id DESC"))?;
+        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE finished_at IS NULL ORDER BY id DESC"))?;
     let rows = statement.query_map([], from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
