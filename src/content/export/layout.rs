@@ -3,10 +3,12 @@
 
 use std::collections::HashSet;
 
+use crate::content::command;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
 use crate::content::import::place::{decode, digest};
 use crate::content::import::scan::File;
+use crate::store::prompts::Attributes;
 
 /// Where files go that have no place of their own.
 const OTHERS: &str = "mcpkg.files";
@@ -32,11 +34,11 @@ impl Layout {
     pub fn file(&mut self, entry: &Entry, bytes: &[u8]) -> File {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
         if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
-            let front = match &entry.what {
-                What::Prompt(attributes) => matter::write(attributes),
-                What::Resource(_) => String::new(),
+            let bytes = match &entry.what {
+                What::Prompt(attributes) => prompt(entry, attributes, bytes),
+                What::Resource(_) => bytes.to_vec(),
             };
-            return File { relative, bytes: [front.as_bytes(), bytes].concat(), executable, listed: None };
+            return File { relative, bytes, executable, listed: None };
         }
         let mut relative = format!("{OTHERS}/{}", entry.name);
         let mut seed = format!("{} {}", entry.what.word(), entry.name);
@@ -62,10 +64,27 @@ impl Layout {
     }
 }
 
+/// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.
+fn prompt(entry: &Entry, attributes: &Attributes, bytes: &[u8]) -> Vec<u8> {
+    let comes_back = |file: &String| {
+        let read = command::read(file);
+        read.content.as_bytes() == bytes
+            && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
+    };
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    match command::to_file(&entry.name, attributes, text).ok().filter(comes_back) {
+        Some(file) => file.into_bytes(),
+        None => [matter::write(attributes).as_bytes(), bytes].concat(),
+    }
+}
+
 /// Returns the path at which agents, or people, would look for an item.
 fn own_path(entry: &Entry) -> Option<String> {
-    let What::Resource(attributes) = &entry.what else {
-        return Some(format!(".claude/commands/{}.md", entry.name));
+    let attributes = match &entry.what {
+        What::Prompt(attributes) => {
+            return Some(format!(".claude/commands/{}", command::path(&entry.name, attributes)));
+        }
+        What::Resource(attributes) => attributes,
     };
     let uri = attributes.uri.as_str();
     if let Some(path) = uri.strip_prefix("file:///") {

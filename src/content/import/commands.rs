@@ -2,6 +2,9 @@
 
 use crate::store::prompts::Argument;
 
+/// A brace that opens no tag.
+const BRACE: &str = "{{ '{' }}";
+
 /// A command's text as a template.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rewritten {
@@ -29,11 +32,50 @@ pub fn rewrite(text: &str, escape: bool) -> Rewritten {
         }
         // A brace opens a tag with what follows it; before `$` that may be the tag just made of a placeholder.
         let opens = escape && rest.starts_with('{') && rest[1..].starts_with(['{', '%', '#', '$']);
-        out.text.push_str(if opens { "{{ '{' }}" } else { &rest[..1] });
+        out.text.push_str(if opens { BRACE } else { &rest[..1] });
         rest = &rest[1..];
     }
     out.text.push_str(rest);
     out
+}
+
+/// Undoes [`rewrite`]: each `{{ arg1 }}` becomes `$1`, but for the names in `keep`; with `escaped` each `{{ '{' }}` a
+/// brace. What `rewrite` did not make comes out as something else, so whoever asks compares.
+pub fn restore(template: &str, keep: &[Argument], escaped: bool) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find("{{ ") {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let tag = rest.find(" }}").map(|end| (&rest[3..end], &rest[end + 3..]));
+        match tag.and_then(|(inner, after)| Some((inner, dollar(inner)?, after))) {
+            Some((name, word, after)) if !keep.iter().any(|argument| argument.name == name) => {
+                out.push_str(&word);
+                rest = after;
+            }
+            _ if escaped && rest.starts_with(BRACE) => {
+                out.push('{');
+                rest = &rest[BRACE.len()..];
+            }
+            _ => {
+                out.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns how a command asks for an argument of this name, where it has one of its own.
+pub fn dollar(name: &str) -> Option<String> {
+    match name {
+        "arguments" => Some("$ARGUMENTS".to_owned()),
+        _ => {
+            let digit = name.strip_prefix("arg")?;
+            matches!(digit.as_bytes(), [b'1'..=b'9']).then(|| format!("${digit}"))
+        }
+    }
 }
 
 /// Returns the argument that `text` begins with, and what follows; `$10` and `$ARGUMENTS_X` are none.

@@ -1,16 +1,17 @@
 //! From files to prompts and resources.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::commands;
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
 use super::place::{Place, Role, digest, is_agents};
 use super::scan::File;
-use crate::content::{media, names, template};
+use crate::content::command::{self, Read};
+use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
-use crate::store::{prompts, resources};
+use crate::store::prompts::Attributes;
+use crate::store::resources;
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Understood {
     pub hints: Vec<String>,
     names: [HashSet<String>; 2],
     uris: HashMap<String, usize>,
-    left_out: BTreeMap<String, usize>,
+    files: HashSet<String>,
     strangers: usize,
 }
 
@@ -74,11 +75,6 @@ pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Under
         let files = understood.strangers;
         understood.hints.push(format!("left out of agents' folders, as no command, skill or rule: {files} files"));
     }
-    let left_out = std::mem::take(&mut understood.left_out);
-    if !left_out.is_empty() {
-        let keys: Vec<_> = left_out.into_iter().map(|(key, files)| format!("{key} ({files})")).collect();
-        understood.hints.push(format!("front matter that MCP has no place for was left out: {}", keys.join(", ")));
-    }
     Ok(understood)
 }
 
@@ -93,7 +89,10 @@ impl Understood {
         }
         let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
         match (place.role, text) {
-            (Role::Prompt, Some(text)) => self.prompt(file, &place, text),
+            (Role::Prompt, Some(text)) => {
+                self.prompt(file, &place, text);
+                Ok(())
+            }
             (Role::Prompt, None) => {
                 self.hints
                     .push(format!("`{}` is not UTF-8 text, so it is no prompt; it was not imported", file.relative));
@@ -103,27 +102,34 @@ impl Understood {
         }
     }
 
-    fn prompt(&mut self, file: &File, place: &Place, text: &str) -> Result<()> {
-        let (Matter { description, hint, arguments, other }, body) = self.front_matter(file, text);
-        if body.is_empty() {
+    fn prompt(&mut self, file: &File, place: &Place, text: &str) {
+        let Read { mut attributes, content, odd } = command::read(text);
+        if let Some(error) = odd {
+            self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
+        }
+        if content.is_empty() {
             self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
-            return Ok(());
+            return;
         }
-        for key in other {
-            *self.left_out.entry(key).or_default() += 1;
+        let bytes = content.into_bytes();
+        // Agents that have folders of their own may have the same command.
+        let wanted = place.wanted_name();
+        let is_same = |item: &Item| match &item.entry.what {
+            What::Prompt(other) if item.entry.name == wanted && item.bytes == bytes => {
+                *other == Attributes { file: other.file.clone(), ..attributes.clone() }
+            }
+            _ => false,
+        };
+        if self.names[1].contains(&wanted) && self.items.iter().any(is_same) {
+            return;
         }
-        // Who declares arguments writes a template; a text that does not parse as one was not meant as one.
-        let mut rewritten = commands::rewrite(body, arguments.is_empty());
-        if !arguments.is_empty() && template::check(&rewritten.text).is_err() {
-            rewritten = commands::rewrite(body, true);
+        let name = self.name(true, wanted, &file.relative);
+        let own = format!("{name}.md");
+        attributes.file = place.file.clone().filter(|path| *path != own && self.files.insert(path.to_lowercase()));
+        if attributes.file.is_none() {
+            self.files.insert(own.to_lowercase());
         }
-        let arguments = commands::declare(arguments, &rewritten.arguments, hint.as_deref());
-        let template = !arguments.is_empty();
-        let content = if template { rewritten.text } else { body.to_owned() };
-        let what = What::Prompt(prompts::Attributes { description, template, arguments, ..Default::default() });
-        let name = self.name(true, place.wanted_name(), &file.relative);
-        self.add(file, Entry { name, what }, content.into_bytes());
-        Ok(())
+        self.add(file, Entry { name, what: What::Prompt(attributes) }, bytes);
     }
 
     fn resource(&mut self, file: &File, place: &Place, text: Option<&str>) -> Result<()> {

@@ -29,6 +29,8 @@ pub struct Place {
     pub role: Role,
     /// The path that makes its name.
     pub label: String,
+    /// Of a prompt in the project's own folder of commands, its path below it.
+    pub file: Option<String>,
     /// The URI, where the path alone decides it.
     uri: Option<String>,
 }
@@ -75,6 +77,7 @@ impl Place {
             _ => Self {
                 role: Role::File,
                 label: relative.to_owned(),
+                file: None,
                 uri: Some(format!("file:///{}", encode(relative))),
             },
         }
@@ -85,18 +88,19 @@ impl Place {
         match role {
             Role::Prompt => {
                 let label = label.strip_suffix(ending)?.to_owned();
-                Some(Self { role, label, uri: None })
+                let file = before.is_empty().then(|| format!("{label}.md"));
+                Some(Self { role, label, file, uri: None })
             }
             Role::Skill if inner.len() > 1 => {
-                Some(Self { role, label, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
+                Some(Self { role, label, file: None, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
             }
-            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, uri: None }),
+            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, file: None, uri: None }),
             _ => None,
         }
     }
 
     fn instructions(parts: &[&str]) -> Self {
-        Self { role: Role::Instructions, label: parts.join("/"), uri: None }
+        Self { role: Role::Instructions, label: parts.join("/"), file: None, uri: None }
     }
 
     /// Returns the name this place asks for; it may be taken, too long or no name at all.
