@@ -12,6 +12,8 @@ const GROUPS: &[(&str, &str)] = &[
     ("project", "Create, select and manage projects"),
     ("prompt", "Create, show and manage prompts"),
     ("resource", "Create, show and manage resources: documents, images, skills"),
+    ("snapshot", "Look at stored deploys, pin and prune them"),
+    ("evolve", "Take back into the project what was changed on disk"),
 ];
 
 const HELP: &str = "Examples:
