@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod explain;
 pub mod gather;
 pub mod module;
+pub mod modules;
 pub mod plan;
 pub mod planning;
 pub mod project;
