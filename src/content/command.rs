@@ -77,14 +77,13 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
 /// `E_INVALID_ARGUMENT` where the file has no text, or where the text of a template was edited that is none of a slash
 /// command.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
+    check_text(file)?;
     if before.template && body(before, text).is_none() {
         return described(file, before, text);
     }
     let Read { attributes, content, .. } = read(file);
     let attributes = Attributes { file: before.file.clone(), ..attributes };
-    if content.is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
-    }
+    check_text(&content)?;
     // What a hint cannot say of an argument stays as it was.
     let mut more = attributes.clone();
     for argument in &mut more.arguments {
@@ -101,6 +100,17 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
         }
     }
     Ok((Attributes { file: before.file.clone(), ..Attributes::default() }, file.to_owned()))
+}
+
+/// Checks a text that becomes a prompt's as it stands.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is empty or holds U+0000.
+pub fn check_text(text: &str) -> Result<()> {
+    if text.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
+    }
+    names::check_text("Prompt content", text)
 }
 
 /// Returns the attributes that an edited file gives to a prompt whose text did not change.

@@ -12,6 +12,7 @@ pub mod evolve;
 pub mod explain;
 pub mod gather;
 pub mod module;
+pub mod modules;
 pub mod plan;
 pub mod planning;
 pub mod project;

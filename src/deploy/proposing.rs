@@ -136,15 +136,37 @@ impl Operation for Accept {
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
             let proposal = open(db, project, self.id)?;
+            let file = unchanged(db, project, &proposal)?;
             let bytes = blobs::get(db, proposal.blob)?;
-            let base = blobs::get(db, proposal.base)?;
-            project::write_back(db, author, project, &proposal.item, &base, &bytes)?;
+            project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
             proposals::decide(db, proposal.id, true, author.now)?;
             Ok(proposal)
         })?;
         let sentence = format!("Accepted proposal {}: {} is as it is on disk", self.id, proposal.module_id);
         Ok(Reply::sentence(sentence, summary(&Proposal { state: "accepted".to_owned(), ..proposal })))
     }
+}
+
+/// Returns the file of the module that a proposal is about, if it still is as it was when it was proposed: what was
+/// changed in mcpkg meanwhile is not overwritten unseen.
+fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
+    let changed = |why: &str| {
+        Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id))
+            .hint("look at both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
+    };
+    let base = blobs::get(db, proposal.base)?;
+    let modules = project::compose(db, project)?.0;
+    let module = modules.iter().find(|module| module.id == proposal.module_id);
+    let mut files = module.into_iter().flat_map(|module| &module.files);
+    let of_item = |path: &str| {
+        Ok::<_, Error>(project::item_of(db, project, &proposal.module_id, path)?.as_deref() == Some(&proposal.item))
+    };
+    while let Some(file) = files.next() {
+        if of_item(&file.path)? {
+            return if *file.bytes == *base { Ok(file.path.clone()) } else { Err(changed("was changed")) };
+        }
+    }
+    Err(changed("went away"))
 }
 
 /// Reject a proposal

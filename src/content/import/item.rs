@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
-use super::place::{Place, Role, digest, is_agents};
+use super::place::{self, Place, Role, is_agents};
 use super::scan::File;
 use crate::content::command::{self, Read};
 use crate::content::{media, names};
@@ -47,8 +47,6 @@ pub struct Clash {
     /// The file that comes too late.
     pub path: String,
 }
-
-const MAX_NAME: usize = 255;
 
 /// Returns what `files`, sorted by path, become. What a manifest lists goes first: its names are exact.
 ///
@@ -167,22 +165,10 @@ impl Understood {
         }
     }
 
-    /// Returns a free name: the one wanted, else with a hash of the path behind it.
+    /// Returns a free name.
     fn name(&mut self, is_prompt: bool, wanted: String, relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
-        let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
-        if good && taken.insert(wanted.clone()) {
-            return wanted;
-        }
-        let mut seed = relative.to_owned();
-        loop {
-            seed = digest(&seed, 8);
-            let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
-            let name = format!("{stem}-{seed}");
-            if taken.insert(name.clone()) {
-                return name;
-            }
-        }
+        place::names(wanted, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.

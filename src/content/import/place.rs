@@ -47,6 +47,8 @@ const FOLDERS: &[([&str; 2], Role, &str)] = &[
     ([".cursor", "rules"], Role::Instructions, ".mdc"),
 ];
 
+const MAX_NAME: usize = 255;
+
 const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
 /// Whether `relative`, below the folder `top`, is an agent's folder or lies in one.
@@ -117,6 +119,19 @@ impl Place {
     pub fn uri(&self, name: &str) -> String {
         self.uri.clone().unwrap_or_else(|| format!("instructions://{name}"))
     }
+}
+
+/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, else with a hash of
+/// the path behind it.
+pub fn names(wanted: String, relative: &str) -> impl Iterator<Item = String> {
+    let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
+    let first = good.then(|| wanted.clone());
+    let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
+    let hashed = seeds.map(move |seed| {
+        let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
+        format!("{stem}-{seed}")
+    });
+    first.into_iter().chain(hashed)
 }
 
 /// Returns the folder from which names count, where `path` is or lies in a folder agents look into.
