@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::config::GitSource;
 use super::lockfile::Pin;
-use super::tree::hex;
+use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
 

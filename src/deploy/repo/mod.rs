@@ -30,7 +30,6 @@ use manifest::Manifest;
 
 pub use config::{Scope, TargetConfig};
 pub use manifest::FILE;
-pub use overlay::fs_key;
 pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 
 /// A config repo that was opened.

@@ -1,7 +1,6 @@
 //! The files of a folder: what belongs to a module, where links lead, what it all hashes to.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.
@@ -194,15 +194,6 @@ impl Hashes {
         }
         Self { tree: hex(&tree.finalize()), files }
     }
-}
-
-/// Returns bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // A String takes everything.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(unix)]
