@@ -7,6 +7,7 @@ mod baseline;
 mod branch;
 mod checkout;
 mod compose;
+mod config;
 mod lockfile;
 mod manifest;
 mod overlay;
@@ -27,7 +28,8 @@ use crate::error::{Code, Error, Result};
 use lockfile::Lockfile;
 use manifest::Manifest;
 
-pub use manifest::{FILE, Scope, TargetConfig};
+pub use config::{Scope, TargetConfig};
+pub use manifest::FILE;
 pub use overlay::fs_key;
 pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::baseline::Baseline;
 use super::branch::{self, Change};
 use super::compose::{self, Draft, Upstream};
-use super::manifest::{Declared, Source};
+use super::config::{Declared, Source};
 use super::overlay::{self, Made, Overlay, Overlays};
 use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
