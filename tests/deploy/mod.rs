@@ -3,6 +3,7 @@
 mod contract_000;
 mod evolving;
 mod gates;
+mod guardrails;
 mod place;
 mod places;
 mod safety;
