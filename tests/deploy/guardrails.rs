@@ -47,7 +47,8 @@ fn in_a_shell_without_a_terminal_nothing_is_written_without_yes() {
     let (place, id) = with_work();
     let before = place.tree();
     let mut seen = 0;
-    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.shell()) {
+    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.shell())
+    {
         let arguments = shell(entry.tool, &id);
         let words: Vec<&str> = entry.cli.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
         seen += 1;

@@ -1,5 +1,6 @@
 //! Contract 000, on scratch homes and roots: the defects of its original by their numbers, its tools, its tokens.
 
+mod conformance;
 mod contract_000;
 mod evolving;
 mod gates;
@@ -7,5 +8,6 @@ mod guardrails;
 mod place;
 mod places;
 mod safety;
+mod taken_over;
 mod telling;
 mod work;

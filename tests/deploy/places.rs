@@ -118,3 +118,24 @@ fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
     assert!(word(&error["message"]).contains("both"), "{error}");
     assert_eq!(place.read("root/.claude/commands/both.md"), "Of q.\n");
 }
+
+#[test]
+fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one() {
+    let place = Place::with_project();
+    let skill = "root/.agents/skills/tidy/SKILL.md";
+    let targets_of = |data: &serde_json::Value| {
+        let changes = data["changes"].as_array().expect("changes").clone();
+        let change = changes.into_iter().find(|change| word(&change["path"]).ends_with("tidy/SKILL.md"));
+        change.map(|change| (word(&change["target"]).to_owned(), change["targets"].clone()))
+    };
+    let plan = place.data(&["plan", "--target", "vscode"]);
+    assert_eq!(targets_of(&plan), Some(("vscode".to_owned(), serde_json::json!(["vscode"]))), "{plan:#}");
+    place.deploy(&["--target", "vscode"]);
+    // The same file for another target is claimed without a change.
+    place.data(&["deploy", "--apply", "--yes", "--target", "codex"]);
+    place.ok(&["module", "remove", "skill:tidy"]);
+    place.data(&["deploy", "--apply", "--yes", "--target", "vscode"]);
+    assert!(place.exists(skill), "codex still has it");
+    place.deploy(&["--target", "codex"]);
+    assert!(!place.exists(skill), "the last one let go");
+}
