@@ -6,8 +6,7 @@ use std::process::Command;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::argument::{Content, Origin};
-use super::{TOOLSET, answer, prompts as prompt_ops, template};
+use super::{TOOLSET, answer, argument, prompts as prompt_ops, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::{blobs, prompts};
@@ -60,7 +59,7 @@ impl Operation for Edit {
 impl Edit {
     /// Writes the edited text, where nobody changed the prompt meanwhile.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
-        let text = Content { bytes: edited, origin: Origin::Shell }.into_prompt()?;
+        let text = argument::prompt(edited)?;
         if before.attributes.template {
             template::check(&text)?;
         }

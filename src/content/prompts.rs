@@ -82,7 +82,7 @@ impl Operation for Create {
 
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Prompt", &self.name)?;
-        let content = self.content.into_prompt()?;
+        let content = self.content.read_prompt()?;
         let arguments: Vec<Argument> = self.arguments.unwrap_or_default().into_iter().map(Argument::from).collect();
         let attributes = Attributes {
             description: names::description(self.description)?,
@@ -144,7 +144,7 @@ impl Operation for Update {
                 "At least one of --content or --description must be provided",
             ));
         }
-        let content = self.content.map(Content::into_prompt).transpose()?;
+        let content = self.content.map(Content::read_prompt).transpose()?;
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let (prompt, project) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;

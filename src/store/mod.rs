@@ -23,6 +23,7 @@ pub mod prompts;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod source;
 pub mod watch;
 
 mod open;

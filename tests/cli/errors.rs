@@ -28,12 +28,11 @@ fn errors_name_the_thing_and_say_what_to_do() {
     hint: did you mean 'code-review'?
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "a", "@nowhere.md"]), @r#"
-    status: 2
+    status: 1
     --- stdout
     --- stderr
-    error: invalid value '@nowhere.md' for '<CONTENT>': Cannot read `nowhere.md`: No such file or directory (os error 2)
-
-    For more information, try '--help'.
+    error: Cannot read `nowhere.md`: No such file or directory (os error 2)
+    hint: `@PATH` reads a file, `-` standard input; `@@` is a literal `@`
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "a", "{% if %}", "--template"]), @r#"
     status: 1

@@ -7,6 +7,8 @@ use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
 use crate::content::import::place::{decode, digest};
 use crate::content::import::scan::File;
+use crate::error::Result;
+use crate::store::source::Source;
 
 /// Where files go that have no place of their own.
 const OTHERS: &str = "mcpkg.files";
@@ -28,15 +30,20 @@ impl Default for Layout {
 
 impl Layout {
     /// Returns the file of an item. In its own place a prompt begins with front matter; elsewhere the manifest lists
-    /// the item, and the bytes stand alone.
-    pub fn file(&mut self, entry: &Entry, bytes: &[u8]) -> File {
+    /// the item, and the content stands alone.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
         if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
             let front = match &entry.what {
                 What::Prompt(attributes) => matter::write(attributes),
                 What::Resource(_) => String::new(),
             };
-            return File { relative, bytes: [front.as_bytes(), bytes].concat(), executable, listed: None };
+            let content =
+                if front.is_empty() { content.clone() } else { [front.as_bytes(), &content.bytes()?].concat().into() };
+            return Ok(File { relative, content, executable, listed: None });
         }
         let mut relative = format!("{OTHERS}/{}", entry.name);
         let mut seed = format!("{} {}", entry.what.word(), entry.name);
@@ -44,7 +51,7 @@ impl Layout {
             seed = digest(&seed, 16);
             relative = format!("{OTHERS}/{seed}");
         }
-        File { relative, bytes: bytes.to_vec(), executable, listed: Some(entry.clone()) }
+        Ok(File { relative, content: content.clone(), executable, listed: Some(entry.clone()) })
     }
 
     /// Takes a path, unless it is taken, is a folder already, or lies below a file.
