@@ -125,6 +125,68 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
 }
 
 #[test]
+fn front_matter_declares_a_template() {
+    let scratch = Scratch::with_project();
+    scratch.file("pr.md", "---\ndescription: Review a PR\nargument-hint: [pr]\nmodel: x\n---\nReview $ARGUMENTS\n");
+    assert_snapshot!(scratch.run(&["prompt", "create", "pr", "@pr.md"]), @r#"
+    status: 0
+    --- stdout
+    Created prompt 'pr' in project 'p'
+    --- stderr
+    hint: its front matter makes it a template, with the arguments: arguments
+    hint: front matter that MCP has no place for was left out: model
+    "#);
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "arguments=7"]), "Review 7\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "--raw"]), "Review {{ arguments }}\n");
+    scratch.ok(&["prompt", "update", "pr", "-d", "Changed"]);
+    scratch.file("pr.md", "---\narguments: [pr]\n---\nSee {{ pr }}");
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    let listed = &scratch.json(&["prompt", "list"])["prompts"][0];
+    assert_eq!((&listed["description"], &listed["arguments"][0]["name"]), (&"Changed".into(), &"pr".into()));
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "pr=8"]), "See 8");
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md", "--template", "false"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "---\narguments: [pr]\n---\nSee {{ pr }}");
+    assert_snapshot!(scratch.run(&["prompt", "create", "bad", "---\n- no keys\n---\nx"]), @r#"
+    status: 0
+    --- stdout
+    Created prompt 'bad' in project 'p'
+    --- stderr
+    hint: it was taken as it stands: the front matter is malformed: it is no list of keys and values
+    "#);
+}
+
+#[test]
+fn a_value_that_a_template_has_no_use_for_is_refused() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "look", "Look at {{ file }}", "--argument", "file"]);
+    scratch.ok(&["prompt", "create", "free", "{% set a = 1 %}{{ x }}{{ a }}", "--template"]);
+    scratch.ok(&["prompt", "create", "plain", "x"]);
+    assert_snapshot!(scratch.run(&["prompt", "show", "look", "-a", "fiel=a.rs"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'look' takes no argument 'fiel'
+    hint: did you mean 'file'?
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "look", "-a", "file=a.rs", "-a", "depth=2"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'look' takes no argument 'depth'
+    hint: it takes file
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "plain", "-a", "file=a.rs"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'plain' takes no argument 'file'
+    hint: it takes none
+    "#);
+    assert_eq!(scratch.ok(&["prompt", "show", "free", "-a", "x=2"]), "21");
+    assert_eq!(scratch.ok(&["prompt", "show", "look", "--raw", "-a", "x=2"]), "Look at {{ file }}");
+}
+
+#[test]
 fn a_files_bytes_and_name_tell_what_a_resource_is() {
     let scratch = Scratch::with_project();
     let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();

@@ -1,6 +1,51 @@
-//! `$ARGUMENTS` and `$1` to `$9` of slash commands, as arguments of a template.
+//! Slash commands as prompts: front matter, and `$ARGUMENTS` and `$1` to `$9` as arguments of a template.
 
-use crate::store::prompts::Argument;
+use super::matter::{self, Matter};
+use crate::content::template;
+use crate::error::Result;
+use crate::store::prompts::{Argument, Attributes};
+
+/// A command as a prompt.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What the front matter says of it.
+    pub attributes: Attributes,
+    /// The text behind the front matter.
+    pub text: String,
+    /// The keys that MCP has no place for.
+    pub left_out: Vec<String>,
+}
+
+impl Command {
+    /// Returns the prompt that front matter and the text behind it make. What takes arguments is a template.
+    pub fn of(matter: Matter, body: &str) -> Self {
+        let Matter { description, hint, arguments, other } = matter;
+        // Who declares arguments writes a template; a text that does not parse as one was not meant as one.
+        let mut rewritten = rewrite(body, arguments.is_empty());
+        if !arguments.is_empty() && template::check(&rewritten.text).is_err() {
+            rewritten = rewrite(body, true);
+        }
+        let arguments = declare(arguments, &rewritten.arguments, hint.as_deref());
+        let template = !arguments.is_empty();
+        let text = if template { rewritten.text } else { body.to_owned() };
+        Self { attributes: Attributes { description, template, arguments }, text, left_out: other }
+    }
+
+    /// Returns the template that `text` is where it begins with front matter that declares arguments; `None` for any
+    /// other text, which goes out as it stands.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where front matter is malformed.
+    pub fn declared(text: &str) -> Result<Option<Self>> {
+        let Some((yaml, body)) = matter::split(text)? else {
+            return Ok(None);
+        };
+        let matter = matter::parse(yaml)?;
+        let declares = !body.is_empty() && (matter.hint.is_some() || !matter.arguments.is_empty());
+        let command = declares.then(|| Self::of(matter, body));
+        Ok(command.filter(|command| command.attributes.template))
+    }
+}
 
 /// A command's text as a template.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +114,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::content::template;
 
     fn render(text: &str, given: &[(&str, &str)]) -> String {
         let rewritten = rewrite(text, true);
@@ -88,6 +132,28 @@ mod tests {
             "a {{ b }} {% c %} {# d #} {{x}}\r\n"
         );
         assert_eq!(render("{$1} {{$1}} {{{%$ARGUMENTS", &[("arg1", "1")]), "{1} {{1}} {{{%");
+    }
+
+    #[test]
+    fn only_declared_arguments_make_a_template() {
+        let declared = |text: &str| Command::declared(text).unwrap();
+        for plain in [
+            "Fix $ARGUMENTS",
+            "---\ndescription: x\n---\nFix $ARGUMENTS {{ y }}",
+            "---\nargument-hint: [pr]\n---\nTakes none",
+            "---\narguments: [pr]\n---\n",
+            "---\n---\nx",
+        ] {
+            assert_eq!(declared(plain), None, "{plain}");
+        }
+        let command = declared("---\ndescription: Fix\nargument-hint: [pr]\nmodel: x\n---\nFix $1 {{ y }}").unwrap();
+        assert_eq!(command.text, "Fix {{ arg1 }} {{ '{' }}{ y }}");
+        assert_eq!(
+            (command.attributes.description.as_deref(), command.left_out),
+            (Some("Fix"), vec!["model".to_owned()])
+        );
+        assert_eq!(declared("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().text, "Fix {{ pr }}");
+        assert!(Command::declared("---\narguments: 3\n---\nx").is_err());
     }
 
     proptest! {

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use super::commands;
+use super::commands::Command;
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
 use super::place::{Place, Role, digest, is_agents};
 use super::scan::File;
 use crate::content::answer::text;
-use crate::content::{media, names, template};
+use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
+use crate::store::resources;
 use crate::store::source::Source;
-use crate::store::{prompts, resources};
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,25 +109,18 @@ impl Understood {
     }
 
     fn prompt(&mut self, file: &File, place: &Place, text: &str) -> Result<()> {
-        let (Matter { description, hint, arguments, other }, body) = self.front_matter(file, text);
+        let (matter, body) = self.front_matter(file, text);
         if body.is_empty() {
             self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
             return Ok(());
         }
-        for key in other {
+        let Command { attributes, text, left_out } = Command::of(matter, body);
+        for key in left_out {
             *self.left_out.entry(key).or_default() += 1;
         }
-        // Who declares arguments writes a template; a text that does not parse as one was not meant as one.
-        let mut rewritten = commands::rewrite(body, arguments.is_empty());
-        if !arguments.is_empty() && template::check(&rewritten.text).is_err() {
-            rewritten = commands::rewrite(body, true);
-        }
-        let arguments = commands::declare(arguments, &rewritten.arguments, hint.as_deref());
-        let template = !arguments.is_empty();
-        let content = if template { rewritten.text } else { body.to_owned() };
-        let what = What::Prompt(prompts::Attributes { description, template, arguments });
+        let what = What::Prompt(attributes);
         let name = self.name(true, place.wanted_name(), &file.relative);
-        self.add(file, Entry { name, what }, content.into_bytes().into());
+        self.add(file, Entry { name, what }, text.into_bytes().into());
         Ok(())
     }
 

@@ -3,13 +3,13 @@
 //! Paths become files ([`scan`]), files become items ([`item`], by the rules of [`place`], [`matter`], [`commands`]
 //! and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one transaction.
 
+pub mod commands;
 pub mod item;
 pub mod manifest;
 pub mod matter;
 pub mod place;
 pub mod scan;
 
-mod commands;
 mod merge;
 
 #[cfg(test)]
