@@ -125,6 +125,47 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
 }
 
 #[test]
+fn a_folder_is_bound_and_unbound() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "create", "q"]);
+    std::fs::create_dir_all(scratch.path().join("sub/gone")).expect("folders");
+    let inside = |folder: &str, arguments: &[&str]| {
+        scratch.finish(scratch.command().current_dir(scratch.path().join(folder)).args(arguments))
+    };
+    inside("", &["project", "select", "q", "--here"]);
+    inside("sub/gone", &["project", "select", "q", "--here"]);
+    assert_snapshot!(inside("sub", &["project", "unbind"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder <SCRATCH>/sub is not bound to a project
+    hint: `mcpkg project unbind <SCRATCH>` unbinds the one above it
+    "#);
+    std::fs::remove_dir(scratch.path().join("sub/gone")).expect("a folder");
+    scratch.ok(&["project", "unbind", "sub/gone"]);
+    assert_snapshot!(inside("", &["project", "unbind"]), @r#"
+    status: 0
+    --- stdout
+    Unbound <SCRATCH> from project 'q'
+    --- stderr
+    hint: here 'p' applies now; `mcpkg project current` says why
+    "#);
+    assert_snapshot!(inside("", &["project", "unbind"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder <SCRATCH> is not bound to a project
+    hint: `mcpkg project show NAME` lists the folders bound to a project
+    "#);
+    let events = scratch.json(&["events"]);
+    let newest = &events["events"].as_array().expect("events")[6];
+    assert_eq!(
+        (&newest["kind"], &newest["subject"], &newest["project"]),
+        (&"project.unbind".into(), &"<SCRATCH>".into(), &"q".into())
+    );
+}
+
+#[test]
 fn front_matter_declares_a_template() {
     let scratch = Scratch::with_project();
     scratch.file("pr.md", "---\ndescription: Review a PR\nargument-hint: [pr]\nmodel: x\n---\nReview $ARGUMENTS\n");

@@ -107,6 +107,19 @@ fn usage_errors_exit_2_and_suggest() {
       }
     }
     "#);
+    // The test's MCPKG_DB is no flag that somebody has to write.
+    assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <NAME>
+      <CONTENT>
+
+    Usage: mcpkg prompt create <NAME> <CONTENT>
+
+    For more information, try '--help'.
+    "#);
     assert_eq!(scratch.run(&[]).status, 2);
     assert_eq!(scratch.run(&["prompt"]).status, 2);
     assert!(!scratch.db().exists(), "a usage error makes no database");
