@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use uuid::Uuid;
 
+use crate::error::{Error, Result};
+
 /// Milliseconds since the Unix epoch, UTC.
 pub type Millis = i64;
 
@@ -51,6 +53,19 @@ impl Clock {
             }
             None => Uuid::now_v7(),
         }
+    }
+}
+
+impl Clock {
+    /// Returns 32 random bytes of the system, which nobody can guess.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where the system has none to give.
+    pub fn secret(&self) -> Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Error::internal("the system gives no random bytes").with_source(error.to_string()))?;
+        Ok(bytes)
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Blame {
 }
 
 macro_rules! codes {
-    ($($variant:ident $name:literal $exit:literal $rpc:literal $blame:ident $about:literal;)*) => {
+    ($($variant:ident $name:literal $exit:literal $rpc:literal $blame:ident $reason:literal [$($action:literal)*] $about:literal;)*) => {
         /// A stable name for a kind of failure. The table in this file is the only place that lists them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
@@ -50,6 +50,16 @@ macro_rules! codes {
                 match self { $(Code::$variant => Blame::$blame,)* }
             }
 
+            /// Contract 000's `reason_code`: why, for programs.
+            pub const fn reason(self) -> &'static str {
+                match self { $(Code::$variant => $reason,)* }
+            }
+
+            /// Contract 000's `next_actions`: what a program may do about it; the details may name others.
+            pub const fn next_actions(self) -> &'static [&'static str] {
+                match self { $(Code::$variant => &[$($action),*],)* }
+            }
+
             /// One line for the reference page.
             pub const fn about(self) -> &'static str {
                 match self { $(Code::$variant => $about,)* }
@@ -59,31 +69,58 @@ macro_rules! codes {
 }
 
 codes! {
-    // variant          name                   exit rpc    blame   about
-    InvalidArgument    "E_INVALID_ARGUMENT"    2  -32602  Caller  "An argument is missing, malformed, or does not fit the others.";
-    NoProject          "E_NO_PROJECT"          1  -32602  Caller  "No project is selected and the call needs one.";
-    NotFound           "E_NOT_FOUND"           1  -32602  Caller  "The project, prompt, resource, revision or file named does not exist.";
-    AlreadyExists      "E_ALREADY_EXISTS"      1  -32602  Caller  "The name or URI is taken.";
-    ConfirmRequired    "E_CONFIRM_REQUIRED"    1  -32602  Caller  "The operation cannot be undone and was not confirmed.";
-    ImportConflict     "E_IMPORT_CONFLICT"     1  -32602  Caller  "An import would overwrite what differs, or two files want one name; nothing was imported.";
-    Cancelled          "E_CANCELLED"           1  -32603  Caller  "The user gave up before anything was changed.";
-    TooLarge           "E_TOO_LARGE"           1  -32602  Caller  "The content is larger than one answer may be.";
-    TemplateFailed     "E_TEMPLATE_FAILED"     1  -32602  Caller  "A prompt template does not parse or does not render with these arguments.";
-    EditorFailed       "E_EDITOR_FAILED"       1  -32602  Caller  "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
-    FileFailed         "E_FILE_FAILED"         1  -32603  Machine "A file of the user's could not be read or written.";
-    NotDatabase        "E_DB_CORRUPT"          1  -32603  Machine "The file is not a database, is empty, or is damaged; it was left untouched.";
-    ForeignDatabase    "E_DB_FOREIGN"          1  -32603  Machine "The file is another application's SQLite database; it was left untouched.";
-    NewerDatabase      "E_DB_NEWER"            1  -32603  Machine "The database was written by a newer mcpkg; it was left untouched.";
-    MigrationDiverged  "E_MIGRATION_DIVERGED"  1  -32603  Machine "The database's migration history is not this program's; it was left untouched.";
-    Unavailable        "E_DB_UNAVAILABLE"      1  -32603  Machine "The database cannot be opened: its folder is missing, unreadable or not writable.";
-    ReadOnly           "E_READ_ONLY"           1  -32603  Machine "The database or its disk is read-only; reads go on, the write was refused.";
-    DiskFull           "E_DISK_FULL"           1  -32603  Machine "The disk is full; reads go on, the write was refused and changed nothing.";
-    Busy               "E_DB_BUSY"             1  -32603  Machine "Another process held the database for longer than the busy time.";
-    Replaced           "E_DB_REPLACED"         1  -32603  Machine "The database file was removed or replaced while it was in use.";
-    InUse              "E_DB_IN_USE"           1  -32603  Machine "Servers are connected to the database, and the operation would change it under them.";
-    Damaged            "E_DAMAGED"             1  -32603  Machine "Stored content does not match its SHA-256; it was not served.";
-    Storage            "E_STORAGE"             1  -32603  Machine "The disk answered with an I/O error; the write is not acknowledged.";
-    Internal           "E_INTERNAL"           70  -32603  Us      "A bug in mcpkg.";
+    // variant, name, exit, rpc, blame, reason_code, next_actions, about
+    InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or does not fit the others.";
+    NoProject            "E_NO_PROJECT"                    1 -32602 Caller  "no_project" ["select_project" "retry_command"] "No project is selected and the call needs one.";
+    NotFound             "E_NOT_FOUND"                     1 -32602 Caller  "not_found" [] "The project, prompt, resource, revision or file named does not exist.";
+    AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 Caller  "already_exists" [] "The name or URI is taken.";
+    ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
+    ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
+    Cancelled            "E_CANCELLED"                     1 -32603 Caller  "cancelled" [] "The user gave up before anything was changed.";
+    TooLarge             "E_TOO_LARGE"                     1 -32602 Caller  "too_large" [] "The content is larger than one answer may be.";
+    TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
+    EditorFailed         "E_EDITOR_FAILED"                 1 -32602 Caller  "editor_failed" [] "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
+    ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "An apply was confirmed without the token that a deploy gives.";
+    ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock went back behind it.";
+    ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, used, or of other inputs or another plan; details.mismatch_kind says which.";
+    AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be overwritten or deleted.";
+    DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";
+    DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and everything it had written was put back.";
+    DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
+    RootRequired         "E_ROOT_REQUIRED"                 1 -32602 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
+    SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
+    SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it is a rollback, was undone, or is pruned.";
+    ConfigMissing        "E_CONFIG_MISSING"                1 -32602 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
+    ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay breaks a rule; details name it.";
+    ConfigVersion        "E_CONFIG_UNSUPPORTED_VERSION"    1 -32602 Caller  "config_unsupported_version" ["fix_config_version" "retry_command"] "agentpack.yaml is of a version that mcpkg does not know.";
+    LockfileMissing      "E_LOCKFILE_MISSING"              1 -32602 Caller  "lockfile_missing" ["fix_config" "retry_command"] "agentpack.lock.json is needed and missing.";
+    LockfileInvalid      "E_LOCKFILE_INVALID"              1 -32602 Caller  "lockfile_invalid_json" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is damaged, or a module differs from what it pins.";
+    LockfileVersion      "E_LOCKFILE_UNSUPPORTED_VERSION"  1 -32602 Caller  "lockfile_unsupported_version" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is of a version that mcpkg does not know.";
+    TargetUnsupported    "E_TARGET_UNSUPPORTED"            1 -32602 Caller  "target_filter_unsupported" ["inspect_help_json" "retry_with_supported_target"] "No target has this name.";
+    DesiredStateConflict "E_DESIRED_STATE_CONFLICT"        1 -32602 Caller  "desired_state_conflict" ["resolve_desired_state_conflict" "retry_command"] "Two modules want different bytes in one file.";
+    OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
+    GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 Caller  "git_not_found" ["install_git" "retry_command"] "git is needed and not installed.";
+    GitFailed            "E_GIT_FAILED"                    1 -32602 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
+    GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
+    GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
+    GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
+    PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
+    InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
+    PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
+    FileFailed           "E_FILE_FAILED"                   1 -32603 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
+    NotDatabase          "E_DB_CORRUPT"                    1 -32603 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
+    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database; it was left untouched.";
+    NewerDatabase        "E_DB_NEWER"                      1 -32603 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
+    MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
+    Unavailable          "E_DB_UNAVAILABLE"                1 -32603 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
+    ReadOnly             "E_READ_ONLY"                     1 -32603 Machine "read_only" [] "The database or its disk is read-only; reads go on, the write was refused.";
+    DiskFull             "E_DISK_FULL"                     1 -32603 Machine "disk_full" ["free_disk_space" "retry_command"] "The disk is full; reads go on, the write was refused and changed nothing.";
+    Busy                 "E_DB_BUSY"                       1 -32603 Machine "db_busy" ["retry_command"] "Another process held the database for longer than the busy time.";
+    Replaced             "E_DB_REPLACED"                   1 -32603 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
+    InUse                "E_DB_IN_USE"                     1 -32603 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
+    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256; it was not served.";
+    Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
+    Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod clock;
 pub mod content;
 pub mod database;
+pub mod deploy;
 pub mod error;
 pub mod mcp;
 pub mod op;
@@ -19,5 +20,5 @@ use op::Entry;
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS.iter().chain(database::OPS)
+    content::OPS.iter().chain(deploy::OPS).chain(database::OPS)
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-pub use context::{Context, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Context, Emit, MAX_ANSWER, PAGE, Progress};
 pub use entry::{Call, Entry};
 
 /// Which faces an operation shows itself on.
@@ -62,6 +62,8 @@ impl Effect {
 pub enum Shape {
     /// A sentence, as in contract 001.
     Sentence,
+    /// The envelope of contract 000.
+    Envelope,
 }
 
 /// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
@@ -90,6 +92,13 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     type Output: schemars::JsonSchema;
     /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
+    /// The contract's input schema, as JSON, where the derive cannot say it; the struct takes what it allows.
+    const SCHEMA: Option<&'static str> = None;
+
+    /// The command that an envelope names, with the flags that make it another one, such as `deploy --apply`.
+    fn command(&self) -> String {
+        Self::CLI.join(" ")
+    }
 
     /// The name of what it is done to, for the trail.
     fn subject(&self) -> String {
@@ -121,6 +130,10 @@ pub struct Reply {
     pub data: Value,
     /// What to do next; the shell writes them to stderr.
     pub hints: Vec<String>,
+    /// What the user should know though it went well.
+    pub warnings: Vec<String>,
+    /// Whether something differs where `--check` asked: the shell's exit status is 3.
+    pub differs: bool,
 }
 
 /// The part of a reply for people.
@@ -136,6 +149,8 @@ pub enum Body {
     Media(Media),
     /// A unified diff.
     Diff(String),
+    /// Several, one after the other.
+    Several(Vec<Body>),
 }
 
 /// Bytes with what MCP says of them.
@@ -163,18 +178,25 @@ pub struct Table {
 impl Reply {
     /// Returns a reply of one sentence with data.
     pub fn sentence(text: impl Into<String>, data: Value) -> Self {
-        Self { body: Body::Sentence(text.into()), data, hints: Vec::new() }
+        Self::new(Body::Sentence(text.into()), data)
     }
 
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
-        Self { body, data, hints: Vec::new() }
+        Self { body, data, hints: Vec::new(), warnings: Vec::new(), differs: false }
     }
 
     /// Adds a line that says what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds what the user should know though it went well.
+    #[must_use]
+    pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
+        self.warnings.extend(warnings);
         self
     }
 }

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use clap::ArgMatches;
 
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect};
+use crate::op::{Body, Context, Effect, Reply, Shape};
+use crate::present;
 use crate::store::Store;
 use crate::store::projects::Selection;
 
@@ -120,7 +121,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         Err(error) => return Err(Error::new(Code::InvalidArgument, error.to_string())),
     };
     if entry.effect == Effect::Destroy {
-        output.confirm(call.question(), globals.yes)?;
+        output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
     }
     let database = globals.database()?;
     if entry.toolset == crate::database::TOOLSET && entry.effect.reads() && !database.exists() {
@@ -132,10 +133,33 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.max_answer = u64::MAX;
     context.progress = output.progress();
     context.emit = output.emitter();
+    context.ask = output.asker(globals.yes);
     cancel_on_interrupt(&context);
-    let reply = call.run(&context)?;
+    crate::deploy::recover(&context)?;
+    let command = call.command().to_owned();
+    let outcome = call.run(&context);
+    if globals.json && entry.shape == Shape::Envelope {
+        return envelope(&command, outcome, output);
+    }
+    let reply = outcome?;
+    let status = status(&reply);
     output.reply(reply)?;
-    Ok(0)
+    Ok(status)
+}
+
+/// Contract 000: one object on standard output, whatever came of it.
+fn envelope(command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8> {
+    let (object, status) = match outcome {
+        Ok(reply) => (present::envelope(command, &reply), status(&reply)),
+        Err(error) => (present::failure(command, &error), error.code().exit()),
+    };
+    output.print(&format!("{object:#}\n"))?;
+    Ok(status)
+}
+
+/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status.
+fn status(reply: &Reply) -> u8 {
+    if reply.differs { 3 } else { 0 }
 }
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
@@ -161,7 +185,11 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
         return if missing { Code::InvalidArgument.exit() } else { 0 };
     }
     if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
-        output::json_error(&usage_error(error));
+        let error = usage_error(error);
+        match tree::meant(arguments).filter(|entry| entry.shape == Shape::Envelope) {
+            Some(entry) => drop(envelope(&entry.cli.join(" "), Err(error), &Output::json())),
+            None => output::json_error(&present::error(&error)),
+        }
     } else {
         output::clap_text(error, color, true);
     }

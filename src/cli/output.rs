@@ -7,14 +7,16 @@ use anstream::{AutoStream, ColorChoice as Stream};
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 use super::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Emit, Progress, Reply};
+use crate::op::{Ask, Body, Emit, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const BOLD: Style = Style::new().bold();
 
@@ -32,15 +34,29 @@ impl Output {
         Self { json: globals.json, quiet: globals.quiet, causes: globals.verbose > 0, color: globals.color }
     }
 
+    /// Returns where a usage error goes under `--json`.
+    pub(super) fn json() -> Self {
+        Self { json: true, quiet: true, causes: false, color: ColorChoice::Never }
+    }
+
     /// Writes a reply: its data under `--json`, else its body, and its hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
         if self.json {
-            let mut text = format!("{:#}", reply.data).into_bytes();
-            text.push(b'\n');
-            return write_stdout(self.color, &text);
+            return self.print(&format!("{:#}\n", reply.data));
         }
+        self.body(reply.body)?;
+        for warning in &reply.warnings {
+            self.note(&format!("{YELLOW}warning:{YELLOW:#} {warning}\n"));
+        }
+        for hint in &reply.hints {
+            self.hint(hint);
+        }
+        Ok(())
+    }
+
+    fn body(&self, body: Body) -> Result<()> {
         let terminal = std::io::stdout().is_terminal();
-        match reply.body {
+        match body {
             Body::Sentence(text) => self.print(&format!("{text}\n"))?,
             Body::Text(text) => {
                 // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.
@@ -72,9 +88,7 @@ impl Output {
             }
             Body::Table(table) => self.print(&present::separated(&table, false))?,
             Body::Diff(text) => self.print(&colored_diff(&text))?,
-        }
-        for hint in &reply.hints {
-            self.hint(hint);
+            Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.body(body))?,
         }
         Ok(())
     }
@@ -85,7 +99,7 @@ impl Output {
             return;
         }
         if self.json {
-            return json_error(error);
+            return json_error(&present::error(error));
         }
         let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
         if self.causes || error.code() == Code::Internal {
@@ -110,8 +124,8 @@ impl Output {
         }
     }
 
-    /// Asks on a terminal; without one only `--yes` confirms.
-    pub(super) fn confirm(&self, question: &str, yes: bool) -> Result<()> {
+    /// Shows what would be done and asks on a terminal; without one only `--yes` confirms.
+    pub(super) fn confirm(&self, preview: Body, question: &str, yes: bool) -> Result<()> {
         if yes {
             return Ok(());
         }
@@ -122,6 +136,9 @@ impl Output {
                 question.replacen('?', " needs to be confirmed.", 1)
             ))
             .hint("confirm with --yes"));
+        }
+        if !self.json {
+            self.body(preview)?;
         }
         self.note(&format!("{question} [y/N] "));
         let mut answer = String::new();
@@ -155,6 +172,12 @@ impl Output {
         })
     }
 
+    /// Returns what asks before something is written.
+    pub(super) fn asker(&self, yes: bool) -> Arc<Ask> {
+        let output = *self;
+        Arc::new(move |preview, question| output.confirm(preview, question, yes))
+    }
+
     /// Returns what writes the parts of an answer that goes on.
     pub(super) fn emitter(&self) -> Arc<Emit> {
         let output = *self;
@@ -186,8 +209,8 @@ impl Output {
 }
 
 /// Writes a failure to stderr as JSON.
-pub(super) fn json_error(error: &Error) {
-    let _ = writeln!(std::io::stderr().lock(), "{:#}", present::error(error));
+pub(super) fn json_error(error: &Value) {
+    let _ = writeln!(std::io::stderr().lock(), "{error:#}");
 }
 
 /// Writes what clap rendered: help to stdout, usage errors to stderr.

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use super::Globals;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::MAX_ANSWER;
+use crate::op::{Context, MAX_ANSWER};
 
 pub(super) fn command() -> Command {
     Command::new("serve")
@@ -63,6 +63,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
     };
-    mcp::serve_stdio(globals.open()?, config)?;
+    let store = globals.open()?;
+    crate::deploy::recover(&Context::shell(store.clone(), globals.selection()))?;
+    mcp::serve_stdio(store, config)?;
     Ok(0)
 }

@@ -58,6 +58,13 @@ pub(super) fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)
     shell_operations().find(|entry| entry.cli == words).map(|entry| (entry, arguments))
 }
 
+/// Returns the operation that a command line which could not be parsed was meant for.
+pub(super) fn meant(arguments: &[OsString]) -> Option<&'static Entry> {
+    let words: Vec<&str> = arguments.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let is_meant = |entry: &&Entry| words.windows(entry.cli.len()).any(|window| window == entry.cli);
+    shell_operations().filter(is_meant).max_by_key(|entry| entry.cli.len())
+}
+
 fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }

@@ -1,12 +1,14 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
+//!
+//! Other domains may use [`command`] (a prompt as a slash command's file) and [`uri`].
 
 pub mod answer;
 pub mod argument;
+pub mod command;
 pub mod cursor;
 pub mod export;
 pub mod history;
 pub mod import;
-
 pub mod media;
 pub mod names;
 pub mod projects;
@@ -14,6 +16,7 @@ pub mod prompts;
 pub mod resources;
 pub mod search;
 pub mod template;
+pub mod uri;
 
 mod edit;
 

@@ -208,6 +208,8 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
+            // Who renames a command means its file as well.
+            prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
             Ok((prompt, project.name.clone()))
@@ -351,7 +353,7 @@ pub(super) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<
                 hints.push(format!("front matter that MCP has no place for was left out: {keys}"));
             }
             let description = declared.description.or(attributes.description.take());
-            *attributes = Attributes { description, ..declared };
+            *attributes = Attributes { description, file: attributes.file.take(), ..declared };
             *content = text;
             hints
         }

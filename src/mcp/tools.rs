@@ -6,7 +6,7 @@ use base64::Engine;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Entry, Reply, Shape};
 use crate::present;
 use crate::store::projects;
@@ -48,8 +48,12 @@ fn tool(entry: &'static Entry) -> Tool {
 pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context: &Context) -> CallToolResult {
     let started = std::time::Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
+    let mut command = entry.cli.join(" ");
     let outcome = match entry.from_agent(arguments) {
-        Ok(call) => call.run(context),
+        Ok(call) => {
+            call.command().clone_into(&mut command);
+            call.run(context)
+        }
         Err(error) => {
             entry.refused(context, &error);
             Err(error)
@@ -64,6 +68,29 @@ pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context
     );
     match entry.shape {
         Shape::Sentence => sentence(entry, outcome),
+        Shape::Envelope => envelope(entry, &command, outcome),
+    }
+}
+
+/// Contract 000: the envelope as text, and the same object beside it.
+fn envelope(entry: &Entry, command: &str, outcome: Result<Reply>) -> CallToolResult {
+    let is_error = outcome.is_err();
+    let object = match &outcome {
+        Ok(reply) => present::envelope(command, reply),
+        Err(error) => {
+            tell_bug(entry, error);
+            present::failure(command, error)
+        }
+    };
+    let text = vec![ContentBlock::text(format!("{object:#}"))];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(object);
+    result
+}
+
+fn tell_bug(entry: &Entry, error: &Error) {
+    if error.code() == Code::Internal {
+        tracing::error!(tool = entry.tool, %error, cause = ?std::error::Error::source(error), "a bug");
     }
 }
 
@@ -98,9 +125,7 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
             result
         }
         Err(error) => {
-            if error.code() == crate::error::Code::Internal {
-                tracing::error!(tool = entry.tool, error = %error, cause = ?std::error::Error::source(&error), "a bug");
-            }
+            tell_bug(entry, &error);
             // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
             if entry.structured {
                 return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Reply;
+use super::{Body, Reply};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::{self, Project, Selection};
@@ -15,6 +15,9 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
+
+/// Shows what would be done and asks whether to do it; `Ok` is a yes.
+pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
 /// What an operation runs in.
 #[derive(Clone)]
@@ -33,6 +36,10 @@ pub struct Context {
     pub progress: Arc<Progress>,
     /// Where an operation that goes on shows what it has so far.
     pub emit: Arc<Emit>,
+    /// Asks a person; refuses where there is none.
+    pub ask: Arc<Ask>,
+    /// The identity that the server was started with (`serve --as`).
+    pub identity: Option<String>,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
 }
@@ -54,6 +61,11 @@ impl Context {
             max_answer: MAX_ANSWER,
             progress: Arc::new(|_, _, _| {}),
             emit: Arc::new(|_| Ok(())),
+            ask: Arc::new(|_, question| {
+                let refused = question.replacen('?', " needs to be confirmed.", 1);
+                Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
+            }),
+            identity: None,
             cancelled: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -117,6 +129,11 @@ impl Context {
     ) -> Result<()> {
         let event = events::NewEvent { at: author.now, actor: author.actor, project, kind, subject, outcome: "ok" };
         events::append(db, event)
+    }
+
+    /// Whether a person at a shell calls, and no agent.
+    pub fn is_shell(&self) -> bool {
+        self.actor == "shell"
     }
 
     /// Whether the user gave up; long work looks at it.

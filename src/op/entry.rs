@@ -30,6 +30,7 @@ pub struct Entry {
     pub faces: Faces,
     /// See [`Operation::STRUCTURED`].
     pub structured: bool,
+    schema: Option<&'static str>,
     arguments: fn(clap::Command) -> clap::Command,
     input: fn() -> schemars::Schema,
     output: fn() -> schemars::Schema,
@@ -42,6 +43,7 @@ pub struct Call {
     entry: Entry,
     subject: String,
     question: String,
+    command: String,
     run: Box<Run>,
 }
 
@@ -62,6 +64,7 @@ impl Entry {
             toolset: O::TOOLSET,
             faces: O::FACES,
             structured: O::STRUCTURED,
+            schema: O::SCHEMA,
             arguments: O::augment_args,
             input: crate::schema::generate::<O>,
             output: crate::schema::generate::<O::Output>,
@@ -84,7 +87,10 @@ impl Entry {
 
     /// The JSON Schema of the arguments, in the contracts' form.
     pub fn input_schema(&self) -> Map<String, Value> {
-        crate::schema::contract_form((self.input)())
+        match self.schema {
+            Some(schema) => serde_json::from_str(schema).unwrap_or_default(),
+            None => crate::schema::contract_form((self.input)()),
+        }
     }
 
     /// The JSON Schema of the data, where agents get it.
@@ -105,13 +111,23 @@ impl Entry {
     /// # Errors
     /// `E_INVALID_ARGUMENT` with what is wrong and what the tool takes.
     pub fn from_agent(&self, arguments: Value) -> Result<Call> {
-        (self.from_agent)(arguments).map_err(|error| {
+        let invalid = |why: String| {
             let schema = self.input_schema();
-            let takes: Vec<_> =
-                schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
-            Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {error}", self.tool))
+            let takes: Vec<_> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+            Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {why}", self.tool))
                 .hint(format!("it takes {}", takes.join(", ")))
-        })
+        };
+        if let Some(unknown) = self.unknown(&arguments) {
+            return Err(invalid(format!("unknown field `{unknown}`")));
+        }
+        (self.from_agent)(arguments).map_err(|error| invalid(error.to_string()))
+    }
+
+    /// The first argument that a schema which is closed does not list.
+    fn unknown(&self, arguments: &Value) -> Option<String> {
+        let schema = self.schema.map(|_| self.input_schema())?;
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        arguments.as_object().filter(|_| closed)?.keys().find(|key| schema["properties"].get(*key).is_none()).cloned()
     }
 
     /// Appends the event of a call whose arguments could not be taken.
@@ -128,6 +144,7 @@ impl Call {
             entry,
             subject: operation.subject(),
             question: operation.question(),
+            command: operation.command(),
             run: Box::new(|context| operation.run(context)),
         }
     }
@@ -135,6 +152,11 @@ impl Call {
     /// What a terminal asks before a [`Effect::Destroy`].
     pub fn question(&self) -> &str {
         &self.question
+    }
+
+    /// The command that an envelope names.
+    pub fn command(&self) -> &str {
+        &self.command
     }
 
     /// Runs the operation; a refused change is appended to the trail.

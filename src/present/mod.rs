@@ -1,5 +1,6 @@
 //! How a reply or an error looks. Both faces use it; it knows neither.
 
+mod envelope;
 mod table;
 
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::op::{Body, Media};
 
+pub use envelope::{envelope, failure};
 pub use table::{aligned, separated};
 
 /// A reply's body as a tool's result carries it.
@@ -25,6 +27,16 @@ pub fn content(body: Body) -> Content {
         Body::Table(table) if table.rows.is_empty() => Content::Text(table.empty),
         Body::Table(table) => Content::Text(separated(&table, true)),
         Body::Media(media) => Content::Media(media),
+        Body::Several(bodies) => Content::Text(
+            bodies
+                .into_iter()
+                .filter_map(|body| match content(body) {
+                    Content::Text(text) => Some(text),
+                    Content::Media(_) => None,
+                })
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
     }
 }
 

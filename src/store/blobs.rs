@@ -133,7 +133,15 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 /// # Errors
 /// How the disk failed.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
-    insert(db, &Sha256::digest(bytes), bytes.len() as u64, bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece))))
+    put_known(db, &Sha256::digest(bytes).into(), bytes)
+}
+
+/// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
+///
+/// # Errors
+/// How the disk failed.
+pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
+    insert(db, sha256, bytes.len() as u64, bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece))))
 }
 
 /// Stores `content` where it is not stored yet, and returns its key.
@@ -184,7 +192,12 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     db.connection.execute(
         "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)",
+                            AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE before_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)",
         [],
     )?;
     Ok(())

@@ -16,20 +16,24 @@ use crate::error::{Code, Error, Result};
 pub mod backup;
 pub mod blobs;
 pub mod check;
+pub mod deploys;
 pub mod events;
+pub mod modules;
 pub mod page;
 pub mod projects;
 pub mod prompts;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod snapshots;
 pub mod source;
+pub mod tokens;
 pub mod watch;
 
 mod open;
 mod sqlite;
 
-pub use open::{Access, SCHEMA_VERSION, Serving};
+pub use open::{Access, Applying, SCHEMA_VERSION, Serving};
 
 /// How long a writer waits for another process before it answers `E_DB_BUSY`.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -394,4 +394,21 @@ fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     };
     Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
         .hint("check that the folder exists and is writable, or name another place with --db")
+}
+
+/// The right to apply a deploy: one process at a time has it. Dropping it, or the end of the process, gives it back.
+pub struct Applying {
+    _file: File,
+}
+
+impl Applying {
+    /// Takes the right to apply deploys of the database of `path`; `None` where another process, or another thread of
+    /// this one, has it.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn begin(path: &Path) -> Result<Option<Self>> {
+        let file = open_lock_file(&beside(path, ".applying"))?;
+        Ok(file.try_lock().is_ok().then_some(Self { _file: file }))
+    }
 }

@@ -37,6 +37,13 @@ pub struct Attributes {
     /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
+    /// What stood before the text in the file it was imported from, the lines of `---` too; `None` where what mcpkg
+    /// writes by itself says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front_matter: Option<String>,
+    /// The path of that file below the folder of commands, where it is not `NAME.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// A prompt's row.
@@ -283,6 +290,9 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
         updated_at: author.now,
     });
     prompt.attributes = attributes;
+    if prompt.name != revision.name {
+        prompt.attributes.file = None;
+    }
     prompt.blob = revision.blob;
     prompt.size = revision.size;
     prompt.revision = revisions::newest(db, revision.item)? + 1;
@@ -309,7 +319,7 @@ fn write(
     change: Change<'_>,
     content: &str,
 ) -> Result<Prompt> {
-    let Attributes { description, template, arguments } = &prompt.attributes;
+    let Attributes { description, template, arguments, front_matter, file } = &prompt.attributes;
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
@@ -317,9 +327,9 @@ fn write(
     if prompt.id == 0 {
         db.connection
             .prepare_cached(
-                "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, blob_id, revision,
-                                     created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
+                                     revision, created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
                 prompt.uuid.as_bytes(),
@@ -328,6 +338,8 @@ fn write(
                 description,
                 template,
                 arguments,
+                front_matter,
+                file,
                 prompt.blob,
                 prompt.revision,
                 prompt.created_at,
@@ -338,8 +350,8 @@ fn write(
     } else {
         db.connection
             .prepare_cached(
-                "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, blob_id = ?6,
-                                   revision = ?7, updated_at = ?8 WHERE id = ?1",
+                "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
+                                   blob_id = ?8, revision = ?9, updated_at = ?10 WHERE id = ?1",
             )?
             .execute(params![
                 prompt.id,
@@ -347,6 +359,8 @@ fn write(
                 description,
                 template,
                 arguments,
+                front_matter,
+                file,
                 prompt.blob,
                 prompt.revision,
                 prompt.updated_at
@@ -393,8 +407,8 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-const COLUMNS: &str =
-    "prompt.id, uuid, name, description, template, arguments, blob_id, size, revision, created_at, updated_at";
+const COLUMNS: &str = "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
+                       revision, created_at, updated_at";
 
 fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
     let arguments = row.get_ref(5)?.as_str_or_null()?;
@@ -406,11 +420,13 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
             description: row.get(3)?,
             template: row.get(4)?,
             arguments: arguments.map(serde_json::from_str).transpose().ok().flatten().unwrap_or_default(),
+            front_matter: row.get(6)?,
+            file: row.get(7)?,
         },
-        blob: row.get(6)?,
-        size: row.get(7)?,
-        revision: row.get(8)?,
-        created_at: row.get(9)?,
-        updated_at: row.get(10)?,
+        blob: row.get(8)?,
+        size: row.get(9)?,
+        revision: row.get(10)?,
+        created_at: row.get(11)?,
+        updated_at: row.get(12)?,
     })
 }

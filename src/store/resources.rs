@@ -205,6 +205,33 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         .optional()?)
 }
 
+/// Returns a project's resources whose URI begins with `prefix`, by URI.
+///
+/// # Errors
+/// How the disk failed.
+pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id
+          WHERE project_id = ?1 AND uri >= ?2 AND uri < ?2 || char(0x10ffff) ORDER BY uri"
+    ))?;
+    let rows = statement.query_map(params![project, prefix], from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the resource with the id `uuid` of a project, if there is one.
+///
+/// # Errors
+/// How the disk failed.
+pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
+    Ok(db
+        .connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?2 AND project_id = ?1"
+        ))?
+        .query_row(params![project, uuid.as_bytes()], from_row)
+        .optional()?)
+}
+
 /// Adds a resource; one made under the name of a deleted one goes on with its id and history.
 ///
 /// # Errors

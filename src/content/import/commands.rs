@@ -28,7 +28,8 @@ impl Command {
         let arguments = declare(arguments, &rewritten.arguments, hint.as_deref());
         let template = !arguments.is_empty();
         let text = if template { rewritten.text } else { body.to_owned() };
-        Self { attributes: Attributes { description, template, arguments }, text, left_out: other }
+        let attributes = Attributes { description, template, arguments, ..Attributes::default() };
+        Self { attributes, text, left_out: other }
     }
 
     /// Returns the template that `text` is where it begins with front matter that declares arguments; `None` for any

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{argument, media, names, template};
+use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::source::Source;
 use crate::store::{prompts, resources};
@@ -108,13 +108,14 @@ fn stays_inside(path: &str) -> bool {
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
 pub fn check(entry: &Entry, content: &Source) -> Result<()> {
     match &entry.what {
-        What::Prompt(prompts::Attributes { description, template, arguments }) => {
+        What::Prompt(prompts::Attributes { description, template, arguments, front_matter, file }) => {
             names::check("Prompt", &entry.name)?;
             names::check_text("The description", description.as_deref().unwrap_or_default())?;
             template::check_arguments(arguments)?;
             for argument in arguments {
                 names::check_text("The argument's description", argument.description.as_deref().unwrap_or_default())?;
             }
+            command::check_origin(front_matter.as_deref(), file.as_deref())?;
             let text = argument::prompt(content.bytes()?.into_owned())?;
             if *template { template::check(&text) } else { Ok(()) }
         }

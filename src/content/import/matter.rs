@@ -185,8 +185,12 @@ mod tests {
     fn reads_what_it_writes() {
         let argument =
             Argument { name: "file".to_owned(), description: Some("a: \"b\"\n#é".to_owned()), required: true };
-        let attributes =
-            Attributes { description: Some("- 'x': y".to_owned()), template: true, arguments: vec![argument] };
+        let attributes = Attributes {
+            description: Some("- 'x': y".to_owned()),
+            template: true,
+            arguments: vec![argument],
+            ..Attributes::default()
+        };
         let matter = read(&write(&attributes));
         assert_eq!((matter.description, matter.arguments), (attributes.description, attributes.arguments));
         assert_eq!(write(&Attributes::default()), "");

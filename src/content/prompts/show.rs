@@ -66,7 +66,7 @@ impl Operation for Show {
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content))
         })?;
-        let Attributes { description, template, arguments } = prompt.attributes;
+        let Attributes { description, template, arguments, .. } = prompt.attributes;
         if context.actor == "shell" && !raw {
             let mut known = if template { template::variables(&content)? } else { Vec::new() };
             known.extend(arguments.iter().map(|argument| argument.name.clone()));

@@ -89,7 +89,7 @@ fn prompt() -> impl Strategy<Value = (Entry, Source)> {
         prop_oneof!["[ -~\r\né]{1,40}", "(\\$1|\\$ARGUMENTS|\\{\\{ a \\}\\}|---\n|\\{#| ){1,6}", "\u{feff}?[a-z]{1,9}"];
     (name(), description(), any::<bool>(), prop::collection::vec(argument, 0..3), text).prop_map(
         |(name, description, template, arguments, text)| {
-            let attributes = prompts::Attributes { description, template, arguments };
+            let attributes = prompts::Attributes { description, template, arguments, ..Default::default() };
             (Entry { name, what: What::Prompt(attributes) }, text.into_bytes().into())
         },
     )

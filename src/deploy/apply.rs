@@ -1,0 +1,352 @@
+//! Applying changes: all of them, or none.
+//!
+//! Every image is stored first. One short transaction then checks what has to hold, uses the token up and writes the
+//! journal; from there on whoever comes next can put everything back. Files are written beside their place and renamed;
+//! the one that is replaced stays beside, as a link, until all are there, so that taking it back needs no room.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::disk::{self, Found};
+use super::plan::{After, Change, Op, Plan, Quiet, names};
+use super::source::Site;
+use super::undo;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::deploys::{self, Deployed, Image};
+use crate::store::snapshots::{self, File, Kind, NewSnapshot, State};
+use crate::store::{Applying, Db, blobs};
+
+/// The right to apply; while it lives no other process does.
+pub struct Right {
+    _lock: Applying,
+}
+
+/// Takes the right to apply, and undoes first what a process that died left half done.
+///
+/// # Errors
+/// `E_DEPLOY_IN_PROGRESS`, and how undoing failed.
+pub fn begin(context: &Context) -> Result<Right> {
+    let Some(lock) = Applying::begin(context.store.path())? else {
+        return Err(Error::new(Code::DeployInProgress, "Another deploy is being applied with this database")
+            .hint("wait for its end and try again"));
+    };
+    let right = Right { _lock: lock };
+    undo::finish_others(context, &right)?;
+    Ok(right)
+}
+
+/// What is applied.
+#[derive(Debug)]
+pub struct Work<'a> {
+    /// Where.
+    pub site: &'a Site,
+    /// What makes it.
+    pub kind: Kind,
+    /// The SHA-256 of the plan, in hex.
+    pub plan_hash: &'a str,
+    /// What a rollback goes back to.
+    pub rolled_back_to: Option<&'a str>,
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// The rows that change though their files do not.
+    pub quiet: Vec<Quiet>,
+    /// What the place keeps on disk now.
+    pub rows: std::collections::BTreeMap<String, Deployed>,
+}
+
+impl<'a> Work<'a> {
+    /// A deploy of a plan.
+    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str) -> Self {
+        let Plan { rows, changes, quiet, .. } = plan;
+        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, changes, quiet, rows }
+    }
+
+    /// Whether anything would be written or kept.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+    }
+}
+
+/// Applies the work, and returns the snapshot's id. `allow` is asked in the transaction that writes the journal: what
+/// it refuses is not begun.
+///
+/// # Errors
+/// What `allow` returns; `E_DEPLOY_UNDONE` where a file could not be written, with everything put back.
+pub fn apply(
+    context: &Context,
+    right: &Right,
+    work: Work<'_>,
+    allow: impl FnOnce(&Db<'_>) -> Result<()>,
+) -> Result<Uuid> {
+    let stored = context.store.write(|db| files_of(db, &work))?;
+    let folders = missing_folders(&work.changes)?;
+    let uuid = context.clock.uuid();
+    let targets = names(&work.site.selected);
+    let (id, place, files) = context.store.write(|db| {
+        allow(db)?;
+        // Stored before; a project that was deleted meanwhile may have swept away what nothing referred to.
+        let files = files_of(db, &work)?;
+        debug_assert_eq!(files.len(), stored.len());
+        let place = deploys::make_place(db, &work.site.place)?;
+        let new = NewSnapshot {
+            uuid,
+            place,
+            kind: work.kind,
+            targets: &targets,
+            profile: &work.site.profile,
+            plan_hash: work.plan_hash,
+            rolled_back_to: work.rolled_back_to,
+            actor: &context.actor,
+            now: context.clock.now(),
+        };
+        let folders: Vec<String> = folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
+        Ok((snapshots::begin(db, &new, &files, &folders)?, place, files))
+    })?;
+    let journal = Journal { id, uuid, files };
+    let written = write_all(context, &journal, &work.changes, &folders)
+        .and_then(|()| finish(context, &work, &journal, place).map_err(|error| (work.changes.len(), error)));
+    match written {
+        Ok(()) => {
+            undo::clean_up(context, &journal)?;
+            Ok(uuid)
+        }
+        Err((_, error)) => Err(undo::after(context, right, place, &journal, error)),
+    }
+}
+
+/// A snapshot with its files, as the journal holds it.
+pub struct Journal {
+    /// Its key.
+    pub id: i64,
+    /// What users see of it.
+    pub uuid: Uuid,
+    /// Its files, in the order in which they are applied.
+    pub files: Vec<File>,
+}
+
+impl Journal {
+    /// Where the new bytes of file `seq` are written, and where the old file stays meanwhile.
+    pub fn beside(&self, seq: usize, path: &Path) -> (PathBuf, PathBuf) {
+        let key = self.uuid.simple().to_string();
+        let name = |ending: &str| path.with_file_name(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));
+        (name("new"), name("old"))
+    }
+}
+
+/// Stores the images of the work, and returns its rows: the changes first, then what is only claimed.
+fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
+    let mut files = Vec::with_capacity(work.changes.len());
+    for change in &work.changes {
+        files.push(File {
+            path: change.path.to_string_lossy().into_owned(),
+            root: change.root.to_string_lossy().into_owned(),
+            op: change.op.word().to_owned(),
+            targets: change.targets.clone(),
+            module_ids: change.module_ids.clone(),
+            block: change.block,
+            before: store(db, &change.before)?,
+            after: store_after(db, &change.after)?,
+        });
+    }
+    for quiet in &work.quiet {
+        if let Quiet::Claim(row, bytes) = quiet
+            && let Image::File { sha256, mode, .. } = &row.applied
+        {
+            let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
+            files.push(File {
+                path: row.path.clone(),
+                root: row.root.clone(),
+                op: "claim".to_owned(),
+                targets: row.targets.clone(),
+                module_ids: row.module_ids.clone(),
+                block: row.block,
+                before: image.clone(),
+                after: image,
+            });
+        }
+    }
+    Ok(files)
+}
+
+fn store(db: &Db<'_>, found: &Found) -> Result<Image> {
+    Ok(match found {
+        Found::Absent | Found::Other => Image::Absent,
+        Found::Link(text) => Image::Link(text.clone()),
+        Found::File { bytes, sha256, mode } => {
+            Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode }
+        }
+    })
+}
+
+fn store_after(db: &Db<'_>, after: &After) -> Result<Image> {
+    Ok(match after {
+        After::Absent => Image::Absent,
+        After::Link(text) => Image::Link(text.clone()),
+        After::File { bytes, sha256, mode } => {
+            Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode }
+        }
+    })
+}
+
+/// The folders that the changes need and that are not there, the outermost first.
+fn missing_folders(changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
+    let mut missing = BTreeSet::new();
+    for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
+        for folder in change.path.ancestors().skip(1) {
+            if missing.contains(folder) || disk::metadata(folder)?.is_some() {
+                break;
+            }
+            missing.insert(folder.to_owned());
+        }
+    }
+    Ok(missing)
+}
+
+/// Writes the files; where one fails, says how many were begun, and why.
+fn write_all(
+    context: &Context,
+    journal: &Journal,
+    changes: &[Change],
+    folders: &BTreeSet<PathBuf>,
+) -> Result<(), (usize, Error)> {
+    for folder in folders {
+        if let Err(error) = std::fs::create_dir(folder)
+            && error.kind() != std::io::ErrorKind::AlreadyExists
+        {
+            return Err((0, disk::failed("make", folder, error)));
+        }
+    }
+    let total = changes.len() as u64;
+    for (seq, change) in changes.iter().enumerate() {
+        if context.is_cancelled() {
+            return Err((seq, Error::new(Code::Cancelled, "The deploy was given up")));
+        }
+        write_one(journal, seq, change).map_err(|error| (seq + 1, error))?;
+        (context.progress)("Writing", seq as u64 + 1, total);
+    }
+    let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
+    let made: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
+    for folder in touched.union(&made) {
+        disk::sync_folder(folder);
+    }
+    Ok(())
+}
+
+fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<()> {
+    let path = change.path.as_path();
+    if disk::look(path)? != change.before {
+        return Err(Error::new(
+            Code::FileFailed,
+            format!("`{}` was changed while the deploy was applied", path.display()),
+        ));
+    }
+    let (new, old) = journal.beside(seq, path);
+    let replaces = change.before != Found::Absent;
+    if replaces && !matches!(change.before, Found::Link(_)) {
+        // A link of the old file: putting it back needs no room and keeps all that the file was.
+        // Where the disk has no links, the stored image does it.
+        let _ = std::fs::hard_link(path, &old);
+    }
+    match &change.after {
+        After::Absent => disk::remove(path),
+        After::Link(text) => disk::link(path, &new, text),
+        After::File { bytes, mode, .. } => disk::write(path, &new, bytes, *mode, !replaces),
+    }
+}
+
+/// Says in one transaction that everything is there: the rows of the files, and the end of the journal. Where old files
+/// are still beside, the journal stays open until they are gone.
+fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> Result<()> {
+    let now = context.clock.now();
+    let machine = &work.site.place.machine;
+    context.store.write(|db| {
+        for (file, change) in journal.files.iter().zip(&work.changes) {
+            let known = match work.rows.get(&file.path) {
+                Some(row) => Some(row.clone()),
+                None => deploys::at(db, machine, &file.path)?,
+            };
+            if work.rolled_back_to.is_some() && change.targets.is_empty() {
+                deploys::forget(db, machine, &file.path)?;
+                continue;
+            }
+            let stat = disk::metadata(&change.path)?
+                .and_then(|metadata| disk::stat(&metadata))
+                .filter(|stat| disk::tells_changes(stat, now));
+            let row = Deployed {
+                path: file.path.clone(),
+                place,
+                root: file.root.clone(),
+                targets: file.targets.clone(),
+                module_ids: file.module_ids.clone(),
+                block: file.block,
+                written: true,
+                applied: file.after.clone(),
+                pristine: known.map_or_else(|| file.before.clone(), |row| row.pristine),
+                stat,
+            };
+            deploys::put(db, machine, &row)?;
+        }
+        let claims = journal.files.iter().skip(work.changes.len());
+        for (file, row) in claims.zip(work.quiet.iter().filter_map(|quiet| match quiet {
+            Quiet::Claim(row, _) => Some(row),
+            Quiet::Keep(_) | Quiet::Forget(_) => None,
+        })) {
+            let stat = disk::metadata(Path::new(&row.path))?.and_then(|metadata| disk::stat(&metadata));
+            let stat = stat.filter(|stat| disk::tells_changes(stat, now));
+            let image = file.after.clone();
+            deploys::put(
+                db,
+                machine,
+                &Deployed { place, applied: image.clone(), pristine: image, stat, ..row.clone() },
+            )?;
+        }
+        note_quiet(db, machine, &work.quiet)?;
+        let open = work.changes.iter().any(|change| matches!(change.before, Found::File { .. }));
+        snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
+        let project = work.site.project().map(|project| project.name.as_str());
+        context.event(db, context.author(), project, work.kind.word(), &journal.uuid.to_string())
+    })
+}
+
+/// Writes what changed about files that stay as they are.
+///
+/// # Errors
+/// How the disk failed.
+pub fn note_quiet(db: &Db<'_>, machine: &str, quiet: &[Quiet]) -> Result<()> {
+    for quiet in quiet {
+        match quiet {
+            Quiet::Claim(..) => {}
+            Quiet::Keep(row) => deploys::put(db, machine, row)?,
+            Quiet::Forget(path) => deploys::forget(db, machine, path)?,
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a stored image, as what shall stand at a path.
+///
+/// # Errors
+/// `E_DAMAGED`, and how the disk failed.
+pub fn wanted(db: &Db<'_>, image: &Image) -> Result<After> {
+    Ok(match image {
+        Image::Absent => After::Absent,
+        Image::Link(text) => After::Link(text.clone()),
+        Image::File { blob, sha256, mode } => {
+            let bytes: Arc<[u8]> = blobs::get(db, *blob)?.into();
+            After::File { bytes, sha256: *sha256, mode: *mode }
+        }
+    })
+}
+
+/// What is done where `before` stands and `after` shall.
+pub fn op_of(before: &Found, after: &After) -> Op {
+    match (before, after) {
+        (_, After::Absent) => Op::Delete,
+        (Found::Absent, _) => Op::Create,
+        _ => Op::Update,
+    }
+}

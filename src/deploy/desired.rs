@@ -1,0 +1,271 @@
+//! What shall stand on disk: every file that the modules make, once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::disk::{self, RealFolders, Sha};
+use super::gather;
+use super::module::{Layer, Module, ModuleFile, Target};
+use crate::error::{Code, Error, Result};
+
+/// How a file is made of its modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A file of a module as it is.
+    Copy,
+    /// Several modules, the whole file ours.
+    Gathered,
+    /// Several modules in a block; the rest of the file is the user's.
+    Block,
+    /// A Cursor rule: front matter of ours before the module's text.
+    CursorRule,
+    /// A command as a skill: its front matter is ours, its text the command's.
+    CommandSkill,
+}
+
+/// A module's file that went into an output.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The module.
+    pub module_id: String,
+    /// The file in it.
+    pub file: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+    /// Where they come from.
+    pub layer: Layer,
+}
+
+/// A file that shall stand on disk.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Where, absolute.
+    pub path: PathBuf,
+    /// The folder of the target that it lies below.
+    pub root: PathBuf,
+    /// The targets that want it, by name.
+    pub targets: Vec<Target>,
+    /// What it is made of, by module.
+    pub parts: Vec<Part>,
+    /// Its bytes, or those of its block.
+    pub bytes: Arc<[u8]>,
+    /// Their SHA-256.
+    pub sha256: Sha,
+    /// Whether it is a program.
+    pub executable: bool,
+    /// How it is made.
+    pub form: Form,
+}
+
+impl Output {
+    /// The modules it is made of, by id.
+    pub fn module_ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.parts.iter().map(|part| part.module_id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Whether it keeps a block of the file only.
+    pub fn is_block(&self) -> bool {
+        self.form == Form::Block
+    }
+}
+
+/// A folder that a target reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The target.
+    pub target: Target,
+    /// Where.
+    pub path: PathBuf,
+    /// Whether status tells of files in it that are not ours.
+    pub scan_extras: bool,
+}
+
+/// Everything that shall stand on disk.
+#[derive(Debug, Default)]
+pub struct Desired {
+    /// The files by path, where folders really are.
+    pub outputs: BTreeMap<PathBuf, Output>,
+    /// The folders that the targets read.
+    pub roots: Vec<Root>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Gathers outputs while the targets land their modules.
+#[derive(Debug, Default)]
+pub struct Landing {
+    desired: Desired,
+    folders: RealFolders,
+}
+
+impl Landing {
+    /// Says that a target reads a folder.
+    pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
+        let root = Root { target, path: path.to_owned(), scan_extras };
+        if !self.desired.roots.contains(&root) {
+            self.desired.roots.push(root);
+        }
+    }
+
+    /// Says what the user should know.
+    pub fn warn(&mut self, warning: String) {
+        if !self.desired.warnings.contains(&warning) {
+            self.desired.warnings.push(warning);
+        }
+    }
+
+    /// Lands a module's file as it is, at `relative` below `root`.
+    ///
+    /// # Errors
+    /// As [`Landing::add`].
+    pub fn copy(
+        &mut self,
+        target: Target,
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        file: &ModuleFile,
+    ) -> Result<()> {
+        let bytes = Arc::clone(&file.bytes);
+        self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
+    }
+
+    /// Lands a file.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where it would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
+    /// where another module wants other bytes in it.
+    #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
+    pub fn add(
+        &mut self,
+        targets: &[Target],
+        root: &Path,
+        relative: &str,
+        form: Form,
+        parts: Vec<Part>,
+        bytes: Arc<[u8]>,
+        executable: bool,
+    ) -> Result<()> {
+        let owner = parts.first().map_or("", |part| part.module_id.as_str()).to_owned();
+        let leaves = |why: &str| {
+            Error::new(
+                Code::InvalidPath,
+                format!("Module '{owner}' would be written to `{relative}` below `{}`: {why}", root.display()),
+            )
+            .with_details(json!({ "module_id": owner, "path": relative, "root": root.display().to_string() }))
+        };
+        if !disk::stays_inside(relative) {
+            return Err(leaves("the path leaves its folder").hint("rename the module or its file"));
+        }
+        let wanted = root.join(relative);
+        let (Some(folder), Some(name)) = (wanted.parent(), wanted.file_name()) else {
+            return Err(leaves("the path has no name"));
+        };
+        let real = self.folders.of(folder);
+        if !real.starts_with(self.folders.of(root)) {
+            return Err(
+                leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
+            );
+        }
+        let path = real.join(name);
+        let sha256 = disk::sha256(&bytes);
+        let target = targets.first().copied();
+        if let Some(there) = self.desired.outputs.get_mut(&path) {
+            if there.sha256 != sha256 {
+                return Err(conflict(target, &path, there, &sha256, &parts));
+            }
+            for target in targets {
+                if !there.targets.contains(target) {
+                    there.targets.push(*target);
+                }
+            }
+            there.targets.sort_unstable();
+            for part in parts {
+                if !there.parts.iter().any(|known| known.module_id == part.module_id) {
+                    there.parts.push(part);
+                }
+            }
+            there.executable |= executable;
+            return Ok(());
+        }
+        let mut targets = targets.to_vec();
+        targets.sort_unstable();
+        let root = root.to_owned();
+        let output = Output { path: path.clone(), root, targets, parts, bytes, sha256, executable, form };
+        self.desired.outputs.insert(path, output);
+        Ok(())
+    }
+
+    /// Lands several modules in one file that is all ours; nothing where there are none.
+    ///
+    /// # Errors
+    /// As [`Landing::add`].
+    pub fn gathered(&mut self, target: Target, root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
+        let parts = parts(modules);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let bytes = gather::sections(&texts(&parts)).into();
+        self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
+    }
+
+    /// Lands several modules in a block of a file; nothing where there are none.
+    ///
+    /// # Errors
+    /// As [`Landing::add`].
+    pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
+        let parts = parts(modules);
+        let inner = match parts.as_slice() {
+            [] => return Ok(()),
+            [only] => gather::escape(&only.bytes),
+            _ => gather::sections(&texts(&parts)),
+        };
+        self.add(targets, root, relative, Form::Block, parts, gather::block(&inner).into(), false)
+    }
+
+    /// Returns what has landed for the targets `selected`.
+    pub fn finish(mut self, selected: &[Target]) -> Desired {
+        self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
+        self.desired.roots.retain(|root| selected.contains(&root.target));
+        self.desired
+    }
+}
+
+/// Returns a module's file as a part.
+pub fn part(module: &Module, file: &ModuleFile) -> Part {
+    Part { module_id: module.id.clone(), file: file.path.clone(), bytes: Arc::clone(&file.bytes), layer: file.layer }
+}
+
+fn parts(modules: &[&Module]) -> Vec<Part> {
+    modules.iter().filter_map(|module| Some(part(module, module.files.first()?))).collect()
+}
+
+fn texts(parts: &[Part]) -> Vec<(&str, &[u8])> {
+    parts.iter().map(|part| (part.module_id.as_str(), &*part.bytes)).collect()
+}
+
+fn conflict(target: Option<Target>, path: &Path, there: &Output, sha256: &Sha, parts: &[Part]) -> Error {
+    let ids: Vec<&str> = parts.iter().map(|part| part.module_id.as_str()).collect();
+    Error::new(
+        Code::DesiredStateConflict,
+        format!(
+            "{} and {} want different bytes in `{}`",
+            there.module_ids().join(", "),
+            ids.join(", "),
+            path.display()
+        ),
+    )
+    .with_details(json!({
+        "target": target.map(Target::name),
+        "path": path.display().to_string(),
+        "existing": { "sha256": disk::hex(&there.sha256), "module_ids": there.module_ids() },
+        "new": { "sha256": disk::hex(sha256), "module_ids": ids },
+    }))
+    .hint("rename one of them, disable it, or restrict it to other targets")
+}

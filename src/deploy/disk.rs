@@ -1,0 +1,345 @@
+//! The user's disk: what stands at a path, and writing it so that it is whole or not there.
+
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Write};
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Code, Error, Result};
+use crate::store::deploys::Stat;
+
+/// The SHA-256 of some bytes.
+pub type Sha = [u8; 32];
+
+/// The mode of a file that is made new.
+pub const FILE: u32 = 0o644;
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Their SHA-256.
+        sha256: Sha,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A symbolic link with its text.
+    Link(String),
+    /// A folder, or something else that is no file.
+    Other,
+}
+
+impl Found {
+    /// The bytes of a file.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Found::File { bytes, .. } => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The SHA-256 of a file.
+    pub fn sha256(&self) -> Option<&Sha> {
+        match self {
+            Found::File { sha256, .. } => Some(sha256),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the SHA-256 of some bytes.
+pub fn sha256(bytes: &[u8]) -> Sha {
+    Sha256::digest(bytes).into()
+}
+
+/// Returns a SHA-256 in hex.
+pub fn hex(sha256: &[u8]) -> String {
+    use std::fmt::Write as _;
+    sha256.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns what the disk says of a path, without following a link; `None` where nothing is there.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
+pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(failed("read", path, error)),
+    }
+}
+
+/// Returns what stands at a path, without following a link.
+///
+/// # Errors
+/// As [`metadata`].
+pub fn look(path: &Path) -> Result<Found> {
+    let Some(metadata) = metadata(path)? else {
+        return Ok(Found::Absent);
+    };
+    if metadata.is_symlink() {
+        let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
+        return Ok(Found::Link(text.to_string_lossy().into_owned()));
+    }
+    if !metadata.is_file() {
+        return Ok(Found::Other);
+    }
+    let bytes = fs::read(path).map_err(|error| failed("read", path, error))?;
+    Ok(Found::File { sha256: sha256(&bytes), bytes, mode: mode(&metadata) })
+}
+
+/// The permission bits of a file.
+#[cfg(unix)]
+pub fn mode(metadata: &Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o7777
+}
+
+/// The permission bits of a file.
+#[cfg(not(unix))]
+pub fn mode(_: &Metadata) -> u32 {
+    FILE
+}
+
+/// Returns `mode` with the bits that make a file a program, or without them.
+pub const fn executable(mode: u32, executable: bool) -> u32 {
+    if executable {
+        // Who may read it may run it.
+        mode | ((mode & 0o444) >> 2)
+    } else {
+        mode & !0o111
+    }
+}
+
+/// What tells that a file was not touched since.
+#[cfg(unix)]
+pub fn stat(metadata: &Metadata) -> Option<Stat> {
+    use std::os::unix::fs::MetadataExt;
+    let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+    Some(Stat {
+        size: i64::try_from(metadata.size()).ok()?,
+        mtime: nanos(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: nanos(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino().cast_signed(),
+    })
+}
+
+/// What tells that a file was not touched since: nothing does here, so that every file is read.
+#[cfg(not(unix))]
+pub fn stat(_: &Metadata) -> Option<Stat> {
+    None
+}
+
+/// Whether a later change of the file would show in its times: they are older than the clock of the disk is coarse.
+/// `now` is in milliseconds.
+pub fn tells_changes(stat: &Stat, now: i64) -> bool {
+    let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
+    // A disk that keeps whole seconds shows itself by them.
+    let coarse = stat.ctime % 1_000_000_000 == 0 || stat.mtime % 1_000_000_000 == 0;
+    age > if coarse { 3_000_000_000 } else { 20_000_000 }
+}
+
+/// Writes bytes beside `path` as `temporary` and puts them in its place; they are on the disk when this returns, but
+/// for the folder's entry ([`sync_folder`]). With `new` nothing that is there is replaced.
+///
+/// # Errors
+/// As [`metadata`], `E_DISK_FULL`; `E_ALREADY_EXISTS` where `new` and something is there.
+pub fn write(path: &Path, temporary: &Path, bytes: &[u8], mode: u32, new: bool) -> Result<()> {
+    let written = write_beside(temporary, bytes, mode).and_then(|()| {
+        if new {
+            // A link, unlike a rename, never replaces.
+            match fs::hard_link(temporary, path) {
+                Ok(()) => return fs::remove_file(temporary),
+                // A disk without links: what appears in this very moment would be replaced.
+                Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        fs::rename(temporary, path)
+    });
+    written.map_err(|error| {
+        let _ = fs::remove_file(temporary);
+        if error.kind() == ErrorKind::AlreadyExists {
+            return Error::new(Code::AlreadyExists, format!("`{}` appeared meanwhile", path.display()));
+        }
+        failed("write", path, error)
+    })
+}
+
+fn write_beside(temporary: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+    let mut file = open_new(temporary, mode)?;
+    file.write_all(bytes)?;
+    set_mode(&file, mode)?;
+    file.sync_data()
+}
+
+#[cfg(unix)]
+fn open_new(path: &Path, mode: u32) -> std::io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // Never wider than it will be, not even for a moment.
+    fs::OpenOptions::new().write(true).create_new(true).mode(mode & 0o777).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_new(path: &Path, _: u32) -> std::io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+#[cfg(unix)]
+fn set_mode(file: &fs::File, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Makes a symbolic link beside `path` and puts it in its place.
+///
+/// # Errors
+/// As [`write`].
+pub fn link(path: &Path, temporary: &Path, text: &str) -> Result<()> {
+    let linked = symlink(text, temporary).and_then(|()| fs::rename(temporary, path));
+    linked.map_err(|error| {
+        let _ = fs::remove_file(temporary);
+        failed("write", path, error)
+    })
+}
+
+#[cfg(unix)]
+fn symlink(text: &str, path: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(text, path)
+}
+
+#[cfg(not(unix))]
+fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::from(ErrorKind::Unsupported))
+}
+
+/// Removes a file or a link; one that is gone is no failure.
+///
+/// # Errors
+/// As [`metadata`].
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("delete", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Puts a folder's entries on the disk.
+pub fn sync_folder(path: &Path) {
+    // Not every file system can; the files themselves are synced.
+    if let Ok(folder) = fs::File::open(path) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Returns the failure of reading or writing a file of the user's, with the code that contract 000 gives it.
+pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
+    let (code, hint) = match source.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            (Code::PermissionDenied, "make it writable, and its folder")
+        }
+        ErrorKind::InvalidFilename if path.as_os_str().len() > 200 => (Code::PathTooLong, "shorten the path"),
+        ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::NotADirectory => {
+            (Code::InvalidPath, "give it another name, or move what is in the way")
+        }
+        _ => return Error::file(verb, path, source),
+    };
+    let details = serde_json::json!({
+        "path": path.display().to_string(),
+        "path_posix": posix(path),
+        "io_kind": source.kind().to_string(),
+        "raw_os_error": source.raw_os_error(),
+        "hint": hint,
+    });
+    Error::new(code, format!("Cannot {verb} `{}`: {source}", path.display()))
+        .with_details(details)
+        .hint(hint)
+        .with_source(source)
+}
+
+/// A path with `/` between its parts.
+pub fn posix(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// Whether a relative path stays below the folder it is joined to.
+pub fn stays_inside(relative: &str) -> bool {
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    !relative.is_empty()
+        && !relative.contains(['\0', '\\'])
+        && !relative.split('/').any(|part| matches!(part, "" | "." | ".."))
+        && Path::new(relative).components().all(plain)
+}
+
+/// Finds where folders really are, each looked at once.
+#[derive(Debug, Default)]
+pub struct RealFolders(HashMap<PathBuf, PathBuf>);
+
+impl RealFolders {
+    /// Returns where `folder` really is: links above it are followed, what does not exist yet stays as it is.
+    pub fn of(&mut self, folder: &Path) -> PathBuf {
+        if let Some(real) = self.0.get(folder) {
+            return real.clone();
+        }
+        let real = match (folder.parent(), folder.file_name()) {
+            (Some(parent), Some(name)) => {
+                let here = self.of(parent).join(name);
+                match fs::symlink_metadata(&here) {
+                    Ok(metadata) if metadata.is_symlink() => here.canonicalize().unwrap_or(here),
+                    _ => here,
+                }
+            }
+            _ => folder.to_owned(),
+        };
+        self.0.insert(folder.to_owned(), real.clone());
+        real
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_can_be_run_by_who_can_read_them() {
+        assert_eq!(executable(0o644, true), 0o755);
+        assert_eq!(executable(0o600, true), 0o700);
+        assert_eq!(executable(0o755, false), 0o644);
+    }
+
+    #[test]
+    fn paths_stay_inside() {
+        for good in ["a", "a/b.md", "a b/ü"] {
+            assert!(stays_inside(good), "{good}");
+        }
+        for bad in ["", "/a", "../a", "a/../b", "a//b", "./a", "a/", "a\\b", "a\0"] {
+            assert!(!stays_inside(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn times_tell_a_change_once_they_are_old_enough() {
+        let stat = Stat { size: 1, mtime: 5_000_000_001, ctime: 5_000_000_001, inode: 1 };
+        assert!(!tells_changes(&stat, 5_010));
+        assert!(tells_changes(&stat, 5_030));
+        let coarse = Stat { ctime: 5_000_000_000, ..stat };
+        assert!(!tells_changes(&coarse, 7_000));
+        assert!(tells_changes(&coarse, 9_000));
+    }
+}

@@ -1,0 +1,226 @@
+//! Several modules in one file: sections between markers, and a block inside a file that is the user's.
+//!
+//! Contract 000's original writes sections as `<!-- agentpack:module=ID -->` to `<!-- /agentpack -->`, a line of `---`
+//! between; one module alone stands without markers. A managed block stands between two lines of our own.
+
+const OPEN: &str = "<!-- agentpack:module=";
+const CLOSE: &str = "<!-- /agentpack -->";
+const BETWEEN: &str = "\n\n---\n\n";
+const BEGIN: &str = "<!-- mcpkg:begin";
+const BEGIN_LINE: &str = "<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->";
+const END: &str = "<!-- mcpkg:end -->";
+
+/// What a line of a module's text may look like without being one of ours: such a line is written with one more `\`.
+const WORDS: [&str; 5] = ["agentpack:module=", "/agentpack", "mcpkg:begin", "mcpkg:end", "mcpkg:module="];
+
+/// Returns the text of several modules: one alone as it is, more in sections.
+pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
+    if let [(_, text)] = modules {
+        return text.to_vec();
+    }
+    let mut out = Vec::new();
+    for (index, (id, text)) in modules.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(BETWEEN.as_bytes());
+        }
+        out.extend_from_slice(format!("{OPEN}{id} -->\n").as_bytes());
+        out.extend_from_slice(&with_newline(&escape(text)));
+        out.extend_from_slice(CLOSE.as_bytes());
+    }
+    out
+}
+
+/// Returns the text of each section by module, unescaped, and what stands outside of them.
+///
+/// # Errors
+/// Why the markers make no sense, for a person: one opens inside another, is there twice, or is not closed.
+pub fn parse(text: &[u8]) -> Result<(Vec<(String, Vec<u8>)>, Vec<u8>), String> {
+    let mut found: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut outside = Vec::new();
+    let mut open: Option<(String, Vec<u8>)> = None;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let trimmed = line.trim_ascii();
+        let opened = trimmed
+            .strip_prefix(OPEN.as_bytes())
+            .and_then(|rest| rest.strip_suffix(b"-->"))
+            .map(|id| String::from_utf8_lossy(id.trim_ascii()).into_owned())
+            .filter(|id| !id.is_empty());
+        match (opened, &mut open) {
+            (Some(id), Some((other, _))) => return Err(format!("the section of {id} begins inside that of {other}")),
+            (Some(id), None) => {
+                if found.iter().any(|(known, _)| *known == id) {
+                    return Err(format!("{id} has two sections"));
+                }
+                open = Some((id, Vec::new()));
+            }
+            (None, Some(_)) if trimmed == CLOSE.as_bytes() => {
+                found.extend(open.take().map(|(id, text)| (id, unescape(&text))));
+            }
+            (None, Some((_, text))) => text.extend_from_slice(line),
+            (None, None) => outside.extend_from_slice(line),
+        }
+    }
+    match open {
+        Some((id, _)) => Err(format!("the section of {id} is not closed")),
+        None => Ok((found, outside)),
+    }
+}
+
+/// Whether what stands outside of the sections is no more than what [`sections`] writes there.
+pub fn is_only_between(outside: &[u8]) -> bool {
+    outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---"))
+}
+
+/// Returns a block that holds `inner`.
+pub fn block(inner: &[u8]) -> Vec<u8> {
+    [BEGIN_LINE.as_bytes(), b"\n", &with_newline(inner), END.as_bytes(), b"\n"].concat()
+}
+
+/// A file with a block in it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Split<'a> {
+    /// What stands before the block.
+    pub before: &'a [u8],
+    /// The block with its two lines.
+    pub block: &'a [u8],
+    /// What stands in it.
+    pub inner: &'a [u8],
+    /// What stands after it.
+    pub after: &'a [u8],
+}
+
+/// Finds the block in a file.
+pub fn find(text: &[u8]) -> Option<Split<'_>> {
+    let mut begin = None;
+    let mut at = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let trimmed = line.trim_ascii();
+        let next = at + line.len();
+        if trimmed.starts_with(BEGIN.as_bytes()) {
+            begin = Some((at, next));
+        } else if trimmed == END.as_bytes()
+            && let Some((start, inner)) = begin
+        {
+            return Some(Split {
+                before: &text[..start],
+                block: &text[start..next],
+                inner: &text[inner..at],
+                after: &text[next..],
+            });
+        }
+        at = next;
+    }
+    None
+}
+
+/// Returns the file with its block replaced, or with a block after what is there.
+pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
+    if let Some(split) = find(text) {
+        let block = if split.block.ends_with(b"\n") { block } else { block.trim_ascii_end() };
+        return [split.before, block, split.after].concat();
+    }
+    if text.trim_ascii().is_empty() {
+        return block.to_vec();
+    }
+    [&with_newline(text), b"\n".as_slice(), block].concat()
+}
+
+/// Returns the file without its block; `None` where nothing is left.
+pub fn take_out(text: &[u8]) -> Option<Vec<u8>> {
+    let Some(split) = find(text) else {
+        return Some(text.to_vec());
+    };
+    // The empty line before it came with it.
+    let before = split.before.strip_suffix(b"\n").filter(|rest| rest.ends_with(b"\n")).unwrap_or(split.before);
+    let rest = [before, split.after].concat();
+    (!rest.trim_ascii().is_empty()).then_some(rest)
+}
+
+/// Returns bytes that end a line.
+pub fn with_newline(text: &[u8]) -> Vec<u8> {
+    let end: &[u8] = if text.ends_with(b"\n") { b"" } else { b"\n" };
+    [text, end].concat()
+}
+
+/// Writes a module's text so that none of its lines is taken for a marker.
+pub fn escape(text: &[u8]) -> Vec<u8> {
+    change_markers(text, |rest| Some([b"\\", rest].concat()))
+}
+
+/// The inverse of [`escape`].
+pub fn unescape(text: &[u8]) -> Vec<u8> {
+    change_markers(text, |rest| rest.strip_prefix(b"\\").map(<[u8]>::to_vec))
+}
+
+fn change_markers(text: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let indent = line.len() - line.trim_ascii_start().len();
+        let changed = line[indent..].strip_prefix(b"<!-- ").and_then(|rest| {
+            let bare = &rest[rest.iter().take_while(|byte| **byte == b'\\').count()..];
+            WORDS.iter().any(|marker| bare.starts_with(marker.as_bytes())).then(|| change(rest)).flatten()
+        });
+        match changed {
+            Some(rest) => {
+                out.extend_from_slice(&line[..indent]);
+                out.extend_from_slice(b"<!-- ");
+                out.extend_from_slice(&rest);
+            }
+            None => out.extend_from_slice(line),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_module_stands_alone_and_several_in_sections() {
+        assert_eq!(sections(&[("a", b"x")]), b"x");
+        let two = sections(&[("a", b"x"), ("b", b"y\n")]);
+        assert_eq!(
+            String::from_utf8_lossy(&two),
+            "<!-- agentpack:module=a -->\nx\n<!-- /agentpack -->\n\n---\n\n<!-- agentpack:module=b -->\ny\n<!-- /agentpack -->"
+        );
+        let (found, outside) = parse(&two).unwrap();
+        assert_eq!(found, [("a".to_owned(), b"x\n".to_vec()), ("b".to_owned(), b"y\n".to_vec())]);
+        assert!(is_only_between(&outside));
+    }
+
+    #[test]
+    fn a_block_leaves_the_rest_alone() {
+        let block = block(b"ours");
+        assert_eq!(put(b"", &block), block);
+        let text = put(b"mine\n", &block);
+        assert!(text.starts_with(b"mine\n\n<!-- mcpkg:begin"));
+        let edited = [b"top\n".as_slice(), &text, b"below"].concat();
+        let split = find(&edited).unwrap();
+        assert_eq!((split.inner, split.after), (b"ours\n".as_slice(), b"below".as_slice()));
+        assert_eq!(put(&edited, &block), edited);
+        assert_eq!(take_out(&edited).unwrap(), b"top\nmine\nbelow");
+        assert_eq!(take_out(&block), None);
+        assert_eq!(find(b"<!-- mcpkg:begin\nno end"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn sections_give_back_every_text(texts in prop::collection::vec("( {0,2}(<!-- |\\\\|/agentpack|agentpack:module=b|mcpkg:end|mcpkg:begin| -->|x|\r?\n)){0,12}", 2..4)) {
+            let ids = ["a", "b", "c"];
+            let modules: Vec<(&str, &[u8])> = ids.iter().copied().zip(texts.iter().map(|text| text.as_bytes())).collect();
+            let gathered = sections(&modules);
+            let (found, outside) = parse(&gathered).unwrap();
+            prop_assert!(is_only_between(&outside));
+            for ((id, text), (found_id, found_text)) in modules.iter().zip(&found) {
+                prop_assert_eq!(id, found_id);
+                prop_assert_eq!(&with_newline(text), found_text);
+            }
+            let inside = put(b"mine\n", &block(&escape(texts[0].as_bytes())));
+            let split = find(&inside).unwrap();
+            prop_assert_eq!(unescape(split.inner), with_newline(texts[0].as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What a module of each kind has to be.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::compose::Draft;
+use crate::deploy::module::Kind;
+use crate::error::{Code, Error, Result};
+
+/// The file of an instructions module.
+pub(super) const INSTRUCTIONS: &str = "AGENTS.md";
+
+/// The file that makes a folder a skill.
+const SKILL: &str = "SKILL.md";
+
+/// A module that is to be checked.
+pub(super) struct Candidate<'a> {
+    pub(super) id: &'a str,
+    pub(super) kind: Kind,
+    /// Where its source lies; errors name it where the file is missing.
+    pub(super) source: String,
+    pub(super) files: &'a BTreeMap<String, Draft>,
+}
+
+/// Checks a composed module, and returns what its author should know of it.
+///
+/// # Errors
+/// `E_CONFIG_INVALID` with module_id and path, and with missing, field, expected or error.
+pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
+    match module.kind {
+        Kind::Instructions => module.file(INSTRUCTIONS).map(|_| None),
+        Kind::Skill => {
+            let skill = module.file(SKILL)?;
+            let matter = module.matter(SKILL, module.text(SKILL, skill)?)?;
+            module.field(SKILL, &matter, "name")?;
+            module.field(SKILL, &matter, "description")?;
+            Ok(None)
+        }
+        Kind::Prompt => module.only().map(|_| None),
+        Kind::Command => {
+            let (path, file) = module.only()?;
+            let text = module.text(path, file)?;
+            let matter = module.matter(path, text)?;
+            module.field(path, &matter, "description")?;
+            module.bash(path, text, &matter)
+        }
+    }
+}
+
+impl Candidate<'_> {
+    fn file(&self, name: &str) -> Result<&Draft> {
+        self.files.get(name).ok_or_else(|| {
+            self.refuse(None, &format!("it is {} and has no {name}", self.article()), json!({"missing": name}))
+        })
+    }
+
+    /// The one Markdown file of a prompt or command.
+    fn only(&self) -> Result<(&str, &Draft)> {
+        let mut files = self.files.iter();
+        match (files.next(), files.next()) {
+            (Some((path, file)), None) if path.ends_with(".md") => Ok((path, file)),
+            _ => {
+                let found: Vec<&String> = self.files.keys().take(20).collect();
+                let why =
+                    format!("it is {} and has {} files; it needs exactly one .md", self.article(), self.files.len());
+                let why = why.replace("has 1 files", "has another file");
+                Err(self.refuse(None, &why, json!({"expected": "exactly one .md file", "found": found})))
+            }
+        }
+    }
+
+    fn text<'a>(&self, path: &str, file: &'a Draft) -> Result<&'a str> {
+        std::str::from_utf8(&file.content.bytes)
+            .map_err(|error| self.refuse(Some(path), "it is no UTF-8", json!({"error": error.to_string()})))
+    }
+
+    fn matter(&self, path: &str, text: &str) -> Result<Map<String, Value>> {
+        let refuse = |why: &str| self.refuse(Some(path), why, json!({"error": why}));
+        let yaml = split(text).map_err(refuse)?;
+        match serde_saphyr::from_str::<Value>(yaml) {
+            Ok(Value::Object(map)) => Ok(map),
+            Ok(_) => Err(refuse("its front matter is no list of keys and values")),
+            // `argument-hint: [pr] [priority]` and `description: Review: a PR` are no YAML; agents read them.
+            Err(error) => lenient(yaml).ok_or_else(|| {
+                refuse(&format!(
+                    "its front matter is malformed: {}",
+                    error.to_string().lines().next().unwrap_or_default()
+                ))
+            }),
+        }
+    }
+
+    fn field(&self, path: &str, matter: &Map<String, Value>, field: &str) -> Result<()> {
+        match matter.get(field) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(()),
+            Some(_) => Err(self.refuse(
+                Some(path),
+                &format!("`{field}` in its front matter is not a text, or empty"),
+                json!({"field": field, "expected": "a text that is not empty"}),
+            )),
+            None => Err(self.refuse(
+                Some(path),
+                &format!("its front matter has no `{field}`"),
+                json!({"missing": field, "field": field, "expected": "a text that is not empty"}),
+            )),
+        }
+    }
+
+    /// A command that runs a shell has to say that it may.
+    fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
+        let said = match matter.get("allowed-tools") {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+            _ => String::new(),
+        };
+        let literal = text.contains("!bash") || text.contains("!`bash`");
+        if literal && !said.contains("Bash(") {
+            let why = "it runs a shell, and `allowed-tools` in its front matter does not say `Bash(...)`";
+            return Err(self.refuse(
+                Some(path),
+                why,
+                json!({"field": "allowed-tools", "expected": "Bash(...)", "error": why}),
+            ));
+        }
+        let runs = text.split("!`").skip(1).any(|rest| rest.split('\n').next().is_some_and(|line| line.contains('`')));
+        Ok((runs && !said.contains("Bash")).then(|| {
+            format!(
+                "Module `{}`: `{path}` runs a shell command, and `allowed-tools` in its front matter does not say `Bash(...)`",
+                self.id
+            )
+        }))
+    }
+
+    fn article(&self) -> &'static str {
+        match self.kind {
+            Kind::Instructions => "an instructions module",
+            Kind::Skill => "a skill",
+            Kind::Prompt => "a prompt",
+            Kind::Command => "a command",
+        }
+    }
+
+    fn refuse(&self, file: Option<&str>, why: &str, more: Value) -> Error {
+        let path = match file.and_then(|file| self.files.get(file)) {
+            Some(draft) => draft.content.from.display().to_string(),
+            None => self.source.clone(),
+        };
+        let mut details = json!({"module_id": self.id, "path": path});
+        if let (Value::Object(details), Value::Object(more)) = (&mut details, more) {
+            details.extend(more);
+        }
+        Error::new(Code::ConfigInvalid, format!("Module `{}`: `{path}`: {why}", self.id)).with_details(details)
+    }
+}
+
+/// Returns the YAML between the first line, `---`, and the next such line.
+fn split(text: &str) -> Result<&str, &'static str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().filter(|line| line.trim_end() == "---").ok_or("it does not begin with front matter")?;
+    let mut at = first.len();
+    for line in lines {
+        if line.trim_end() == "---" {
+            return Ok(&text[first.len()..at]);
+        }
+        at += line.len();
+    }
+    Err("its front matter has no end")
+}
+
+/// Reads `key: value` lines, each value as text; `None` where there is something else on the top level.
+fn lenient(yaml: &str) -> Option<Map<String, Value>> {
+    let mut map = Map::new();
+    for line in yaml.lines().filter(|line| !line.trim().is_empty() && !line.starts_with(['#', ' '])) {
+        let (key, value) = line.split_once(':')?;
+        map.insert(key.to_owned(), value.trim().trim_matches(['"', '\'']).into());
+    }
+    Some(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::module::Layer;
+    use crate::deploy::repo::tree::Content;
+
+    fn checked(kind: Kind, files: &[(&str, &str)]) -> Result<Option<String>> {
+        let draft = |text: &str, path: &str| Draft {
+            content: Content {
+                from: format!("/r/{path}").into(),
+                bytes: text.as_bytes().into(),
+                executable: false,
+                linked: false,
+            },
+            layer: Layer::Upstream,
+        };
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), draft(text, path))).collect();
+        check(&Candidate { id: "m", kind, source: "/r".to_owned(), files: &files })
+    }
+
+    #[test]
+    fn accepts_what_is_well_formed() {
+        let skill = "---\r\nname: a\ndescription: b\n---\r\nText";
+        assert_eq!(checked(Kind::Skill, &[("SKILL.md", skill), ("x.bin", "")]).unwrap(), None);
+        assert_eq!(checked(Kind::Instructions, &[("AGENTS.md", ""), ("README.md", "")]).unwrap(), None);
+        assert_eq!(checked(Kind::Prompt, &[("p.md", "no front matter")]).unwrap(), None);
+        let command = "---\ndescription: Review: a PR\nargument-hint: [pr] [priority]\n---\n";
+        assert_eq!(checked(Kind::Command, &[("c.md", command)]).unwrap(), None);
+        let command = "---\ndescription: d\nallowed-tools: [Read, 'Bash(git:*)']\n---\n!bash\n!`ls`";
+        assert_eq!(checked(Kind::Command, &[("c.md", command)]).unwrap(), None);
+    }
+
+    #[test]
+    fn warns_where_the_original_said_nothing() {
+        let warning = checked(Kind::Command, &[("c.md", "---\ndescription: d\n---\n!`ls -l`\n")]).unwrap().unwrap();
+        assert!(warning.contains("`c.md` runs a shell command"), "{warning}");
+        assert_eq!(checked(Kind::Command, &[("c.md", "---\ndescription: d\n---\nwow!`\nx`")]).unwrap(), None);
+    }
+
+    #[test]
+    fn refuses_with_module_path_and_reason() {
+        let skill = |text| checked(Kind::Skill, &[("SKILL.md", text)]);
+        let command = |text| checked(Kind::Command, &[("c.md", text)]);
+        for (result, says, path) in [
+            (checked(Kind::Instructions, &[("a.md", "")]), "has no AGENTS.md", "/r"),
+            (checked(Kind::Skill, &[]), "has no SKILL.md", "/r"),
+            (skill("# no"), "does not begin with front matter", "/r/SKILL.md"),
+            (skill("---\nname: a\n"), "has no end", "/r/SKILL.md"),
+            (skill("---\n- a\n---\n"), "no list of keys", "/r/SKILL.md"),
+            (skill("---\nname: a\n---\n"), "has no `description`", "/r/SKILL.md"),
+            (skill("---\nname: 3\ndescription: b\n---\n"), "`name` in its front matter is not a text", "/r/SKILL.md"),
+            (skill("---\nname: a\ndescription: ' '\n---\n"), "or empty", "/r/SKILL.md"),
+            (skill("---\n{{{\n---\n"), "malformed", "/r/SKILL.md"),
+            (checked(Kind::Prompt, &[]), "has 0 files", "/r"),
+            (checked(Kind::Prompt, &[("a.md", ""), ("b.md", "")]), "has 2 files", "/r"),
+            (checked(Kind::Prompt, &[("a.txt", "")]), "has another file", "/r"),
+            (command("no"), "does not begin", "/r/c.md"),
+            (command("---\nx: y\n---\n"), "has no `description`", "/r/c.md"),
+            (command("---\ndescription: d\n---\n!bash"), "runs a shell", "/r/c.md"),
+        ] {
+            let error = result.unwrap_err();
+            assert_eq!(error.code(), Code::ConfigInvalid);
+            assert!(error.message().contains(says), "{error}");
+            let details = error.details().unwrap();
+            assert_eq!((&details["module_id"], &details["path"]), (&json!("m"), &json!(path)), "{error}");
+        }
+    }
+}

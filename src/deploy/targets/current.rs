@@ -1,0 +1,246 @@
+//! Where the agents read today (November 2026; docs/architecture.md has the table). Each agent gets each text once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Aim, Ground, file_name, of_kind, original};
+use crate::deploy::desired::{Form, Landing, part};
+use crate::deploy::disk;
+use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
+use crate::error::Result;
+
+/// Lands the modules for all targets that follow this table.
+///
+/// # Errors
+/// As [`super::land`].
+pub fn land(landing: &mut Landing, modules: &[Module], aims: &[&Aim], ground: &Ground) -> Result<()> {
+    let for_project: Vec<&Aim> = aims.iter().copied().filter(|aim| aim.project).collect();
+    if let (Some(root), false) = (&ground.root, for_project.is_empty()) {
+        project_instructions(landing, modules, &for_project, root)?;
+        assets(landing, modules, &for_project, |target| match target {
+            Target::Cursor => Folders::below(root, ".agents/skills", ".cursor/commands"),
+            Target::ClaudeCode => Folders::below(root, ".claude/skills", ".claude/commands"),
+            Target::Codex | Target::Vscode => Folders::below(root, ".agents/skills", ""),
+        })?;
+        for aim in for_project.iter().filter(|aim| aim.target == Target::Vscode && aim.option("write_prompts", false)) {
+            landing.warn(format!("{} no longer loads prompt files in agent sessions", aim.target.name()));
+            original::prompt_files(landing, modules, &root.join(".github/prompts"))?;
+        }
+    }
+    let for_user: Vec<&Aim> = aims.iter().copied().filter(|aim| aim.user).collect();
+    user_instructions(landing, modules, &for_user, ground)?;
+    assets(landing, modules, &for_user, |target| match target {
+        Target::Cursor => Folders::below(&ground.home, ".cursor/skills", ".cursor/commands"),
+        Target::ClaudeCode => Folders::below(&ground.home, ".claude/skills", ".claude/commands"),
+        Target::Codex | Target::Vscode => Folders::below(&ground.home, ".agents/skills", ""),
+    })
+}
+
+/// AGENTS.md is read by Codex, Cursor and VS Code, and by Claude Code where no CLAUDE.md hides it. A text that only one
+/// of them shall have goes to that one's own place, so that the others do not read it.
+fn project_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim], root: &Path) -> Result<()> {
+    const SHARING: [Target; 3] = [Target::Codex, Target::Cursor, Target::Vscode];
+    let hides = hiding(root)?;
+    let (mut shared, mut for_vscode) = (Vec::new(), Vec::new());
+    let mut readers = Vec::new();
+    for aim in aims {
+        match aim.target {
+            Target::Codex => landing.root(Target::Codex, root, false),
+            Target::ClaudeCode => landing.root(Target::ClaudeCode, &root.join(".claude/rules"), true),
+            Target::Cursor => landing.root(Target::Cursor, &root.join(".cursor/rules"), true),
+            Target::Vscode => landing.root(Target::Vscode, &root.join(".github"), false),
+        }
+    }
+    for module in modules.iter().filter(|module| module.kind == Kind::Instructions) {
+        let wants = |target: Target| module.is_for(target) && aims.iter().any(|aim| aim.target == target);
+        let wanted: Vec<Target> = SHARING.into_iter().filter(|target| wants(*target)).collect();
+        let is_shared = wants(Target::Codex) || wanted.len() > 1;
+        match wanted.as_slice() {
+            _ if is_shared => {
+                shared.push(module);
+                readers.extend(wanted);
+            }
+            [Target::Cursor] => {
+                let name = format!("{}.mdc", rule_name(module));
+                original::rule(landing, &root.join(".cursor/rules"), &name, module, &module.id)?;
+            }
+            [Target::Vscode] => for_vscode.push(module),
+            _ => {}
+        }
+        if !wants(Target::ClaudeCode) {
+            continue;
+        }
+        let Some(file) = module.files.first() else { continue };
+        match &hides {
+            None if is_shared => readers.push(Target::ClaudeCode),
+            Some(text) if text.trim_ascii() == file.bytes.trim_ascii() => {}
+            _ => {
+                let name = format!("{}.md", rule_name(module));
+                landing.copy(Target::ClaudeCode, &root.join(".claude/rules"), &name, module, file)?;
+            }
+        }
+    }
+    readers.sort_unstable();
+    readers.dedup();
+    landing.block(&readers, root, "AGENTS.md", &shared)?;
+    landing.block(&[Target::Vscode], &root.join(".github"), "copilot-instructions.md", &for_vscode)
+}
+
+/// Returns the text of a CLAUDE.md that keeps Claude Code from reading AGENTS.md: one that does not import it.
+fn hiding(root: &Path) -> Result<Option<Vec<u8>>> {
+    let path = root.join("CLAUDE.md");
+    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
+    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+        return Ok(None);
+    }
+    let text = std::fs::read(&path).map_err(|error| disk::failed("read", &path, error))?;
+    let imports = text.split(|byte| *byte == b'\n').any(|line| {
+        let line = line.trim_ascii();
+        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
+    });
+    Ok((!imports).then_some(text))
+}
+
+fn user_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim], ground: &Ground) -> Result<()> {
+    for aim in aims {
+        let instructions: Vec<&Module> = of_kind(modules, Kind::Instructions, aim.target).collect();
+        let (folder, name): (PathBuf, _) = match aim.target {
+            Target::Codex => (ground.codex(aim), "AGENTS.md"),
+            Target::ClaudeCode => (ground.home.join(".claude"), "CLAUDE.md"),
+            Target::Cursor | Target::Vscode => {
+                if !instructions.is_empty() {
+                    landing.warn(format!("{} reads no instructions from the home folder", aim.target.name()));
+                }
+                continue;
+            }
+        };
+        landing.root(aim.target, &folder, false);
+        landing.block(&[aim.target], &folder, name, &instructions)?;
+    }
+    Ok(())
+}
+
+/// Where a target reads skills and commands.
+struct Folders {
+    skills: PathBuf,
+    commands: Option<PathBuf>,
+}
+
+impl Folders {
+    fn below(base: &Path, skills: &str, commands: &str) -> Self {
+        let commands = (!commands.is_empty()).then(|| base.join(commands));
+        Self { skills: base.join(skills), commands }
+    }
+}
+
+fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: impl Fn(Target) -> Folders) -> Result<()> {
+    for aim in aims {
+        let folders = folders(aim.target);
+        original::skills(landing, modules, aim.target, &folders.skills)?;
+        match folders.commands {
+            Some(commands) => {
+                landing.root(aim.target, &commands, true);
+                for module in of_kind(modules, Kind::Command, aim.target) {
+                    for file in &module.files {
+                        landing.copy(aim.target, &commands, &file.path, module, file)?;
+                    }
+                }
+            }
+            None => {
+                for module in
+                    of_kind(modules, Kind::Command, aim.target).chain(of_kind(modules, Kind::Prompt, aim.target))
+                {
+                    for file in &module.files {
+                        as_skill(landing, aim.target, &folders.skills, module, file)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lands a command as a skill, for agents that have no commands.
+fn as_skill(landing: &mut Landing, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
+    let name = skill_name(file.path.strip_suffix(".md").unwrap_or(&file.path));
+    let (front, body) = split_front(&file.bytes);
+    let description = front.and_then(described).unwrap_or_else(|| format!("Runs the command {name}"));
+    let head = format!("---\nname: {name}\ndescription: {}\n---\n\n", serde_json::Value::from(description));
+    let bytes: Arc<[u8]> = [head.as_bytes(), body].concat().into();
+    let relative = format!("{name}/SKILL.md");
+    landing.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
+}
+
+/// A name as skills have it: lower-case letters, digits and single hyphens.
+fn skill_name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('-') && !name.is_empty() {
+            name.push('-');
+        }
+    }
+    let name = name.trim_matches('-');
+    let name = name.get(..64).unwrap_or(name).trim_end_matches('-');
+    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
+}
+
+/// Splits front matter from what follows it; the empty lines between belong to neither.
+pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+    let Some(first) = lines.next().filter(|line| line.trim_ascii_end() == b"---") else {
+        return (None, text);
+    };
+    let mut at = first.len();
+    for line in lines {
+        let next = at + line.len();
+        if line.trim_ascii_end() == b"---" {
+            let body = &text[next..];
+            let blank = body.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.trim_ascii().is_empty());
+            let skipped: usize = blank.map(<[u8]>::len).sum();
+            return (Some(&text[first.len()..at]), &body[skipped..]);
+        }
+        at = next;
+    }
+    (None, text)
+}
+
+/// The one-line description in front matter.
+fn described(front: &[u8]) -> Option<String> {
+    let front = String::from_utf8_lossy(front);
+    let value: Option<serde_json::Value> = serde_saphyr::from_str(&front).ok();
+    let text = match value.as_ref().and_then(|value| value.get("description")) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        _ => front.lines().find_map(|line| line.strip_prefix("description:"))?.trim().to_owned(),
+    };
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+/// The name of a rule file: the module's, without an ending.
+fn rule_name(module: &Module) -> String {
+    let name = file_name(module.name());
+    let stem = [".mdc", ".md"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    sanitise(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_have_plain_names() {
+        assert_eq!(skill_name("Review.PR/main_1"), "review-pr-main-1");
+        assert_eq!(skill_name("ü"), "command");
+        assert_eq!(skill_name(&"a".repeat(80)).len(), 64);
+    }
+
+    #[test]
+    fn front_matter_is_split_off() {
+        let text = b"---\ndescription: Review: it\n---\n\nBody\n";
+        let (front, body) = split_front(text);
+        assert_eq!((front.and_then(described).as_deref(), body), (Some("Review: it"), b"Body\n".as_slice()));
+        assert_eq!(split_front(b"Body").0, None);
+        assert_eq!(split_front(b"---\nno end").0, None);
+    }
+}

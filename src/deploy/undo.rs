@@ -1,0 +1,175 @@
+//! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
+
+use std::path::{Path, PathBuf};
+
+use super::apply::{self, Journal, Right};
+use super::disk::{self, Found};
+use super::plan::After;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::deploys::Image;
+use crate::store::snapshots::{self, State};
+use crate::store::{Access, Applying};
+
+/// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
+/// with it; where there is nothing to do it costs one look at an index.
+///
+/// # Errors
+/// How the disk failed.
+pub fn recover(context: &Context) -> Result<()> {
+    if context.store.access() != Access::Writable
+        || context.store.read(|db| snapshots::unfinished(db).map(|open| open.is_empty()))?
+    {
+        return Ok(());
+    }
+    match Applying::begin(context.store.path())? {
+        Some(lock) => finish_all(context, &lock),
+        // It is alive, and looks after its own.
+        None => Ok(()),
+    }
+}
+
+/// Undoes what others left half done.
+///
+/// # Errors
+/// How the disk failed.
+pub fn finish_others(context: &Context, _right: &Right) -> Result<()> {
+    finish_unfinished(context)
+}
+
+fn finish_all(context: &Context, _lock: &Applying) -> Result<()> {
+    finish_unfinished(context)
+}
+
+fn finish_unfinished(context: &Context) -> Result<()> {
+    for snapshot in context.store.read(snapshots::unfinished)? {
+        let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
+        let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
+        if snapshot.state == State::Applied.word() {
+            clean_up(context, &journal)?;
+            continue;
+        }
+        let kept = put_back(context, snapshot.place, &journal)?;
+        let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+        if kept.is_empty() {
+            tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
+        } else {
+            let files = kept.join(", ");
+            tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
+        }
+    }
+    Ok(())
+}
+
+/// Undoes an apply that failed, and returns its failure.
+pub fn after(context: &Context, _right: &Right, place: i64, journal: &Journal, error: Error) -> Error {
+    let why = error.message().to_owned();
+    let undone = match put_back(context, place, journal) {
+        Ok(kept) if kept.is_empty() => {
+            Error::new(Code::DeployUndone, format!("{why}; everything was put back, nothing is deployed"))
+        }
+        Ok(kept) => {
+            let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+            let list = files.join("`, `");
+            Error::new(Code::DeployUndone, format!("{why}; everything was put back but `{list}`, changed meanwhile"))
+                .with_details(serde_json::json!({ "kept": files }))
+        }
+        Err(second) => Error::new(Code::DeployUndone, format!("{why}; putting back stopped: {second}"))
+            .hint("the next mcpkg command goes on with it, once the disk allows"),
+    };
+    let cause = serde_json::json!({ "cause": error.code().name(), "cause_details": error.details() });
+    let details = match undone.details() {
+        Some(more) => serde_json::json!({ "cause": error.code().name(), "kept": more["kept"] }),
+        None => cause,
+    };
+    error.hints().iter().fold(undone.with_details(details), |undone, hint| undone.hint(hint)).with_source(error)
+}
+
+/// Puts back every file of a journal that still is as the apply left it, or that is gone; returns those that are
+/// neither, which are left alone. Then the folders that were made go, where they are empty.
+fn put_back(context: &Context, place: i64, journal: &Journal) -> Result<Vec<PathBuf>> {
+    let mut kept = Vec::new();
+    let mut failed = None;
+    for (seq, file) in journal.files.iter().enumerate().rev() {
+        if file.op == "claim" {
+            continue;
+        }
+        match put_one_back(context, journal, seq) {
+            Ok(true) => {}
+            Ok(false) => kept.push(PathBuf::from(&file.path)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for folder in context.store.read(|db| snapshots::folders(db, place, journal.id))? {
+        // It stays where somebody else put something in it.
+        let _ = std::fs::remove_dir(folder);
+    }
+    let now = context.clock.now();
+    context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
+    Ok(kept)
+}
+
+fn put_one_back(context: &Context, journal: &Journal, seq: usize) -> Result<bool> {
+    let file = &journal.files[seq];
+    let path = Path::new(&file.path);
+    let (new, old) = journal.beside(seq, path);
+    disk::remove(&new)?;
+    let found = disk::look(path)?;
+    let is_before = is(&found, &file.before);
+    if !is_before && !is(&found, &file.after) && found != Found::Absent {
+        disk::remove(&old)?;
+        return Ok(false);
+    }
+    if !is_before {
+        match &file.before {
+            Image::Absent => disk::remove(path)?,
+            _ if disk::metadata(&old)?.is_some() => {
+                std::fs::rename(&old, path).map_err(|error| disk::failed("put back", path, error))?;
+            }
+            image => match context.store.read(|db| apply::wanted(db, image))? {
+                After::Absent => disk::remove(path)?,
+                After::Link(text) => disk::link(path, &new, &text)?,
+                After::File { bytes, mode, .. } => disk::write(path, &new, &bytes, mode, false)?,
+            },
+        }
+        if let Some(folder) = path.parent() {
+            disk::sync_folder(folder);
+        }
+    }
+    // Renaming a link of a file onto the file itself does nothing, and leaves both.
+    disk::remove(&old)?;
+    Ok(true)
+}
+
+fn is(found: &Found, image: &Image) -> bool {
+    match (found, image) {
+        (Found::Absent, Image::Absent) => true,
+        (Found::Link(found), Image::Link(text)) => found == text,
+        (Found::File { sha256, mode, .. }, Image::File { sha256: wanted, mode: wanted_mode, .. }) => {
+            sha256 == wanted && mode == wanted_mode
+        }
+        _ => false,
+    }
+}
+
+/// Removes the old files that stayed beside while an apply went on, and closes its journal.
+///
+/// # Errors
+/// How the disk failed.
+pub fn clean_up(context: &Context, journal: &Journal) -> Result<()> {
+    let mut any = false;
+    for (seq, file) in journal.files.iter().enumerate() {
+        if matches!(file.before, Image::File { .. }) && file.op != "claim" {
+            any = true;
+            disk::remove(&journal.beside(seq, Path::new(&file.path)).1)?;
+        }
+    }
+    if !any {
+        return Ok(());
+    }
+    let now = context.clock.now();
+    context.store.write(|db| snapshots::finish(db, journal.id, State::Applied, Some(now)))
+}

@@ -1,0 +1,68 @@
+//! Contract 000's envelope: one object for every answer, good or bad. Its keys are added to, never changed.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::op::Reply;
+
+/// Returns the envelope of a reply to `command`, such as `deploy --apply`.
+pub fn envelope(command: &str, reply: &Reply) -> Value {
+    whole(command, true, &reply.data, &reply.warnings, &[])
+}
+
+/// Returns the envelope of a failure.
+pub fn failure(command: &str, error: &Error) -> Value {
+    let mut details = match error.details() {
+        Some(Value::Object(details)) => details.clone(),
+        Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
+        None => Map::new(),
+    };
+    // What the place of the failure says is nearer to it than the table.
+    details.entry("reason_code").or_insert_with(|| json!(error.code().reason()));
+    details.entry("next_actions").or_insert_with(|| json!(error.code().next_actions()));
+    if !error.hints().is_empty() {
+        details.insert("hints".to_owned(), json!(error.hints()));
+    }
+    let error = json!({ "code": error.code().name(), "message": error.public_message(), "details": details });
+    whole(command, false, &json!({}), &[], &[error])
+}
+
+fn whole(command: &str, ok: bool, data: &Value, warnings: &[String], errors: &[Value]) -> Value {
+    let path: Vec<&str> = command.split(' ').filter(|word| !word.starts_with("--")).collect();
+    json!({
+        "schema_version": 1,
+        "ok": ok,
+        "command": path.join("."),
+        "command_id": command,
+        "command_path": path,
+        "version": env!("CARGO_PKG_VERSION"),
+        "data": data,
+        "warnings": warnings,
+        "errors": errors,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn a_failure_names_its_command_and_what_to_do() {
+        let error = Error::new(Code::ConfirmTokenExpired, "too old").with_details(json!({ "next_actions": ["wait"] }));
+        let envelope = failure("evolve propose", &error);
+        assert_eq!(
+            envelope.to_string(),
+            format!(
+                r#"{{"schema_version":1,"ok":false,"command":"evolve.propose","command_id":"evolve propose","command_path":["evolve","propose"],"version":"{}","data":{{}},"warnings":[],"errors":[{{"code":"E_CONFIRM_TOKEN_EXPIRED","message":"too old","details":{{"next_actions":["wait"],"reason_code":"confirm_token_expired"}}}}]}}"#,
+                env!("CARGO_PKG_VERSION")
+            )
+        );
+        let applied = envelope_of("deploy --apply");
+        assert_eq!((&applied["command"], &applied["command_id"]), (&json!("deploy"), &json!("deploy --apply")));
+    }
+
+    fn envelope_of(command: &str) -> Value {
+        envelope(command, &Reply::sentence("done", json!({ "applied": true })))
+    }
+}

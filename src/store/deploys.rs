@@ -1,0 +1,265 @@
+//! What is deployed where: places, and the files that are kept there.
+
+use rusqlite::{OptionalExtension, Row, ToSql, params};
+use serde_json::Value;
+
+use super::Db;
+use crate::error::Result;
+
+/// What stood, stands or shall stand at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File {
+        /// The key of its bytes.
+        blob: i64,
+        /// Their SHA-256.
+        sha256: [u8; 32],
+        /// Its mode, the permission bits.
+        mode: u32,
+    },
+    /// A symbolic link with its text.
+    Link(String),
+}
+
+impl Image {
+    /// Reads blob, SHA-256, mode and link from column `first` on.
+    pub(super) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        if let Some(link) = row.get::<_, Option<String>>(first + 3)? {
+            return Ok(Image::Link(link));
+        }
+        Ok(match row.get::<_, Option<i64>>(first)? {
+            None => Image::Absent,
+            Some(blob) => Image::File { blob, sha256: row.get(first + 1)?, mode: row.get(first + 2)? },
+        })
+    }
+
+    /// The values of the columns blob, mode and link.
+    pub(super) fn columns(&self) -> (Option<i64>, Option<u32>, Option<&str>) {
+        match self {
+            Image::Absent => (None, None, None),
+            Image::File { blob, mode, .. } => (Some(*blob), Some(*mode), None),
+            Image::Link(link) => (None, None, Some(link)),
+        }
+    }
+
+    /// The SHA-256 of a file's bytes.
+    pub fn sha256(&self) -> Option<&[u8; 32]> {
+        match self {
+            Image::File { sha256, .. } => Some(sha256),
+            Image::Absent | Image::Link(_) => None,
+        }
+    }
+}
+
+/// A source, a machine and a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceKey {
+    /// `project:<uuid>`, or `repo:<project identity>`.
+    pub source: String,
+    /// The folder of the config repo, or empty.
+    pub origin: String,
+    /// The machine's id.
+    pub machine: String,
+    /// The deploy root.
+    pub root: String,
+}
+
+/// What tells that a file was not touched since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Bytes.
+    pub size: i64,
+    /// When its bytes changed, in nanoseconds.
+    pub mtime: i64,
+    /// When anything of it changed, in nanoseconds.
+    pub ctime: i64,
+    /// Its number on the disk.
+    pub inode: i64,
+}
+
+/// A file that is kept on disk.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// Where, absolute.
+    pub path: String,
+    /// Whose it is.
+    pub place: i64,
+    /// The folder of the target that it lies below.
+    pub root: String,
+    /// The targets that want it.
+    pub targets: Vec<String>,
+    /// The modules it is made of.
+    pub module_ids: Vec<String>,
+    /// Whether only a block in it is kept.
+    pub block: bool,
+    /// Whether it was written, and not merely found equal.
+    pub written: bool,
+    /// What was last left there.
+    pub applied: Image,
+    /// What stood there before.
+    pub pristine: Image,
+    /// Of the file as it was left there, where that tells a change.
+    pub stat: Option<Stat>,
+}
+
+const COLUMNS: &str = "d.path, d.place_id, d.root, d.targets, d.module_ids, d.block, d.written,
+    d.applied_blob, a.sha256, d.applied_mode, d.applied_link,
+    d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode
+  FROM deployed d LEFT JOIN blob a ON a.id = d.applied_blob LEFT JOIN blob p ON p.id = d.pristine_blob";
+
+/// Returns the key of a place, where anything was ever deployed there.
+///
+/// # Errors
+/// How the disk failed.
+pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
+    Ok(db
+        .connection
+        .prepare_cached("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4")?
+        .query_row(params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
+        .optional()?)
+}
+
+/// Returns the key of a place, made where it is new.
+///
+/// # Errors
+/// How the disk failed.
+pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
+    if let Some(id) = place(db, key)? {
+        return Ok(id);
+    }
+    db.connection
+        .prepare_cached("INSERT INTO place (source, origin, machine, root) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![key.source, key.origin, key.machine, key.root])?;
+    Ok(db.connection.last_insert_rowid())
+}
+
+/// Returns what a place is.
+///
+/// # Errors
+/// How the disk failed.
+pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT source, origin, machine, root FROM place WHERE id = ?1")?;
+    Ok(statement.query_row([place], |row| {
+        Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
+    })?)
+}
+
+/// Returns the files of a place by path.
+///
+/// # Errors
+/// How the disk failed.
+pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
+    let mut statement =
+        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE d.place_id = ?1 ORDER BY d.path"))?;
+    let rows = statement.query_map([place], from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the file at a path of a machine, whoever keeps it.
+///
+/// # Errors
+/// How the disk failed.
+pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
+    Ok(db
+        .connection
+        .prepare_cached(&format!("SELECT {COLUMNS} WHERE d.machine = ?1 AND d.path = ?2"))?
+        .query_row([machine, path], from_row)
+        .optional()?)
+}
+
+/// Whether any file of a source is on disk, on any machine; `at` of its roots, for a message.
+///
+/// # Errors
+/// How the disk failed.
+pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
+    Ok(db
+        .connection
+        .prepare_cached(
+            "SELECT place.root FROM deployed JOIN place ON place.id = place_id WHERE source = ?1 ORDER BY 1 LIMIT 1",
+        )?
+        .query_row([source], |row| row.get(0))
+        .optional()?)
+}
+
+/// Keeps a file's row; the path is this place's from now on.
+///
+/// # Errors
+/// How the disk failed.
+pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
+    let (applied_blob, applied_mode, applied_link) = file.applied.columns();
+    let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
+    let stat = |f: fn(&Stat) -> i64| file.stat.as_ref().map(f);
+    db.connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO deployed (machine, path, place_id, root, targets, module_ids, block, written,
+               applied_blob, applied_mode, applied_link, pristine_blob, pristine_mode, pristine_link,
+               size, mtime, ctime, inode)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+        )?
+        .execute(params![
+            machine,
+            file.path,
+            file.place,
+            file.root,
+            list(&file.targets),
+            list(&file.module_ids),
+            file.block,
+            file.written,
+            applied_blob,
+            applied_mode,
+            applied_link,
+            pristine_blob,
+            pristine_mode,
+            pristine_link,
+            stat(|stat| stat.size),
+            stat(|stat| stat.mtime),
+            stat(|stat| stat.ctime),
+            stat(|stat| stat.inode),
+        ])?;
+    Ok(())
+}
+
+/// Lets a path go: it is nobody's from now on.
+///
+/// # Errors
+/// How the disk failed.
+pub fn forget(db: &Db<'_>, machine: &str, path: &str) -> Result<()> {
+    db.connection.prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2")?.execute([machine, path])?;
+    Ok(())
+}
+
+/// A list of words as its column holds it.
+pub(super) fn list(words: &[String]) -> impl ToSql + use<> {
+    Value::from(words).to_string()
+}
+
+/// A list of words from its column.
+pub(super) fn words(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let text = row.get_ref(column)?.as_str()?;
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+    })
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployed> {
+    let stat = match row.get::<_, Option<i64>>(15)? {
+        None => None,
+        Some(size) => Some(Stat { size, mtime: row.get(16)?, ctime: row.get(17)?, inode: row.get(18)? }),
+    };
+    Ok(Deployed {
+        path: row.get(0)?,
+        place: row.get(1)?,
+        root: row.get(2)?,
+        targets: words(row, 3)?,
+        module_ids: words(row, 4)?,
+        block: row.get(5)?,
+        written: row.get(6)?,
+        applied: Image::from_row(row, 7)?,
+        pristine: Image::from_row(row, 11)?,
+        stat,
+    })
+}

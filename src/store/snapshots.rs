@@ -1,0 +1,360 @@
+//! Stored deploys: each file's image before and after, so that every one of them can be taken back.
+
+use rusqlite::{OptionalExtension, Row, params};
+use uuid::Uuid;
+
+use super::deploys::{Image, list, words};
+use super::{Db, blobs};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// What made a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A deploy that was applied.
+    Deploy,
+    /// A rollback.
+    Rollback,
+    /// Missing files that were written again.
+    Restore,
+}
+
+impl Kind {
+    /// The word for users and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Deploy => "deploy",
+            Kind::Rollback => "rollback",
+            Kind::Restore => "restore",
+        }
+    }
+}
+
+/// How far a snapshot came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is being applied, or the process that applied it died.
+    Applying,
+    /// It was applied whole.
+    Applied,
+    /// It failed, and what it had written was put back.
+    Undone,
+    /// Its images are gone, but for those that others need.
+    Pruned,
+}
+
+impl State {
+    /// The word for users and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Applying => "applying",
+            State::Applied => "applied",
+            State::Undone => "undone",
+            State::Pruned => "pruned",
+        }
+    }
+}
+
+/// A snapshot to be begun.
+#[derive(Clone, Debug)]
+pub struct NewSnapshot<'a> {
+    /// What users see of it.
+    pub uuid: Uuid,
+    /// Where.
+    pub place: i64,
+    /// What made it.
+    pub kind: Kind,
+    /// The targets it was asked for.
+    pub targets: &'a [String],
+    /// The profile.
+    pub profile: &'a str,
+    /// The SHA-256 of the plan that is applied, in hex.
+    pub plan_hash: &'a str,
+    /// What a rollback goes back to: a snapshot's id, or `pristine`.
+    pub rolled_back_to: Option<&'a str>,
+    /// Who.
+    pub actor: &'a str,
+    /// When.
+    pub now: Millis,
+}
+
+/// A snapshot's row.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its key; later ones are greater.
+    pub id: i64,
+    /// What users see of it.
+    pub uuid: Uuid,
+    /// Where.
+    pub place: i64,
+    /// What made it: deploy, rollback or restore.
+    pub kind: String,
+    /// applying, applied, undone or pruned.
+    pub state: String,
+    /// The targets it was asked for.
+    pub targets: Vec<String>,
+    /// The profile.
+    pub profile: String,
+    /// What a rollback went back to.
+    pub rolled_back_to: Option<String>,
+    /// Whether pruning leaves it alone.
+    pub pinned: bool,
+    /// Who.
+    pub actor: String,
+    /// When.
+    pub created_at: Millis,
+    /// How many files it changed.
+    pub files: i64,
+}
+
+/// One file of a snapshot.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where, absolute.
+    pub path: String,
+    /// The folder of the target that it lies below.
+    pub root: String,
+    /// create, update, delete or claim.
+    pub op: String,
+    /// The targets that want it.
+    pub targets: Vec<String>,
+    /// The modules it is made of.
+    pub module_ids: Vec<String>,
+    /// Whether only a block in it is kept.
+    pub block: bool,
+    /// What stood there.
+    pub before: Image,
+    /// What was left there.
+    pub after: Image,
+}
+
+const COLUMNS: &str = "id, uuid, place_id, kind, state, targets, profile, rolled_back_to, pinned, actor, created_at,
+    (SELECT count(*) FROM snapshot_file WHERE snapshot_id = snapshot.id) FROM snapshot";
+
+const FILE_COLUMNS: &str = "f.path, f.root, f.op, f.targets, f.module_ids, f.block,
+    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link
+  FROM snapshot_file f LEFT JOIN blob b ON b.id = f.before_blob LEFT JOIN blob a ON a.id = f.after_blob";
+
+/// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
+///
+/// # Errors
+/// How the disk failed.
+pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
+    db.connection
+        .prepare_cached(
+            "INSERT INTO snapshot (uuid, place_id, kind, state, targets, profile, plan_hash, rolled_back_to, actor, created_at)
+             VALUES (?1, ?2, ?3, 'applying', ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            new.uuid.as_bytes(),
+            new.place,
+            new.kind.word(),
+            list(new.targets),
+            new.profile,
+            new.plan_hash,
+            new.rolled_back_to,
+            super::events::plain(new.actor),
+            new.now
+        ])?;
+    let id = db.connection.last_insert_rowid();
+    let mut insert = db.connection.prepare_cached(
+        "INSERT INTO snapshot_file (snapshot_id, seq, place_id, path, root, op, targets, module_ids, block,
+           before_blob, before_mode, before_link, after_blob, after_mode, after_link)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?;
+    for (seq, file) in (0_i64..).zip(files) {
+        let (before_blob, before_mode, before_link) = file.before.columns();
+        let (after_blob, after_mode, after_link) = file.after.columns();
+        insert.execute(params![
+            id,
+            seq,
+            new.place,
+            file.path,
+            file.root,
+            file.op,
+            list(&file.targets),
+            list(&file.module_ids),
+            file.block,
+            before_blob,
+            before_mode,
+            before_link,
+            after_blob,
+            after_mode,
+            after_link
+        ])?;
+    }
+    let mut insert = db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
+    for folder in folders {
+        insert.execute(params![id, folder])?;
+    }
+    Ok(id)
+}
+
+/// Says how a snapshot ended. Without a time something is left to be done for it.
+///
+/// # Errors
+/// How the disk failed.
+pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
+    db.connection
+        .prepare_cached("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1")?
+        .execute(params![id, state.word(), now])?;
+    Ok(())
+}
+
+/// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
+///
+/// # Errors
+/// How the disk failed.
+pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
+    let mut statement =
+        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE finished_at IS NULL ORDER BY id DESC"))?;
+    let rows = statement.query_map([], from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the snapshot that users see as `uuid`.
+///
+/// # Errors
+/// How the disk failed.
+pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
+    Ok(db
+        .connection
+        .prepare_cached(&format!("SELECT {COLUMNS} WHERE uuid = ?1"))?
+        .query_row([uuid.as_bytes()], from_row)
+        .optional()?)
+}
+
+/// Returns the snapshots of a place, or of all places, newest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn of_place(db: &Db<'_>, place: Option<i64>) -> Result<Vec<Snapshot>> {
+    let mut statement = db
+        .connection
+        .prepare_cached(&format!("SELECT {COLUMNS} WHERE ?1 IS NULL OR place_id = ?1 ORDER BY id DESC"))?;
+    let rows = statement.query_map([place], from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the files of a snapshot in the order in which they were applied.
+///
+/// # Errors
+/// How the disk failed.
+pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
+    let mut statement =
+        db.connection.prepare_cached(&format!("SELECT {FILE_COLUMNS} WHERE f.snapshot_id = ?1 ORDER BY f.seq"))?;
+    let rows = statement.query_map([id], file_from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the files of a place that changed after snapshot `id`, each as that snapshot left it: what it or an earlier
+/// one wrote last, else what stood there before a later one first came. `after` of a row is that image.
+///
+/// # Errors
+/// How the disk failed.
+pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND f.snapshot_id > ?2 AND s.state IN ('applied', 'pruned') ORDER BY path"
+    ))?;
+    let paths: Vec<String> = statement.query_map([place, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut last = db.connection.prepare_cached(&format!(
+        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id <= ?3 AND s.state IN ('applied', 'pruned')
+          ORDER BY f.snapshot_id DESC LIMIT 1"
+    ))?;
+    let mut first = db.connection.prepare_cached(&format!(
+        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id > ?3 AND s.state IN ('applied', 'pruned')
+          ORDER BY f.snapshot_id LIMIT 1"
+    ))?;
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        if let Some(file) = last.query_row(params![place, path, id], file_from_row).optional()? {
+            found.push(file);
+        } else if let Some(mut file) = first.query_row(params![place, path, id], file_from_row).optional()? {
+            // Nothing of ours stood there then.
+            file.after = file.before.clone();
+            "unmanaged".clone_into(&mut file.op);
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the folders that a place's snapshots from `id` on made, the deepest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
+    let mut statement = db.connection.prepare_cached(
+        "SELECT DISTINCT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
+          WHERE place_id = ?1 AND snapshot_id >= ?2 ORDER BY length(path) DESC",
+    )?;
+    let rows = statement.query_map([place, id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Pins a snapshot, or lets it go: pruning leaves a pinned one alone.
+///
+/// # Errors
+/// How the disk failed.
+pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
+    db.connection.prepare_cached("UPDATE snapshot SET pinned = ?2 WHERE id = ?1")?.execute(params![id, pinned])?;
+    Ok(())
+}
+
+/// Takes away the images of these snapshots that no rollback needs: a rollback to one that stays needs the last image
+/// before it, and one to pristine the first. The folders stay known. Returns how many files' images went.
+///
+/// # Errors
+/// How the disk failed.
+pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<usize> {
+    for id in ids {
+        db.connection.prepare_cached("UPDATE snapshot SET state = 'pruned' WHERE id = ?1")?.execute([id])?;
+    }
+    let gone = db.connection.execute(
+        "DELETE FROM snapshot_file WHERE rowid IN (
+           SELECT f.rowid FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
+            WHERE s.state IN ('pruned', 'undone')
+              AND EXISTS (SELECT 1 FROM snapshot_file e WHERE e.place_id = f.place_id AND e.path = f.path
+                           AND e.snapshot_id < f.snapshot_id)
+              AND EXISTS (SELECT 1 FROM snapshot_file n WHERE n.place_id = f.place_id AND n.path = f.path
+                           AND n.snapshot_id > f.snapshot_id
+                           AND NOT EXISTS (SELECT 1 FROM snapshot k WHERE k.place_id = f.place_id
+                                            AND k.state = 'applied' AND k.id >= f.snapshot_id AND k.id < n.snapshot_id)))",
+        [],
+    )?;
+    blobs::sweep(db)?;
+    Ok(gone)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+    Ok(Snapshot {
+        id: row.get(0)?,
+        uuid: Uuid::from_bytes(row.get(1)?),
+        place: row.get(2)?,
+        kind: row.get(3)?,
+        state: row.get(4)?,
+        targets: words(row, 5)?,
+        profile: row.get(6)?,
+        rolled_back_to: row.get(7)?,
+        pinned: row.get(8)?,
+        actor: row.get(9)?,
+        created_at: row.get(10)?,
+        files: row.get(11)?,
+    })
+}
+
+fn file_from_row(row: &Row<'_>) -> rusqlite::Result<File> {
+    Ok(File {
+        path: row.get(0)?,
+        root: row.get(1)?,
+        op: row.get(2)?,
+        targets: words(row, 3)?,
+        module_ids: words(row, 4)?,
+        block: row.get(5)?,
+        before: Image::from_row(row, 6)?,
+        after: Image::from_row(row, 10)?,
+    })
+}
