@@ -12,6 +12,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("project", "Create, select and manage projects"),
     ("prompt", "Create, show and manage prompts"),
     ("resource", "Create, show and manage resources: documents, images, skills"),
+    ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
 ];
 
 const HELP: &str = "Examples:

@@ -1,12 +1,14 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
-//! Other domains may use [`command`] (a prompt as a slash command's file) and [`uri`].
+//! Other domains may use [`command`] (a prompt as a slash command's file), [`files`] (files that were edited on disk)
+//! and [`uri`].
 
 pub mod answer;
 pub mod argument;
 pub mod command;
 pub mod cursor;
 pub mod export;
+pub mod files;
 pub mod history;
 pub mod import;
 pub mod media;

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::argument::{self, Content};
-use super::import::commands::Command;
-use super::{TOOLSET, answer, cursor, names, template};
+use super::{TOOLSET, answer, command, cursor, names, template};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -340,25 +339,26 @@ fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
     }
 }
 
-/// Takes what front matter that declares arguments says, and leaves the text behind it; any other content stays byte
-/// for byte. Returns what people should know of it.
+/// Takes what front matter says that declares arguments, or takes the place of one that is kept, and leaves the text
+/// behind it; any other content stays byte for byte. Returns what people should know of it.
 pub(super) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<String> {
-    match Command::declared(content) {
-        Ok(Some(Command { attributes: declared, text, left_out })) => {
+    let kept = attributes.front_matter.is_some();
+    match command::declared(content, kept) {
+        Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
-            let mut hints =
-                vec![format!("its front matter makes it a template, with the arguments: {}", names.join(", "))];
-            if !left_out.is_empty() {
-                let keys = left_out.join(", ");
-                hints.push(format!("front matter that MCP has no place for was left out: {keys}"));
-            }
-            let description = declared.description.or(attributes.description.take());
+            let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
+            let hints = if declared.template { vec![hint] } else { Vec::new() };
+            let description = declared.description.or(attributes.description.take().filter(|_| !kept));
             *attributes = Attributes { description, file: attributes.file.take(), ..declared };
             *content = text;
             hints
         }
         Ok(None) => Vec::new(),
-        Err(error) => vec![format!("it was taken as it stands: {error}")],
+        Err(error) => {
+            // It stands in the text now.
+            attributes.front_matter = None;
+            vec![format!("it was taken as it stands: {error}")]
+        }
     }
 }
 

@@ -112,6 +112,9 @@ pub fn apply(
     match written {
         Ok(()) => {
             undo::clean_up(context, &journal)?;
+            if work.changes.iter().any(|change| change.op == Op::Delete) {
+                undo::take_empty_folders(context, place, 0)?;
+            }
             Ok(uuid)
         }
         Err((_, error)) => Err(undo::after(context, right, place, &journal, error)),
@@ -293,7 +296,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
         let claims = journal.files.iter().skip(work.changes.len());
         for (file, row) in claims.zip(work.quiet.iter().filter_map(|quiet| match quiet {
             Quiet::Claim(row, _) => Some(row),
-            Quiet::Keep(_) | Quiet::Forget(_) => None,
+            Quiet::Keep(_) | Quiet::Follow(..) | Quiet::Forget(_) => None,
         })) {
             let stat = disk::metadata(Path::new(&row.path))?.and_then(|metadata| disk::stat(&metadata));
             let stat = stat.filter(|stat| disk::tells_changes(stat, now));
@@ -321,6 +324,11 @@ pub fn note_quiet(db: &Db<'_>, machine: &str, quiet: &[Quiet]) -> Result<()> {
         match quiet {
             Quiet::Claim(..) => {}
             Quiet::Keep(row) => deploys::put(db, machine, row)?,
+            Quiet::Follow(row, bytes) => {
+                let Image::File { sha256, mode, .. } = row.applied else { continue };
+                let applied = Image::File { blob: blobs::put_known(db, &sha256, bytes)?, sha256, mode };
+                deploys::put(db, machine, &Deployed { applied, ..row.clone() })?;
+            }
             Quiet::Forget(path) => deploys::forget(db, machine, path)?,
         }
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::module::{Kind, Target};
 use crate::content::command;
 use crate::content::uri;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::modules::{self, Row};
 use crate::store::page::Page;
@@ -60,16 +60,26 @@ impl Source {
         }
     }
 
-    /// Bytes of its content.
-    pub fn size(&self) -> i64 {
+    /// The name of the prompt or resource.
+    pub fn name(&self) -> &str {
         match self {
-            Source::Prompt(prompt) => prompt.size,
-            Source::Resource(resource) => resource.size,
+            Source::Prompt(prompt) => &prompt.name,
+            Source::Resource(resource) => &resource.name,
         }
     }
 }
 
 impl Listed {
+    /// Whether it is a module only because the project says so.
+    pub fn is_added(&self) -> bool {
+        match self.parts.first().map(|part| &part.source) {
+            Some(Source::Resource(resource)) => {
+                self.kind != Kind::Skill && !resource.attributes.uri.starts_with(INSTRUCTIONS)
+            }
+            _ => false,
+        }
+    }
+
     /// The targets it is for; all of them where there is none.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
@@ -104,6 +114,29 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     Ok((catalog.listed, catalog.warnings))
 }
 
+/// Returns the module with this id.
+///
+/// # Errors
+/// `E_NOT_FOUND`, with the id that was probably meant.
+pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<Listed> {
+    let (listed, _) = list(db, project)?;
+    match listed.iter().position(|module| module.id == id) {
+        Some(at) => listed.into_iter().nth(at).ok_or_else(|| Error::internal("a module went away")),
+        None => Err(missing(&listed, project, id)),
+    }
+}
+
+fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
+    let error = Error::new(Code::NotFound, format!("Module '{id}' does not exist in project '{}'", project.name))
+        .with_details(serde_json::json!({ "name": id }));
+    let ids = || listed.iter().map(|module| module.id.as_str());
+    let by_name = ids().find(|known| known.split_once(':').is_some_and(|(_, name)| name == id));
+    match by_name.or_else(|| crate::error::nearest(id, ids())) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg module list` shows those there are"),
+    }
+}
+
 #[derive(Default)]
 struct Catalog {
     rows: HashMap<String, Row>,
@@ -132,7 +165,7 @@ impl Catalog {
 
     fn prompt(&mut self, prompt: Prompt) {
         let (row, kind) = self.row(format!("prompt:{}", prompt.uuid));
-        let kind = kind.unwrap_or(Kind::Command);
+        let kind = kind.filter(|kind| *kind != Kind::Skill).unwrap_or(Kind::Command);
         let own = format!("{}.md", prompt.name);
         let path = match kind {
             Kind::Instructions => "AGENTS.md".to_owned(),
@@ -203,7 +236,7 @@ impl Catalog {
 }
 
 /// Whether a path stays in its folder.
-fn is_inside(path: &str) -> bool {
+pub fn is_inside(path: &str) -> bool {
     !path.contains('\\')
         && !path.contains(char::is_control)
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))

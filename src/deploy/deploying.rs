@@ -239,7 +239,7 @@ impl Applying<'_> {
             approve(context, &made)?;
         }
         let mut data = data(true, None);
-        let Made { site, plan, warnings, fingerprint, hash } = made;
+        let Made { site, plan, warnings, fingerprint, hash, .. } = made;
         let count = planning::count_line(&plan.changes);
         let id = apply::apply(context, &right, Work::deploy(&site, plan, &hash), |db| {
             if site.fingerprint(db)? != fingerprint {

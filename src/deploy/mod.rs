@@ -7,13 +7,18 @@ pub mod confirm;
 pub mod deploying;
 pub mod desired;
 pub mod disk;
+pub mod doctor;
+pub mod explain;
 pub mod gather;
 pub mod module;
+pub mod modules;
 pub mod plan;
 pub mod planning;
 pub mod project;
 pub mod repo;
+pub mod rollback;
 pub mod source;
+pub mod status;
 pub mod targets;
 pub mod undo;
 
@@ -29,7 +34,11 @@ pub const OPS: &[Entry] = &[
     Entry::of::<planning::ShowPlan>(),
     Entry::of::<planning::ShowDiff>(),
     Entry::of::<planning::Preview>(),
+    Entry::of::<status::Status>(),
+    Entry::of::<doctor::Doctor>(),
     Entry::of::<deploying::Deploy>(),
     Entry::of::<deploying::DeployApply>(),
     Entry::of::<deploying::DeployShell>(),
+    Entry::of::<rollback::Rollback>(),
+    Entry::of::<explain::Explain>(),
 ];

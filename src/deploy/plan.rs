@@ -16,6 +16,37 @@ use crate::error::{Code, Error, Result};
 use crate::store::deploys::{self, Deployed, Image};
 use crate::store::{Db, blobs};
 
+/// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// The file was changed since it was deployed.
+    UserModified,
+    /// The source was changed since, and the file was not.
+    UpstreamPending,
+    /// Both were changed.
+    Both,
+    /// The file was deleted since it was deployed.
+    Missing,
+    /// The file is kept and no longer wanted.
+    Extra,
+    /// The file was there before, and was never deployed.
+    Unmanaged,
+}
+
+impl Drift {
+    /// The word for programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Drift::UserModified => "user_modified",
+            Drift::UpstreamPending => "upstream_pending",
+            Drift::Both => "both",
+            Drift::Missing => "missing",
+            Drift::Extra => "extra",
+            Drift::Unmanaged => "unmanaged",
+        }
+    }
+}
+
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -117,6 +148,8 @@ pub struct Change {
     pub adopt: bool,
     /// Whether it was changed since mcpkg wrote it.
     pub drifted: bool,
+    /// How the disk came to differ.
+    pub drift: Drift,
 }
 
 impl Change {
@@ -150,6 +183,8 @@ pub enum Quiet {
     Claim(Deployed, Arc<[u8]>),
     /// Other targets or modules want it now.
     Keep(Deployed),
+    /// It was changed, and is as it shall be all the same: the source followed.
+    Follow(Deployed, Arc<[u8]>),
     /// No target wants it any more, and nothing is on disk to be deleted.
     Forget(String),
 }
@@ -206,13 +241,18 @@ struct Comparing<'a> {
 struct Safety {
     adopt: bool,
     drifted: bool,
+    drift: Drift,
     reason: &'static str,
 }
 
-const MANAGED: Safety = Safety { adopt: false, drifted: false, reason: "content differs" };
-const FOREIGN: Safety = Safety { adopt: true, drifted: false, reason: "would overwrite unmanaged existing file" };
-const DRIFTED: Safety = Safety { adopt: true, drifted: true, reason: "changed since it was deployed" };
-const OTHERS: Safety = Safety { adopt: true, drifted: false, reason: "another project or repo keeps this file" };
+const MANAGED: Safety =
+    Safety { adopt: false, drifted: false, drift: Drift::UpstreamPending, reason: "content differs" };
+const FOREIGN: Safety =
+    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
+const DRIFTED: Safety =
+    Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
+const OTHERS: Safety =
+    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "another project or repo keeps this file" };
 
 impl Comparing<'_> {
     fn output(&mut self, desired: &Desired, output: &Output) -> Result<()> {
@@ -221,7 +261,9 @@ impl Comparing<'_> {
         let Some(metadata) = disk::metadata(path)? else {
             let mode = disk::executable(disk::FILE, output.executable);
             let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode };
-            let safety = Safety { reason: "file missing", ..MANAGED };
+            let was_there = row.is_some_and(|row| row.applied != Image::Absent);
+            let drift = if was_there { Drift::Missing } else { Drift::UpstreamPending };
+            let safety = Safety { reason: "file missing", drift, ..MANAGED };
             return self.change(output, Op::Create, Found::Absent, after, &safety);
         };
         if let Some(row) = row
@@ -249,15 +291,18 @@ impl Comparing<'_> {
         let wanted_mode = disk::executable(*mode, output.executable);
         if same_bytes && wanted_mode == *mode {
             match row {
-                Some(row) => self.as_it_shall_be(row, output),
+                Some(row) if row.applied.sha256() == Some(sha256) => self.as_it_shall_be(row, output),
+                Some(row) => self.follow(row, output, &found),
                 None => self.claim(desired, output, bytes, *mode)?,
             }
             return Ok(());
         }
         let safety = match row {
             Some(row) if row.applied.sha256() == Some(sha256) && row.written => MANAGED,
-            Some(row) if row.applied.sha256() == Some(sha256) || row.applied == Image::Absent => FOREIGN,
-            Some(_) => DRIFTED,
+            Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
+            Some(row) if row.applied == Image::Absent => FOREIGN,
+            Some(row) if row.applied.sha256() == Some(&output.sha256) => DRIFTED,
+            Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
             None => self.of_others(desired, &output.path, sha256)?,
         };
         let safety = if same_bytes { Safety { reason: "mode differs", ..safety } } else { safety };
@@ -302,7 +347,8 @@ impl Comparing<'_> {
         let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
         if ours == Some(output.bytes.trim_ascii_end()) {
             match row {
-                Some(row) => self.as_it_shall_be(row, output),
+                Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
+                Some(row) => self.follow(row, output, &found),
                 None => {
                     let row = self.row(output, true, image_of(&found));
                     self.quiet.push(Quiet::Claim(row, text.as_slice().into()));
@@ -321,14 +367,18 @@ impl Comparing<'_> {
                 (gather::put(text, &output.bytes), if drifted { DRIFTED } else { Safety { reason, ..FOREIGN } })
             }
             Some(ours) => {
-                let known = match row {
-                    Some(Deployed { applied: Image::File { blob, .. }, written: true, .. }) => {
-                        let applied = blobs::get(self.db, *blob)?;
-                        gather::find(&applied).is_some_and(|split| split.block.trim_ascii_end() == ours)
-                    }
-                    _ => false,
+                let applied = match row {
+                    Some(Deployed { applied: Image::File { blob, .. }, .. }) => blobs::get(self.db, *blob)?,
+                    _ => Vec::new(),
                 };
-                (gather::put(text, &output.bytes), if known { MANAGED } else { DRIFTED })
+                let applied = gather::find(&applied).map(|split| split.block.trim_ascii_end());
+                let safety = match applied {
+                    Some(applied) if applied == ours => MANAGED,
+                    Some(applied) if applied == output.bytes.trim_ascii_end() => DRIFTED,
+                    Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
+                    None => Safety { reason: "the block in this file is not of this project", ..FOREIGN },
+                };
+                (gather::put(text, &output.bytes), safety)
             }
         };
         let after = After::file(after, *mode);
@@ -360,8 +410,17 @@ impl Comparing<'_> {
             reason: safety.reason.to_owned(),
             adopt: safety.adopt,
             drifted: safety.drifted,
+            drift: safety.drift,
         });
         Ok(())
+    }
+
+    fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
+        if let Found::File { bytes, .. } = found {
+            let (targets, module_ids) = (names(&output.targets), output.module_ids());
+            let row = Deployed { targets, module_ids, applied: image_of(found), stat: None, ..row.clone() };
+            self.quiet.push(Quiet::Follow(row, bytes.as_slice().into()));
+        }
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
@@ -453,6 +512,7 @@ impl Comparing<'_> {
             reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
             adopt: !untouched,
             drifted: !untouched,
+            drift: Drift::Extra,
         });
         Ok(())
     }
@@ -477,10 +537,18 @@ pub fn take_block_out(db: &Db<'_>, pristine: &Image, text: &[u8], mode: u32, unt
         (Some(rest), Some((bytes, _))) if rest.trim_ascii() == bytes.trim_ascii() => {
             (Op::Update, After::file(bytes, mode))
         }
+        // What stood there went into the block as a whole, and comes out with it.
+        (Some(rest), Some((bytes, _))) if !contains(&rest, bytes.trim_ascii()) => {
+            (Op::Update, After::file([&gather::with_newline(&bytes), rest.as_slice()].concat(), mode))
+        }
         (Some(rest), _) => (Op::Update, After::file(rest, mode)),
         (None, Some((bytes, _))) if bytes.trim_ascii().is_empty() => (Op::Update, After::file(bytes, mode)),
         (None, _) => (Op::Delete, After::Absent),
     })
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || memchr::memmem::find(text, part).is_some()
 }
 
 /// Whether the disk says that a file is as it was left, so that it need not be read.

@@ -1,5 +1,7 @@
 //! `plan`, `diff`, `preview`: what a deploy would do.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use similar::TextDiff;
 
 use super::TOOLSET;
 use super::disk;
+use super::module::Kind;
 use super::plan::{self, After, Change, Op, Plan};
 use super::source::{Choice, Site};
 use crate::error::Result;
@@ -21,6 +24,8 @@ pub struct Made {
     pub plan: Plan,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What each module is, by id.
+    pub kinds: HashMap<String, Kind>,
     /// What changes with the source.
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
@@ -44,7 +49,8 @@ impl Made {
         warnings.append(&mut desired.warnings);
         let plan = plan::compare(db, &site, desired)?;
         let hash = hash(&site, &plan);
-        Ok(Self { site, plan, warnings, fingerprint: composed.fingerprint, hash })
+        let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
+        Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, hash })
     }
 
     /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).
@@ -76,7 +82,7 @@ fn hash(site: &Site, plan: &Plan) -> String {
         .iter()
         .filter_map(|quiet| match quiet {
             plan::Quiet::Claim(row, _) => Some(row.path.as_str()),
-            plan::Quiet::Keep(_) | plan::Quiet::Forget(_) => None,
+            plan::Quiet::Keep(_) | plan::Quiet::Follow(..) | plan::Quiet::Forget(_) => None,
         })
         .collect();
     claims.sort_unstable();

@@ -103,10 +103,7 @@ fn put_back(context: &Context, place: i64, journal: &Journal) -> Result<Vec<Path
     if let Some(error) = failed {
         return Err(error);
     }
-    for folder in context.store.read(|db| snapshots::folders(db, place, journal.id))? {
-        // It stays where somebody else put something in it.
-        let _ = std::fs::remove_dir(folder);
-    }
+    take_empty_folders(context, place, journal.id)?;
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
     Ok(kept)
@@ -153,6 +150,17 @@ fn is(found: &Found, image: &Image) -> bool {
         }
         _ => false,
     }
+}
+
+/// Removes the folders that a place's snapshots from `id` on made, where nobody put anything else in them.
+///
+/// # Errors
+/// How the disk failed.
+pub fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
+    for folder in context.store.read(|db| snapshots::folders(db, place, id))? {
+        let _ = std::fs::remove_dir(folder);
+    }
+    Ok(())
 }
 
 /// Removes the old files that stayed beside while an apply went on, and closes its journal.

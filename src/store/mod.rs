@@ -22,6 +22,7 @@ pub mod modules;
 pub mod page;
 pub mod projects;
 pub mod prompts;
+pub mod proposals;
 pub mod resources;
 pub mod revisions;
 pub mod search;

@@ -247,37 +247,56 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The `op` of a file that was not kept at the time that is asked for.
+pub const UNMANAGED: &str = "unmanaged";
+
 /// Returns the files of a place that changed after snapshot `id`, each as that snapshot left it: what it or an earlier
 /// one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
+    changed_since(db, place, id + 1, |last, first| match last {
+        Some(last) => last,
+        None => File { after: first.before.clone(), op: UNMANAGED.to_owned(), ..first },
+    })
+}
+
+/// Returns the files of a place that snapshot `id` or a later one changed, each as it stood just before: with what the
+/// user had changed about it then. `after` of a row is that image.
+///
+/// # Errors
+/// How the disk failed.
+pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
+    changed_since(db, place, id, |last, first| match last {
+        Some(last) => File { after: first.before, ..last },
+        None => File { after: first.before.clone(), op: UNMANAGED.to_owned(), ..first },
+    })
+}
+
+/// Folds each file that snapshot `id` or a later one changed: the last change before, and the first one from then on.
+fn changed_since(db: &Db<'_>, place: i64, id: i64, fold: impl Fn(Option<File>, File) -> File) -> Result<Vec<File>> {
+    const KEPT: &str = "s.state IN ('applied', 'pruned')";
     let mut statement = db.connection.prepare_cached(&format!(
         "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.snapshot_id > ?2 AND s.state IN ('applied', 'pruned') ORDER BY path"
+          WHERE f.place_id = ?1 AND f.snapshot_id >= ?2 AND {KEPT} ORDER BY path"
     ))?;
     let paths: Vec<String> = statement.query_map([place, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut last = db.connection.prepare_cached(&format!(
         "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id <= ?3 AND s.state IN ('applied', 'pruned')
-          ORDER BY f.snapshot_id DESC LIMIT 1"
+          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND {KEPT} ORDER BY f.snapshot_id DESC LIMIT 1"
     ))?;
     let mut first = db.connection.prepare_cached(&format!(
         "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id > ?3 AND s.state IN ('applied', 'pruned')
-          ORDER BY f.snapshot_id LIMIT 1"
+          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND {KEPT} ORDER BY f.snapshot_id LIMIT 1"
     ))?;
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
-        if let Some(file) = last.query_row(params![place, path, id], file_from_row).optional()? {
-            found.push(file);
-        } else if let Some(mut file) = first.query_row(params![place, path, id], file_from_row).optional()? {
-            // Nothing of ours stood there then.
-            file.after = file.before.clone();
-            "unmanaged".clone_into(&mut file.op);
-            found.push(file);
-        }
+        // What a rollback left to nobody counts as never kept.
+        let kept = last.query_row(params![place, path, id], file_from_row).optional()?;
+        let kept = kept.filter(|file| !file.targets.is_empty());
+        let from_then_on = first.query_row(params![place, path, id], file_from_row)?;
+        found.push(fold(kept, from_then_on));
     }
     Ok(found)
 }

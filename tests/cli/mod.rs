@@ -2,3 +2,4 @@
 
 mod commands;
 mod errors;
+mod modules;

@@ -45,9 +45,9 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock"],
             "error" => &[],
-            "clock" => &["error"],
+            "clock" | "git" => &["error"],
             // What `content/mod.rs` names for other domains.
-            "deploy" => &["op", "store", "error", "clock", "git", "content::command", "content::uri"],
+            "deploy" => &["op", "store", "error", "clock", "git", "content::command", "content::files", "content::uri"],
             domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock"],
             other => panic!("a room nobody knows: {other}"),
         };
@@ -69,6 +69,13 @@ fn the_sql_engine_is_named_in_the_store_only() {
         for engine in ["rusqlite", "r2d2", "refinery"] {
             assert!(!code(text).contains(engine), "{} names {engine}", path.display());
         }
+    }
+}
+
+#[test]
+fn git_is_run_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
+        assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
     }
 }
 

@@ -2,6 +2,7 @@
 
 use mcpkg::deploy::module::{Kind, Module};
 use mcpkg::deploy::project;
+use mcpkg::error::Code;
 use mcpkg::op::Context;
 use mcpkg::store::modules::{self, Row};
 use mcpkg::store::prompts;
@@ -130,4 +131,92 @@ fn rows_change_what_a_module_is() {
     context.write("t", "", |db, project, author| prompts::delete(db, author, project, "review")).expect("a deletion");
     differs(&context);
     assert_eq!(lines(&compose(&context).0), ["instructions:doc instructions: AGENTS.md=New"]);
+}
+
+#[test]
+fn an_edited_file_goes_back_where_it_came_from() {
+    let scratch = Scratch::with_project_here();
+    let context = scratch.context();
+    scratch.file("p/.claude/commands/a/b.md", "---\nmodel: opus\n---\nDo $1\n");
+    scratch.file("p/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF");
+    scratch.file("p/CLAUDE.md", "Rules");
+    scratch.ok(&["import", "p"]);
+    let back = |module: &str, file: &str, bytes: &[u8]| {
+        context.write("t", module, |db, of, author| {
+            project::write_back(db, author, of, module, file, bytes, &context.clock)
+        })
+    };
+    let edits: [(&str, &str, &[u8]); 5] = [
+        ("command:a.b", "a/b.md", b"---\nmodel: haiku\ndescription: New\n---\nDo $1 and $2\n"),
+        ("skill:pdf", "SKILL.md", b"---\nname: pdf\ndescription: All of PDF\n---\n# PDF"),
+        ("skill:pdf", "bin/new one", b"\x00\xff"),
+        ("skill:pdf", "empty.md", b""),
+        ("instructions:CLAUDE.md", "AGENTS.md", b"More rules"),
+    ];
+    for (module, file, bytes) in edits {
+        back(module, file, bytes).expect("it goes back");
+        let before = fingerprint(&context);
+        back(module, file, bytes).expect("it is there already");
+        assert_eq!(fingerprint(&context), before, "{module} {file} made a revision of nothing");
+    }
+    let (modules, _) = compose(&context);
+    for (id, path, bytes) in edits {
+        let module = modules.iter().find(|module| module.id == id).expect("a module");
+        let file = module.files.iter().find(|file| file.path == path).expect("a file");
+        assert_eq!(&*file.bytes, bytes, "{id} {path}");
+        let item = context.read(|db, of| project::item_of(db, of, id, path)).expect("an item");
+        assert!(item.is_some_and(|item| item.starts_with("prompt:") || item.starts_with("resource:")));
+    }
+    let skill = scratch.json(&["resource", "list"])["resources"].clone();
+    let skill = skill.as_array().expect("rows").iter().find(|row| row["uri"] == "skill://pdf/SKILL.md").cloned();
+    assert_eq!(skill.expect("the skill")["description"], "All of PDF");
+    assert_eq!(scratch.ok(&["prompt", "show", "a.b", "-a", "arg1=x"]), "Do x and \n");
+
+    let code = |module: &str, file: &str, bytes: &[u8]| back(module, file, bytes).expect_err("refused").code();
+    assert_eq!(code("command:a.c", "x.md", b"x"), Code::NotFound);
+    assert_eq!(code("command:a.b", "x.md", b"x"), Code::NotFound);
+    assert_eq!(code("skill:pdf", "../x", b"x"), Code::NotFound);
+    assert_eq!(code("command:a.b", "a/b.md", b"\xff"), Code::InvalidArgument);
+    assert_eq!(code("command:a.b", "a/b.md", b"---\nmodel: x\n---\n"), Code::InvalidArgument);
+}
+
+#[test]
+fn a_prompt_that_cannot_be_written_is_named() {
+    let scratch = Scratch::with_project_here();
+    let context = scratch.context();
+    let broken = prompt(&context, "broken", "x");
+    context
+        .write("t", "", |db, project, author| {
+            let attributes = prompts::Attributes { template: true, ..prompts::Attributes::default() };
+            prompts::update(db, author, project, prompts::Prompt { attributes, ..broken }, "update", "{{ nobody }}")
+        })
+        .expect("an update");
+    let error = context.read(project::compose).expect_err("it does not render");
+    assert!(error.message().starts_with("Prompt 'broken' cannot be written as a file: "), "{error}");
+    assert_eq!(error.code(), Code::TemplateFailed);
+    assert!(error.hints()[0].contains("mcpkg module remove command:broken"));
+    scratch.ok(&["module", "remove", "command:broken"]);
+    assert_eq!(compose(&context).0.len(), 0);
+}
+
+#[test]
+fn an_import_and_a_deploy_are_the_same_bytes() {
+    let scratch = Scratch::with_project_here();
+    let files = [
+        (
+            "review.md",
+            "---\r\ndescription: Review\r\nallowed-tools: Bash(git:*)\r\n---\r\n\r\nReview $ARGUMENTS, {{ x }}\r\n",
+        ),
+        ("dir/two words.md", "Fix $1 of {% raw %}"),
+        ("odd.md", "---\n- no\n---\n$1"),
+    ];
+    for (path, text) in files {
+        scratch.file(&format!("p/.claude/commands/{path}"), text);
+    }
+    scratch.ok(&["import", "p"]);
+    let (modules, _) = compose(&scratch.context());
+    for (path, text) in files {
+        let file = modules.iter().flat_map(|module| &module.files).find(|file| file.path == path).expect("a file");
+        assert_eq!(&*file.bytes, text.as_bytes());
+    }
 }

@@ -7,7 +7,9 @@ use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
 use crate::content::import::place::{decode, digest};
 use crate::content::import::scan::File;
+use crate::content::{answer, command};
 use crate::error::Result;
+use crate::store::prompts::Attributes;
 use crate::store::source::Source;
 
 /// Where files go that have no place of their own.
@@ -37,12 +39,10 @@ impl Layout {
     pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
         if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
-            let front = match &entry.what {
-                What::Prompt(attributes) => matter::write(attributes),
-                What::Resource(_) => String::new(),
+            let content = match &entry.what {
+                What::Prompt(attributes) => prompt(entry, attributes, content)?,
+                What::Resource(_) => content.clone(),
             };
-            let content =
-                if front.is_empty() { content.clone() } else { [front.as_bytes(), &content.bytes()?].concat().into() };
             return Ok(File { relative, content, executable, listed: None });
         }
         let mut relative = format!("{OTHERS}/{}", entry.name);
@@ -69,10 +69,26 @@ impl Layout {
     }
 }
 
+/// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.
+fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<Source> {
+    let text = answer::text(content.bytes()?.into_owned())?;
+    let comes_back = |file: &String| {
+        let read = command::read(file);
+        read.content == text && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
+    };
+    let file = command::to_file(&entry.name, attributes, &text).ok().filter(comes_back);
+    let file = file.unwrap_or_else(|| matter::write(attributes) + &text);
+    // What is written as it stands stays where it is.
+    Ok(if file == text { content.clone() } else { file.into_bytes().into() })
+}
+
 /// Returns the path at which agents, or people, would look for an item.
 fn own_path(entry: &Entry) -> Option<String> {
-    let What::Resource(attributes) = &entry.what else {
-        return Some(format!(".claude/commands/{}.md", entry.name));
+    let attributes = match &entry.what {
+        What::Prompt(attributes) => {
+            return Some(format!(".claude/commands/{}", command::path(&entry.name, attributes)));
+        }
+        What::Resource(attributes) => attributes,
     };
     let uri = attributes.uri.as_str();
     if let Some(path) = uri.strip_prefix("file:///") {

@@ -1,52 +1,9 @@
 //! Slash commands as prompts: front matter, and `$ARGUMENTS` and `$1` to `$9` as arguments of a template.
 
-use super::matter::{self, Matter};
-use crate::content::template;
-use crate::error::Result;
-use crate::store::prompts::{Argument, Attributes};
+use crate::store::prompts::Argument;
 
-/// A command as a prompt.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Command {
-    /// What the front matter says of it.
-    pub attributes: Attributes,
-    /// The text behind the front matter.
-    pub text: String,
-    /// The keys that MCP has no place for.
-    pub left_out: Vec<String>,
-}
-
-impl Command {
-    /// Returns the prompt that front matter and the text behind it make. What takes arguments is a template.
-    pub fn of(matter: Matter, body: &str) -> Self {
-        let Matter { description, hint, arguments, other } = matter;
-        // Who declares arguments writes a template; a text that does not parse as one was not meant as one.
-        let mut rewritten = rewrite(body, arguments.is_empty());
-        if !arguments.is_empty() && template::check(&rewritten.text).is_err() {
-            rewritten = rewrite(body, true);
-        }
-        let arguments = declare(arguments, &rewritten.arguments, hint.as_deref());
-        let template = !arguments.is_empty();
-        let text = if template { rewritten.text } else { body.to_owned() };
-        let attributes = Attributes { description, template, arguments, ..Attributes::default() };
-        Self { attributes, text, left_out: other }
-    }
-
-    /// Returns the template that `text` is where it begins with front matter that declares arguments; `None` for any
-    /// other text, which goes out as it stands.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` where front matter is malformed.
-    pub fn declared(text: &str) -> Result<Option<Self>> {
-        let Some((yaml, body)) = matter::split(text)? else {
-            return Ok(None);
-        };
-        let matter = matter::parse(yaml)?;
-        let declares = !body.is_empty() && (matter.hint.is_some() || !matter.arguments.is_empty());
-        let command = declares.then(|| Self::of(matter, body));
-        Ok(command.filter(|command| command.attributes.template))
-    }
-}
+/// A brace that opens no tag.
+const BRACE: &str = "{{ '{' }}";
 
 /// A command's text as a template.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,11 +32,50 @@ pub fn rewrite(text: &str, escape: bool) -> Rewritten {
         }
         // A brace opens a tag with what follows it; before `$` that may be the tag just made of a placeholder.
         let opens = escape && rest.starts_with('{') && rest[1..].starts_with(['{', '%', '#', '$']);
-        out.text.push_str(if opens { "{{ '{' }}" } else { &rest[..1] });
+        out.text.push_str(if opens { BRACE } else { &rest[..1] });
         rest = &rest[1..];
     }
     out.text.push_str(rest);
     out
+}
+
+/// Undoes [`rewrite`]: each `{{ arg1 }}` becomes `$1`, but for the names in `keep`; with `escaped` each `{{ '{' }}` a
+/// brace. What `rewrite` did not make comes out as something else, so whoever asks compares.
+pub fn restore(template: &str, keep: &[Argument], escaped: bool) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find("{{ ") {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let tag = rest.find(" }}").map(|end| (&rest[3..end], &rest[end + 3..]));
+        match tag.and_then(|(inner, after)| Some((inner, dollar(inner)?, after))) {
+            Some((name, word, after)) if !keep.iter().any(|argument| argument.name == name) => {
+                out.push_str(&word);
+                rest = after;
+            }
+            _ if escaped && rest.starts_with(BRACE) => {
+                out.push('{');
+                rest = &rest[BRACE.len()..];
+            }
+            _ => {
+                out.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns how a command asks for an argument of this name, where it has one of its own.
+pub fn dollar(name: &str) -> Option<String> {
+    match name {
+        "arguments" => Some("$ARGUMENTS".to_owned()),
+        _ => {
+            let digit = name.strip_prefix("arg")?;
+            matches!(digit.as_bytes(), [b'1'..=b'9']).then(|| format!("${digit}"))
+        }
+    }
 }
 
 /// Returns the argument that `text` begins with, and what follows; `$10` and `$ARGUMENTS_X` are none.
@@ -115,6 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::content::template;
 
     fn render(text: &str, given: &[(&str, &str)]) -> String {
         let rewritten = rewrite(text, true);
@@ -133,28 +130,6 @@ mod tests {
             "a {{ b }} {% c %} {# d #} {{x}}\r\n"
         );
         assert_eq!(render("{$1} {{$1}} {{{%$ARGUMENTS", &[("arg1", "1")]), "{1} {{1}} {{{%");
-    }
-
-    #[test]
-    fn only_declared_arguments_make_a_template() {
-        let declared = |text: &str| Command::declared(text).unwrap();
-        for plain in [
-            "Fix $ARGUMENTS",
-            "---\ndescription: x\n---\nFix $ARGUMENTS {{ y }}",
-            "---\nargument-hint: [pr]\n---\nTakes none",
-            "---\narguments: [pr]\n---\n",
-            "---\n---\nx",
-        ] {
-            assert_eq!(declared(plain), None, "{plain}");
-        }
-        let command = declared("---\ndescription: Fix\nargument-hint: [pr]\nmodel: x\n---\nFix $1 {{ y }}").unwrap();
-        assert_eq!(command.text, "Fix {{ arg1 }} {{ '{' }}{ y }}");
-        assert_eq!(
-            (command.attributes.description.as_deref(), command.left_out),
-            (Some("Fix"), vec!["model".to_owned()])
-        );
-        assert_eq!(declared("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().text, "Fix {{ pr }}");
-        assert!(Command::declared("---\narguments: 3\n---\nx").is_err());
     }
 
     proptest! {

@@ -1,16 +1,17 @@
 //! From files to prompts and resources.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::commands::Command;
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
-use super::place::{Place, Role, digest, is_agents};
+use super::place::{self, Place, Role, is_agents};
 use super::scan::File;
 use crate::content::answer::text;
+use crate::content::command::{self, Read};
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
+use crate::store::prompts::Attributes;
 use crate::store::resources;
 use crate::store::source::Source;
 
@@ -36,7 +37,7 @@ pub struct Understood {
     pub hints: Vec<String>,
     names: [HashSet<String>; 2],
     uris: HashMap<String, usize>,
-    left_out: BTreeMap<String, usize>,
+    files: HashSet<String>,
     strangers: usize,
 }
 
@@ -48,8 +49,6 @@ pub struct Clash {
     /// The file that comes too late.
     pub path: String,
 }
-
-const MAX_NAME: usize = 255;
 
 /// Bytes of a file whose front matter is looked at.
 const MAX_DESCRIBED: u64 = 16 << 20;
@@ -80,11 +79,6 @@ pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Under
         let files = understood.strangers;
         understood.hints.push(format!("left out of agents' folders, as no command, skill or rule: {files} files"));
     }
-    let left_out = std::mem::take(&mut understood.left_out);
-    if !left_out.is_empty() {
-        let keys: Vec<_> = left_out.into_iter().map(|(key, files)| format!("{key} ({files})")).collect();
-        understood.hints.push(format!("front matter that MCP has no place for was left out: {}", keys.join(", ")));
-    }
     Ok(understood)
 }
 
@@ -98,7 +92,10 @@ impl Understood {
             return Ok(());
         }
         match (place.role, file.content.is_text()) {
-            (Role::Prompt, true) => self.prompt(file, &place, &text(file.content.bytes()?.into_owned())?),
+            (Role::Prompt, true) => {
+                self.prompt(file, &place, &text(file.content.bytes()?.into_owned())?);
+                Ok(())
+            }
             (Role::Prompt, false) => {
                 self.hints
                     .push(format!("`{}` is not UTF-8 text, so it is no prompt; it was not imported", file.relative));
@@ -108,20 +105,35 @@ impl Understood {
         }
     }
 
-    fn prompt(&mut self, file: &File, place: &Place, text: &str) -> Result<()> {
-        let (matter, body) = self.front_matter(file, text);
-        if body.is_empty() {
+    fn prompt(&mut self, file: &File, place: &Place, text: &str) {
+        let Read { mut attributes, content, odd } = command::read(text);
+        if let Some(error) = odd {
+            self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
+        }
+        if content.is_empty() {
             self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
-            return Ok(());
+            return;
         }
-        let Command { attributes, text, left_out } = Command::of(matter, body);
-        for key in left_out {
-            *self.left_out.entry(key).or_default() += 1;
+        // What comes in as it stands stays where it is.
+        let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
+        // Agents that have folders of their own may have the same command.
+        let wanted = place.wanted_name();
+        let is_same = |item: &Item| match &item.entry.what {
+            What::Prompt(other) if item.entry.name == wanted && item.content == content => {
+                *other == Attributes { file: other.file.clone(), ..attributes.clone() }
+            }
+            _ => false,
+        };
+        if self.names[1].contains(&wanted) && self.items.iter().any(is_same) {
+            return;
         }
-        let what = What::Prompt(attributes);
-        let name = self.name(true, place.wanted_name(), &file.relative);
-        self.add(file, Entry { name, what }, text.into_bytes().into());
-        Ok(())
+        let name = self.name(true, wanted, &file.relative);
+        let own = format!("{name}.md");
+        attributes.file = place.file.clone().filter(|path| *path != own && self.files.insert(path.to_lowercase()));
+        if attributes.file.is_none() {
+            self.files.insert(own.to_lowercase());
+        }
+        self.add(file, Entry { name, what: What::Prompt(attributes) }, content);
     }
 
     fn resource(&mut self, file: &File, place: &Place) -> Result<()> {
@@ -162,22 +174,10 @@ impl Understood {
         }
     }
 
-    /// Returns a free name: the one wanted, else with a hash of the path behind it.
+    /// Returns a free name.
     fn name(&mut self, is_prompt: bool, wanted: String, relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
-        let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
-        if good && taken.insert(wanted.clone()) {
-            return wanted;
-        }
-        let mut seed = relative.to_owned();
-        loop {
-            seed = digest(&seed, 8);
-            let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
-            let name = format!("{stem}-{seed}");
-            if taken.insert(name.clone()) {
-                return name;
-            }
-        }
+        place::names(wanted, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.

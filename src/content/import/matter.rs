@@ -16,8 +16,6 @@ pub struct Matter {
     pub hint: Option<String>,
     /// `arguments`: names, or names with more.
     pub arguments: Vec<Argument>,
-    /// The keys that MCP has no place for.
-    pub other: Vec<String>,
 }
 
 const MARK: &str = "---";
@@ -60,27 +58,56 @@ pub fn parse(yaml: &str) -> Result<Matter> {
     let description = names::description(scalar(&mut map, yaml, "description"))?;
     let hint = names::description(scalar(&mut map, yaml, "argument-hint"))?;
     let arguments = arguments(map.shift_remove("arguments"))?;
-    let other = map.into_iter().map(|(key, _)| key).filter(|key| key != "name" && key != "title").collect();
-    Ok(Matter { description, hint, arguments, other })
+    Ok(Matter { description, hint, arguments })
 }
 
 /// Returns front matter that [`parse`] reads as these attributes; nothing where there is nothing to say.
 pub fn write(attributes: &Attributes) -> String {
-    // A JSON string is a YAML string.
-    let quote = |text: &str| Value::from(text).to_string();
-    let mut lines = Vec::new();
-    if let Some(description) = &attributes.description {
-        lines.push(format!("description: {}", quote(description)));
+    let description = attributes.description.iter().map(|text| line("description", text));
+    between_marks(&(description.collect::<String>() + &block(&attributes.arguments)))
+}
+
+/// Returns front matter with these lines; nothing where there are none.
+pub fn between_marks(lines: &str) -> String {
+    if lines.is_empty() { String::new() } else { format!("{MARK}\n{lines}{MARK}\n") }
+}
+
+/// Returns the line of a key with a text.
+pub fn line(key: &str, text: &str) -> String {
+    format!("{key}: {}\n", quote(text))
+}
+
+/// Returns the lines that declare arguments.
+pub fn block(arguments: &[Argument]) -> String {
+    let mut lines = if arguments.is_empty() { String::new() } else { "arguments:\n".to_owned() };
+    for Argument { name, description, required } in arguments {
+        lines += &format!("  - name: {}\n", quote(name));
+        lines.extend(description.as_ref().map(|description| format!("    description: {}\n", quote(description))));
+        lines += &format!("    required: {required}\n");
     }
-    if !attributes.arguments.is_empty() {
-        lines.push("arguments:".to_owned());
-    }
-    for Argument { name, description, required } in &attributes.arguments {
-        lines.push(format!("  - name: {}", quote(name)));
-        lines.extend(description.as_ref().map(|description| format!("    description: {}", quote(description))));
-        lines.push(format!("    required: {required}"));
-    }
-    if lines.is_empty() { String::new() } else { format!("{MARK}\n{}\n{MARK}\n", lines.join("\n")) }
+    lines
+}
+
+/// A JSON string is a YAML string.
+fn quote(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Returns front matter, with its marks, in which the lines of `key` are replaced; a key that is not there comes first.
+pub fn replace(matter: &str, key: &str, lines: &str) -> String {
+    let end = if matter.contains("\r\n") { "\r\n" } else { "\n" };
+    let lines = lines.replace('\n', end);
+    let is_key = |line: &str| {
+        let name = line.split_once(':').map_or("", |(name, _)| name.trim_end());
+        name == key || name.trim_matches(['"', '\'']) == key
+    };
+    let goes_on = |line: &str| line.starts_with([' ', '\t']) || line.trim_end() == "-" || line.starts_with("- ");
+    let old: Vec<&str> = matter.split_inclusive('\n').collect();
+    let from = old.iter().position(|line| is_key(line));
+    let from_or_first = from.unwrap_or(1).min(old.len());
+    let length =
+        if from.is_some() { 1 + old[from_or_first + 1..].iter().take_while(|line| goes_on(line)).count() } else { 0 };
+    [&old[..from_or_first].concat(), &lines, &old[from_or_first + length..].concat()].map(String::as_str).concat()
 }
 
 /// Takes a key whose value is one line of text; what YAML reads as a list or a number is text as well.
@@ -157,7 +184,6 @@ mod tests {
         );
         assert_eq!(matter.description.as_deref(), Some("Review: a PR"));
         assert_eq!(matter.hint.as_deref(), Some("[pr] [priority]"));
-        assert_eq!(matter.other, ["allowed-tools"]);
         assert_eq!(read("---\nargument-hint: [message]\n---\n").hint.as_deref(), Some("[message]"));
         assert_eq!(read("---\ndescription: TypeScript\nglobs: *.ts\n---\n").description.as_deref(), Some("TypeScript"));
         assert_eq!(read("---\ndescription: 3\n---\n").description.as_deref(), Some("3"));
@@ -178,7 +204,20 @@ mod tests {
                 assert!(parse(bad).is_err(), "{bad}");
             }
         }
-        assert_eq!(parse("a: [").unwrap().other, ["a"]);
+        assert_eq!(parse("a: [").unwrap(), Matter::default());
+    }
+
+    #[test]
+    fn a_key_is_replaced_and_the_others_stay() {
+        let matter = "---\r\nmodel: x\r\ndescription: >\r\n  two\r\n\tlines\r\n# note\r\n---\r\n";
+        let changed = replace(matter, "description", "description: \"new\"\n");
+        assert_eq!(changed, "---\r\nmodel: x\r\ndescription: \"new\"\r\n# note\r\n---\r\n");
+        assert_eq!(replace(&changed, "description", ""), "---\r\nmodel: x\r\n# note\r\n---\r\n");
+        assert_eq!(replace("---\n---", "a", "a: 1\n"), "---\na: 1\n---");
+        assert_eq!(
+            replace("---\n\"a\": 1\narguments:\n- a\n- b\nc: d\n---\n", "arguments", ""),
+            "---\n\"a\": 1\nc: d\n---\n"
+        );
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Place {
     pub role: Role,
     /// The path that makes its name.
     pub label: String,
+    /// Of a prompt in the project's own folder of commands, its path below it.
+    pub file: Option<String>,
     /// The URI, where the path alone decides it.
     uri: Option<String>,
 }
@@ -44,6 +46,8 @@ const FOLDERS: &[([&str; 2], Role, &str)] = &[
     ([".claude", "rules"], Role::Instructions, ".md"),
     ([".cursor", "rules"], Role::Instructions, ".mdc"),
 ];
+
+const MAX_NAME: usize = 255;
 
 const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
@@ -75,6 +79,7 @@ impl Place {
             _ => Self {
                 role: Role::File,
                 label: relative.to_owned(),
+                file: None,
                 uri: Some(format!("file:///{}", encode(relative))),
             },
         }
@@ -85,18 +90,19 @@ impl Place {
         match role {
             Role::Prompt => {
                 let label = label.strip_suffix(ending)?.to_owned();
-                Some(Self { role, label, uri: None })
+                let file = before.is_empty().then(|| format!("{label}.md"));
+                Some(Self { role, label, file, uri: None })
             }
             Role::Skill if inner.len() > 1 => {
-                Some(Self { role, label, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
+                Some(Self { role, label, file: None, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
             }
-            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, uri: None }),
+            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, file: None, uri: None }),
             _ => None,
         }
     }
 
     fn instructions(parts: &[&str]) -> Self {
-        Self { role: Role::Instructions, label: parts.join("/"), uri: None }
+        Self { role: Role::Instructions, label: parts.join("/"), file: None, uri: None }
     }
 
     /// Returns the name this place asks for; it may be taken, too long or no name at all.
@@ -113,6 +119,19 @@ impl Place {
     pub fn uri(&self, name: &str) -> String {
         self.uri.clone().unwrap_or_else(|| format!("instructions://{name}"))
     }
+}
+
+/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, else with a hash of
+/// the path behind it.
+pub fn names(wanted: String, relative: &str) -> impl Iterator<Item = String> {
+    let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
+    let first = good.then(|| wanted.clone());
+    let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
+    let hashed = seeds.map(move |seed| {
+        let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
+        format!("{stem}-{seed}")
+    });
+    first.into_iter().chain(hashed)
 }
 
 /// Returns the folder from which names count, where `path` is or lies in a folder agents look into.

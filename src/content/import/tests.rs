@@ -132,16 +132,14 @@ fn a_project_comes_in_whole() {
     set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(sentence_of(&reply), "Imported 3 prompts and 7 resources into project 'p'");
-    let hints = [
-        "left out of agents' folders, as no command, skill or rule: 2 files",
-        "front matter that MCP has no place for was left out: allowed-tools (1), mode (1)",
-    ];
-    assert_eq!(reply.hints, hints);
+    assert_eq!(reply.hints, ["left out of agents' folders, as no command, skill or rule: 2 files"]);
 
     let (attributes, text) = world.prompt("review.pr");
     assert_eq!(attributes.description.as_deref(), Some("Review a PR"));
     assert_eq!(attributes.arguments[0].description.as_deref(), Some("[pr] [focus]"));
     assert_eq!(text, "Review {{ arguments }} as {{ '{' }}{ this }}\n");
+    assert_eq!(attributes.file.as_deref(), Some("review/pr.md"));
+    assert!(attributes.front_matter.is_some_and(|front| front.ends_with("allowed-tools: Bash\n---\n")));
     let (attributes, text) = world.prompt("plain");
     assert_eq!((attributes, text.as_str()), (prompts::Attributes::default(), "Just {{ do }} it"));
     assert_eq!(world.prompt("explain").1, "Explain");
@@ -218,6 +216,45 @@ fn skills_kept_twice_are_one_unless_they_differ() {
     let refused = world.import(&["--update"], &[""]).unwrap_err();
     assert_eq!(refused.code(), Code::ImportConflict);
     assert!(refused.message().contains("skill://x/SKILL.md (.claude/skills/x/SKILL.md)"), "{refused}");
+}
+
+#[test]
+fn a_command_kept_for_two_agents_is_one_unless_it_differs() {
+    let world = World::new();
+    for folder in [".claude", ".cursor"] {
+        world.file(&format!("{folder}/commands/dir/x.md"), "Do $1").file(&format!("{folder}/commands/y.md"), folder);
+    }
+    world.import(&[], &[""]).unwrap();
+    let files: Vec<_> = world
+        .items()
+        .into_iter()
+        .map(|((_, name), (what, _))| match what {
+            What::Prompt(attributes) => (name, attributes.file),
+            What::Resource(_) => panic!("a resource"),
+        })
+        .collect();
+    let other = format!("y-{}", place::digest(".cursor/commands/y.md", 8));
+    assert_eq!(files, [("dir.x".to_owned(), Some("dir/x.md".to_owned())), ("y".to_owned(), None), (other, None)]);
+}
+
+#[test]
+fn commands_go_through_import_and_export_to_the_byte() {
+    let world = World::new();
+    let files = [
+        ("a b.md", "---\r\nmodel: opus\r\ndescription: x: y\r\n---\r\nFix $ARGUMENTS, {{ x }}\r\n"),
+        ("dir/x.md", "Do $1 {% and %} $2"),
+        ("plain.md", "---\nallowed-tools: Bash\n---\n\nPlain"),
+        ("odd.md", "---\narguments: [arg1]\n---\n{{ arg1 }} and $1"),
+    ];
+    for (path, text) in files {
+        world.file(&format!(".claude/commands/{path}"), text);
+    }
+    world.import(&[], &[""]).unwrap();
+    let out = world.folder.path().join("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    for (path, text) in files {
+        assert_eq!(std::fs::read_to_string(out.join(".claude/commands").join(path)).unwrap(), text);
+    }
 }
 
 #[test]
@@ -350,7 +387,7 @@ fn an_export_is_plain_where_it_can_be() {
     let reply = world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
     assert!(sentence_of(&reply).starts_with("Exported 1 prompt and 3 resources of project 'p' to "));
     let read = |relative: &str| std::fs::read_to_string(out.join(relative)).unwrap();
-    assert_eq!(read(".claude/commands/pr.md"), "---\ndescription: \"Review\"\n---\nReview it\n");
+    assert_eq!(read(".claude/commands/pr.md"), "---\ndescription: Review\n---\nReview it\n");
     assert_eq!(read("CLAUDE.md"), "# Rules\n");
     assert_eq!(read("docs/a b.md"), "a");
     assert_eq!(serde_json::from_str::<Value>(&read(manifest::FILE)).unwrap(), json!({ "version": 1, "files": {} }));

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::manifest::{Declared, Profile, Source};
-use super::tree::{self, Content};
+use super::overlay::{Overlay, Overlays};
+use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
-use super::{Choice, Composed, Repo};
+use super::{Choice, Composed, Repo, baseline, checkout, lockfile};
 use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
 use crate::error::{Code, Error, Result, nearest};
 
@@ -19,12 +20,28 @@ pub(super) struct Draft {
     pub(super) layer: Layer,
 }
 
+/// A module's source, as it was read.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    /// Where it lies.
+    pub(super) folder: PathBuf,
+    /// The commit of a git source.
+    pub(super) commit: Option<String>,
+    /// Its files, by path.
+    pub(super) files: BTreeMap<String, Content>,
+}
+
 /// Selects, reads and checks.
+///
+/// # Errors
+/// As [`Repo::compose`].
 pub(super) fn compose(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
     let mut warnings = Vec::new();
-    let mut modules = Vec::new();
-    for declared in select(repo, choice.profile, &mut warnings)? {
-        modules.push(module(repo, declared, &mut warnings)?);
+    let selected = select(repo, choice.profile, &mut warnings)?;
+    let overlays = Overlays::open(&repo.folder, choice)?;
+    let mut modules = Vec::with_capacity(selected.len());
+    for declared in selected {
+        modules.push(module(repo, declared, &overlays.of(&declared.id), &mut warnings)?);
     }
     Ok(Composed { modules, warnings })
 }
@@ -56,30 +73,76 @@ fn selects(profile: &Profile, module: &Declared) -> bool {
             || module.tags.iter().any(|tag| profile.include_tags.contains(tag)))
 }
 
-fn module(repo: &Repo, declared: &Declared, warnings: &mut Vec<String>) -> Result<Module> {
-    let source: PathBuf = match &declared.source {
-        Source::Local(path) => repo.folder.join(path),
-        Source::Git(_) => return Err(Error::new(Code::GitFailed, "git sources are not read yet")),
-    };
-    let found = tree::find(&declared.id, &source)?;
-    let mut files: BTreeMap<String, Draft> = tree::read(found)?
-        .into_iter()
-        .map(|(path, content)| (path, Draft { content, layer: Layer::Upstream }))
-        .collect();
-    let candidate =
-        Candidate { id: &declared.id, kind: declared.kind, source: source.display().to_string(), files: &files };
+fn module(repo: &Repo, declared: &Declared, overlays: &[Overlay], warnings: &mut Vec<String>) -> Result<Module> {
+    let upstream = read(repo, declared, overlays.is_empty(), warnings)?;
+    let mut files = upstream.drafts();
+    for overlay in overlays {
+        let touched = overlay.lay(&declared.id, &mut files)?;
+        warnings.extend(baseline::drift(&declared.id, overlay, &touched, || Hashes::of(&upstream.files)));
+    }
+    let source = upstream.folder.display().to_string();
+    let candidate = Candidate { id: &declared.id, kind: declared.kind, source, files: &files };
     warnings.extend(validate::check(&candidate)?);
     if declared.kind == Kind::Instructions {
         files.retain(|path, _| path == validate::INSTRUCTIONS);
     }
-    let files = files
-        .into_iter()
-        .map(|(path, Draft { content, layer })| ModuleFile {
-            path,
-            bytes: content.bytes,
-            executable: content.executable,
-            layer,
-        })
-        .collect();
-    Ok(Module { id: declared.id.clone(), kind: declared.kind, targets: declared.targets.clone(), files })
+    let file = |(path, Draft { content, layer }): (String, Draft)| ModuleFile {
+        path,
+        bytes: content.bytes,
+        executable: content.executable,
+        layer,
+    };
+    Ok(Module {
+        id: declared.id.clone(),
+        kind: declared.kind,
+        targets: declared.targets.clone(),
+        files: files.into_iter().map(file).collect(),
+    })
+}
+
+impl Upstream {
+    /// The files as they are before any overlay.
+    pub(super) fn drafts(&self) -> BTreeMap<String, Draft> {
+        let draft = |(path, content): (&String, &Content)| {
+            (path.clone(), Draft { content: content.clone(), layer: Layer::Upstream })
+        };
+        self.files.iter().map(draft).collect()
+    }
+}
+
+/// Reads a module's source; a git source is compared with its pin. Where only what is deployed is `wanted`, files that
+/// never are stay unread.
+///
+/// # Errors
+/// As [`Repo::compose`].
+pub(super) fn read(repo: &Repo, declared: &Declared, wanted: bool, warnings: &mut Vec<String>) -> Result<Upstream> {
+    let id = declared.id.as_str();
+    let source = match &declared.source {
+        Source::Local(path) => {
+            let folder = repo.folder.join(path);
+            let mut found = tree::find(id, &folder)?;
+            if wanted && declared.kind == Kind::Instructions {
+                found.retain(|path, _| path == validate::INSTRUCTIONS);
+            }
+            return Ok(Upstream { files: tree::read(found)?, folder, commit: None });
+        }
+        Source::Git(source) => source,
+    };
+    let pin = match &repo.lockfile {
+        Some(lockfile) => lockfile.pin(id, source)?,
+        None => None,
+    };
+    if pin.is_none() && !source.is_commit() {
+        warnings.push(format!(
+            "Module `{id}` is not pinned in {}: what `{}` is at now was taken",
+            lockfile::FILE,
+            source.reference
+        ));
+    }
+    let checkout = checkout::checkout(&repo.folder, &repo.home, id, source, pin)?;
+    let files = tree::read(tree::find(id, &checkout.folder)?)?;
+    if let Some(lockfile) = &repo.lockfile {
+        lockfile.verify(id, &checkout.folder, &files)?;
+    }
+    Ok(Upstream { files, folder: checkout.folder, commit: Some(checkout.commit) })
 }

@@ -99,6 +99,13 @@ pub(super) struct GitSource {
     pub(super) shallow: bool,
 }
 
+impl GitSource {
+    /// Whether the reference is a commit, which does not move.
+    pub(super) fn is_commit(&self) -> bool {
+        self.reference.len() == 40 && self.reference.bytes().all(|digit| digit.is_ascii_hexdigit())
+    }
+}
+
 /// A module as the file declares it.
 #[derive(Debug)]
 pub(super) struct Declared {

@@ -1,25 +1,43 @@
 //! A config repo: `agentpack.yaml`, its modules and their overlays, as the original agentpack has them.
 
+pub mod identity;
+pub mod taken_over;
+
+mod baseline;
+mod branch;
+mod checkout;
 mod compose;
+mod lockfile;
 mod manifest;
+mod overlay;
+mod patch;
+mod propose;
 mod tree;
 mod validate;
 mod yaml;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::module::{Module, Target};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use lockfile::Lockfile;
 use manifest::Manifest;
 
 pub use manifest::{FILE, Scope, TargetConfig};
+pub use overlay::fs_key;
+pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 
 /// A config repo that was opened.
 #[derive(Debug)]
 pub struct Repo {
     folder: PathBuf,
+    home: PathBuf,
     manifest: Manifest,
+    lockfile: Option<Lockfile>,
 }
 
 /// What is wanted of a repo.
@@ -42,16 +60,41 @@ pub struct Composed {
     pub warnings: Vec<String>,
 }
 
+/// Returns the original's home folder, `AGENTPACK_HOME` or `~/.agentpack`: its cache and its own repo lie there.
+///
+/// # Errors
+/// `E_FILE_FAILED` where the user has no home folder.
+pub fn home() -> Result<PathBuf> {
+    let given = std::env::var_os("AGENTPACK_HOME").map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    if let Some(path) = given.as_ref().filter(|path| !path.starts_with("~")) {
+        return Ok(path.clone());
+    }
+    let home = etcetera::home_dir().map_err(|error| {
+        Error::new(Code::FileFailed, format!("The home folder is not known: {error}")).hint("set AGENTPACK_HOME")
+    })?;
+    let below = given.as_ref().and_then(|path| path.strip_prefix("~").ok());
+    Ok(home.join(below.unwrap_or(Path::new(".agentpack"))))
+}
+
 impl Repo {
-    /// Opens the config repo in `folder`.
+    /// Opens the config repo in `folder`; what git sources need is kept in [`home`].
     ///
     /// # Errors
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`,
     /// `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
     pub fn open(folder: &Path) -> Result<Self> {
+        Self::open_with(folder, home()?)
+    }
+
+    /// Opens the config repo in `folder`; what git sources need is kept in `home`.
+    ///
+    /// # Errors
+    /// As [`Repo::open`].
+    pub fn open_with(folder: &Path, home: PathBuf) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
         let folder = folder.canonicalize().map_err(|error| Error::file("read", folder, error))?;
-        Ok(Self { folder, manifest })
+        let lockfile = Lockfile::read(&folder)?;
+        Ok(Self { folder, home, manifest, lockfile })
     }
 
     /// The folder, without links.
@@ -80,5 +123,17 @@ impl Repo {
     /// `E_NOT_FOUND` where there is no such profile.
     pub fn selected(&self, profile: &str) -> Result<Vec<&str>> {
         Ok(compose::select(self, profile, &mut Vec::new())?.into_iter().map(|module| module.id.as_str()).collect())
+    }
+
+    /// Writes files into the overlays of a scope, in one commit on a new branch. The work tree, the index and the branch
+    /// that is checked out stay as they are; no hook runs. Files that a higher overlay decides, or with which the module
+    /// would not compose, are left out and listed.
+    ///
+    /// # Errors
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
+    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a
+    /// file's path; what [`Repo::compose`] gives for the modules.
+    pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
+        propose::propose(self, proposal)
     }
 }

@@ -204,13 +204,13 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
+pub(super) fn is_executable(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &std::fs::Metadata) -> bool {
+pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
     false
 }
 

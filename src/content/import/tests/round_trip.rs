@@ -85,11 +85,17 @@ fn resource() -> impl Strategy<Value = (Entry, Source)> {
 fn prompt() -> impl Strategy<Value = (Entry, Source)> {
     let argument = ("[a-c]|arg1|arguments", description(), any::<bool>())
         .prop_map(|(name, description, required)| prompts::Argument { name, description, required });
-    let text =
-        prop_oneof!["[ -~\r\né]{1,40}", "(\\$1|\\$ARGUMENTS|\\{\\{ a \\}\\}|---\n|\\{#| ){1,6}", "\u{feff}?[a-z]{1,9}"];
-    (name(), description(), any::<bool>(), prop::collection::vec(argument, 0..3), text).prop_map(
-        |(name, description, template, arguments, text)| {
-            let attributes = prompts::Attributes { description, template, arguments, ..Default::default() };
+    let text = prop_oneof![
+        "[ -~\r\né]{1,40}",
+        "(\\$1|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|a| ){1,6}",
+        "(\\$1|\\$ARGUMENTS|\\{\\{ a \\}\\}|---\n|\\{#| ){1,6}",
+        "\u{feff}?[a-z]{1,9}"
+    ];
+    let front = prop::option::of("---\n(model: [a-z]{1,3}\n)?(description: [a-z]{1,3}\n)?(arguments: \\[a\\]\n)?---\n");
+    let file = prop::option::of("([a-b]/)?[a-b -]{1,3}.md");
+    (name(), description(), any::<bool>(), prop::collection::vec(argument, 0..3), text, front, file).prop_map(
+        |(name, description, template, arguments, text, front_matter, file)| {
+            let attributes = prompts::Attributes { description, template, arguments, front_matter, file };
             (Entry { name, what: What::Prompt(attributes) }, text.into_bytes().into())
         },
     )

@@ -1,0 +1,177 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn prompt(file: &str) -> (Attributes, String) {
+    let Read { attributes, content, odd } = read(file);
+    assert!(odd.is_none(), "{file}: {odd:?}");
+    (attributes, content)
+}
+
+fn argument(name: &str, description: Option<&str>, required: bool) -> Argument {
+    Argument { name: name.to_owned(), description: description.map(str::to_owned), required }
+}
+
+fn jinja(arguments: Vec<Argument>) -> Attributes {
+    Attributes { template: true, arguments, ..Attributes::default() }
+}
+
+#[test]
+fn what_mcp_has_no_place_for_stays_in_the_file() {
+    let file =
+        "---\ndescription: Review a PR\nargument-hint: [pr]\nallowed-tools: Bash(git:*)\n---\nReview $1 as {{ x }}\n";
+    let (mut attributes, text) = prompt(file);
+    assert_eq!(text, "Review {{ arg1 }} as {{ '{' }}{ x }}\n");
+    assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
+
+    attributes.description = Some("Look".to_owned());
+    let edited = to_file("a", &attributes, "Look at {{ arg1 }}").unwrap();
+    assert_eq!(edited, "---\ndescription: \"Look\"\nargument-hint: [pr]\nallowed-tools: Bash(git:*)\n---\nLook at $1");
+    attributes.arguments = vec![argument("arg1", Some("number"), true), argument("arg2", Some("focus"), false)];
+    attributes.description = None;
+    let edited = to_file("a", &attributes, "Look at {{ arg1 }} for {{ arg2 }}").unwrap();
+    assert_eq!(edited, "---\nargument-hint: \"<number> [focus]\"\nallowed-tools: Bash(git:*)\n---\nLook at $1 for $2");
+    let (back, _) = from_file(&edited, &attributes, "Look at {{ arg1 }} for {{ arg2 }}").unwrap();
+    assert_eq!(back.arguments, attributes.arguments);
+}
+
+#[test]
+fn only_declared_arguments_make_a_template() {
+    let given = |text: &str| declared(text, false).unwrap();
+    for plain in [
+        "Fix $ARGUMENTS",
+        "---\ndescription: x\n---\nFix $ARGUMENTS {{ y }}",
+        "---\nargument-hint: [pr]\n---\nTakes none",
+        "---\narguments: [pr]\n---\n",
+        "---\n---\nx",
+    ] {
+        assert_eq!(given(plain), None, "{plain}");
+    }
+    let file = "---\ndescription: Fix\nargument-hint: [pr]\nmodel: x\n---\nFix $1 {{ y }}";
+    let (attributes, text) = given(file).unwrap();
+    assert_eq!((attributes.description.as_deref(), text.as_str()), (Some("Fix"), "Fix {{ arg1 }} {{ '{' }}{ y }}"));
+    assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
+    assert_eq!(given("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().1, "Fix {{ pr }}");
+    for odd in ["---\narguments: 3\n---\nx", "---\narguments: [arg1]\n---\n{{ arg1 }} and $1"] {
+        assert!(declared(odd, false).is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn front_matter_takes_the_place_of_what_was_kept() {
+    let (attributes, text) = declared("---\nmodel: y\n---\nLook", true).unwrap().unwrap();
+    assert_eq!((attributes.front_matter.as_deref(), text.as_str()), (Some("---\nmodel: y\n---\n"), "Look"));
+    assert_eq!(declared("Look", true).unwrap(), None);
+}
+
+#[test]
+fn what_mcpkg_wrote_itself_is_not_kept_twice() {
+    for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1"] {
+        assert_eq!(prompt(file).0.front_matter, None, "{file}");
+    }
+    let attributes = jinja(vec![argument("file", None, true)]);
+    let exported = matter::write(&attributes) + "Look at {{ file }}";
+    assert_eq!(prompt(&exported), (attributes, "Look at {{ file }}".to_owned()));
+}
+
+#[test]
+fn a_template_asks_for_its_arguments_as_commands_do() {
+    let file = |attributes: &Attributes, text: &str| to_file("a", attributes, text);
+    let one = jinja(vec![argument("file", None, true)]);
+    let text = "Look at {{ file }}{% if file %}!{% endif %}";
+    assert_eq!(file(&one, text).unwrap(), "---\nargument-hint: \"<file>\"\n---\nLook at $ARGUMENTS!");
+    let two = jinja(vec![argument("file", None, true), argument("focus", None, false)]);
+    assert_eq!(
+        file(&two, "{{ file|upper }} {{ focus }}").unwrap(),
+        "---\nargument-hint: \"<file> [focus]\"\n---\n$1 $2"
+    );
+    let own = jinja(vec![argument("arg2", None, true), argument("arguments", None, false)]);
+    assert_eq!(file(&own, "{{ arg2 }}{{arguments}}").unwrap(), "$2$ARGUMENTS");
+    assert_eq!(file(&one, "{{ nobody }}").unwrap_err().code(), Code::TemplateFailed);
+}
+
+#[test]
+fn an_edited_template_is_refused_but_for_its_description() {
+    let before = jinja(vec![argument("file", None, true)]);
+    let text = "Look at {{ file }}";
+    let edited = "---\ndescription: Looks\nmodel: x\n---\nLook at $ARGUMENTS";
+    let (attributes, same) = from_file(edited, &before, text).unwrap();
+    assert_eq!((attributes.description.as_deref(), same.as_str()), (Some("Looks"), text));
+    assert_eq!(to_file("a", &attributes, text).unwrap(), edited);
+    let refused = from_file("Look again at $ARGUMENTS", &before, text).unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    assert!(from_file("---\ndescription: x\n---\n", &Attributes::default(), "x").is_err());
+}
+
+#[test]
+fn a_plain_prompt_that_gets_an_argument_becomes_a_template() {
+    let before = Attributes { file: Some("a/b.md".to_owned()), ..Attributes::default() };
+    let (attributes, text) = from_file("Look at $1", &before, "Look").unwrap();
+    assert_eq!(
+        (attributes.template, attributes.file.as_deref(), text.as_str()),
+        (true, Some("a/b.md"), "Look at {{ arg1 }}")
+    );
+    assert_eq!(path("a.b", &attributes), "a/b.md");
+}
+
+#[test]
+fn origins_are_checked() {
+    assert!(check_origin(Some("---\na: 1\n---\n"), Some("a/b c.md")).is_ok());
+    for file in ["/a.md", "../a.md", "a", "a\\b.md", "a//b.md"] {
+        assert!(check_origin(None, Some(file)).is_err(), "{file}");
+    }
+    assert!(check_origin(Some("---\na: 1\n---\nmore"), None).is_err());
+    assert!(check_origin(Some("---\na: 1\n"), None).is_err());
+}
+
+fn front() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("description: Review: a PR"),
+        Just("description: \"x\""),
+        Just("description: >\n  two\n  lines"),
+        Just("argument-hint: [pr] [focus]"),
+        Just("argument-hint: \"[pr]\""),
+        Just("allowed-tools: Bash(git:*), Read"),
+        Just("model: opus"),
+        Just("# a comment"),
+        Just("arguments: [file]"),
+        Just("arguments:\n- name: arg1\n  required: true"),
+        Just("arguments:\n  - arguments"),
+        Just("- broken"),
+        Just(""),
+    ];
+    let end = prop_oneof![Just("\n"), Just("\r\n")];
+    let whole =
+        (prop::collection::vec(line, 0..4), end, "\u{feff}?", "( |\t)?").prop_map(|(lines, end, mark, space)| {
+            let lines: String = lines.iter().map(|line| line.replace('\n', end) + end).collect();
+            format!("{mark}---{space}{end}{lines}---{end}")
+        });
+    prop_oneof![Just(String::new()), whole.clone(), whole]
+}
+
+const BODY: &str = "(\\$1|\\$2|\\$10|\\$ARGUMENTS|\\$|\\{\\{ file \\}\\}|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|\\{\\{ '\\{' \\}\\}|\\{|\\{\\{|\\}\\}|\\{%|\\{#| |\r?\n|a|é|---\n){0,8}";
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_file_comes_out_to_the_byte(front in front(), body in BODY) {
+        let file = front + &body;
+        let Read { attributes, content, .. } = read(&file);
+        let exported = !attributes.arguments.is_empty() && matter::write(&attributes) + &content == file;
+        if !content.is_empty() && !exported {
+            prop_assert_eq!(to_file("a", &attributes, &content).unwrap(), file);
+        }
+    }
+
+    #[test]
+    fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
+        let Read { mut attributes, content, .. } = read(&(was.0 + &was.1));
+        // Who changed the description in mcpkg meanwhile changes nothing of this.
+        attributes.description = Some(description).filter(|text| !text.is_empty());
+        let file = now.0 + &now.1;
+        if let Ok((attributes, content)) = from_file(&file, &attributes, &content) {
+            prop_assert_eq!(to_file("a", &attributes, &content).unwrap(), file);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `doctor`: whether the folders that the targets read can be written, and what else stands in the way.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::TOOLSET;
+use super::desired::Root;
+use super::disk;
+use super::module::Target;
+use super::planning::with_schema;
+use super::source::{Choice, Site, shell_word};
+use super::targets::{self, Layout};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+
+/// Check the places that are deployed to
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Doctor {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Exit with status 3 where anything is wrong
+    #[arg(long)]
+    #[serde(skip)]
+    check: bool,
+}
+
+impl Operation for Doctor {
+    const TOOL: &'static str = "doctor";
+    const CLI: &'static [&'static str] = &["doctor"];
+    const TITLE: &'static str = "Check the deploy places";
+    const ABOUT: &'static str =
+        "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
+    const HELP: &'static str = "Examples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("doctor");
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let site = Site::find(context, &self.choice)?;
+        let mut warnings = Vec::new();
+        // The folders are there to be looked at though a module is wrong.
+        match context.store.read(|db| site.compose(db)) {
+            Ok(composed) => {
+                warnings.extend(composed.warnings);
+                match targets::land(&composed.modules, &site.aims, &site.selected, &site.ground) {
+                    Ok(desired) => warnings.extend(desired.warnings),
+                    Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
+                }
+            }
+            Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
+        }
+        let desired = targets::land(&[], &site.aims, &site.selected, &site.ground)?;
+        let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
+        let actions: Vec<String> = checked
+            .iter()
+            .filter_map(|checked| {
+                checked.suggestion.as_deref()?.split_once(": ").map(|(_, command)| command.to_owned())
+            })
+            .collect();
+        let mut data = json!({
+            "machine_id": site.place.machine,
+            "roots": checked.iter().map(Checked::json).collect::<Vec<_>>(),
+            "gitignore_fixes": [],
+        });
+        if !actions.is_empty() {
+            data["next_actions"] = json!(actions);
+        }
+        let rows = checked.iter().map(Checked::row).collect();
+        let wrong = checked.iter().any(|checked| !checked.issues.is_empty()) || !warnings.is_empty();
+        let table =
+            Table { columns: &["target", "folder", "state", "what to do"], rows, empty: "No folders".to_owned() };
+        let mut reply = Reply::new(Body::Table(table), data).warn(warnings);
+        reply.differs = self.check && wrong;
+        Ok(reply)
+    }
+}
+
+struct Checked<'r> {
+    root: &'r Root,
+    exists: bool,
+    writable: bool,
+    issues: Vec<&'static str>,
+    suggestion: Option<String>,
+}
+
+impl<'r> Checked<'r> {
+    fn of(root: &'r Root, site: &Site) -> Self {
+        let metadata = std::fs::metadata(&root.path).ok();
+        let exists = metadata.is_some();
+        let is_folder = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        let writable = can_write(&root.path);
+        let shown = shell_word(&root.path.to_string_lossy());
+        let mut issues = Vec::new();
+        let mut suggestion = None;
+        if !exists {
+            issues.push("missing");
+            suggestion = Some(format!("create directory: mkdir -p {shown}"));
+        } else if !is_folder {
+            issues.push("not_a_directory");
+            suggestion = Some(format!("move the file `{shown}` away"));
+        }
+        if !writable && (is_folder || !exists) {
+            issues.push("not_writable");
+            suggestion = Some(format!("make it writable: chmod u+w {shown}"));
+        }
+        if is_no_longer_read(root, site) {
+            issues.push("no_longer_read");
+            suggestion = Some("this agent no longer reads it; set `options.layout: current` for the target".to_owned());
+        }
+        Self { root, exists, writable, issues, suggestion }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "target": self.root.target.name(),
+            "root": self.root.path.display().to_string(),
+            "root_posix": disk::posix(&self.root.path),
+            "exists": self.exists,
+            "writable": self.writable,
+            "scan_extras": self.root.scan_extras,
+            "issues": self.issues,
+            "suggestion": self.suggestion,
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let state = if self.issues.is_empty() { "ok".to_owned() } else { self.issues.join(", ") };
+        let path = self.root.path.display().to_string();
+        vec![self.root.target.name().to_owned(), path, state, self.suggestion.clone().unwrap_or_default()]
+    }
+}
+
+/// Whether files can be made in a folder, or in the nearest one above it; found out by a file without a name.
+fn can_write(folder: &Path) -> bool {
+    let nearest = folder.ancestors().find(|folder| folder.exists());
+    nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
+}
+
+/// The places of the original's table that the agents gave up since (November 2026).
+fn is_no_longer_read(root: &Root, site: &Site) -> bool {
+    let original = site.aims.iter().any(|aim| aim.target == root.target && aim.layout == Layout::Original);
+    let given_up = match root.target {
+        Target::Codex => root.path.ends_with("prompts"),
+        Target::Vscode => root.path.ends_with(".github/prompts"),
+        Target::ClaudeCode | Target::Cursor => false,
+    };
+    original && given_up
+}

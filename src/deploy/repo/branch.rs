@@ -1,0 +1,197 @@
+//! A commit on a new branch, made without touching the work tree, the index or the branch that is checked out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Repo, identity};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::git;
+
+/// What becomes of a file.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// It has these bytes, and is a program or not.
+    Write(Vec<u8>, bool),
+    /// It goes away.
+    Remove,
+}
+
+impl Change {
+    /// Whether the file is so already.
+    pub(super) fn is_done(&self, path: &Path) -> bool {
+        match self {
+            Change::Write(bytes, executable) => {
+                std::fs::metadata(path).is_ok_and(|metadata| super::tree::is_executable(&metadata) == *executable)
+                    && std::fs::read(path).is_ok_and(|found| found == *bytes)
+            }
+            Change::Remove => !path.exists(),
+        }
+    }
+}
+
+/// The subject of the commit.
+const MESSAGE: &str = "chore(evolve): propose overlay updates";
+
+/// The operation, as errors name it.
+const COMMAND: &str = "evolve propose";
+
+/// Who commits where git does not know the user.
+const NOBODY: &str = "mcpkg <mcpkg@localhost>";
+
+/// The git repository that a config repo is in.
+pub(super) struct Place {
+    folder: PathBuf,
+    /// The config repo's folder in the work tree, with a `/` at its end where there is one.
+    prefix: String,
+    head: String,
+}
+
+impl Place {
+    /// Looks whether overlays can be proposed.
+    ///
+    /// # Errors
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
+    pub(super) fn of(repo: &Repo) -> Result<Self> {
+        let folder = repo.folder().to_path_buf();
+        let about = |error| about(&folder, error);
+        let Some(top) = identity::toplevel(&folder) else {
+            let why = format!("`{}` is in no git repository, and overlays are proposed on a branch", folder.display());
+            return Err(about(refuse(Code::GitRepoRequired, &why, "git init, and commit what is there")));
+        };
+        let dirty = git::run(&folder, &["status", "--porcelain", "--", "."]).map_err(about)?;
+        if !dirty.is_empty() {
+            let why = format!("`{}` has changes that are not committed", folder.display());
+            let error = refuse(Code::GitDirty, &why, "commit or stash them");
+            let paths: Vec<String> = String::from_utf8_lossy(&dirty).lines().take(20).map(str::to_owned).collect();
+            return Err(about(add(error, &json!({"changes": paths}))));
+        }
+        let Some(head) = git::ask(&folder, &["rev-parse", "--verify", "-q", "HEAD^{commit}"]).map_err(about)? else {
+            let why = format!("`{}` has no commit yet", folder.display());
+            return Err(about(refuse(Code::GitRepoRequired, &why, "commit what is there")));
+        };
+        let below = folder.strip_prefix(&top).unwrap_or(Path::new(""));
+        let prefix = below.components().map(|part| part.as_os_str().to_string_lossy() + "/").collect();
+        Ok(Self { prefix, head: text(&head), folder })
+    }
+
+    /// The commit that is checked out.
+    pub(super) fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// Returns a branch's name that is one, and not taken.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS`, and git's.
+    pub(super) fn free(&self, name: &str) -> Result<String> {
+        let well_formed = !name.starts_with('-')
+            && git::ask(&self.folder, &["check-ref-format", &format!("refs/heads/{name}")])
+                .map_err(|error| about(&self.folder, error))?
+                .is_some();
+        if !well_formed {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is no name for a branch", name.escape_debug()),
+            ));
+        }
+        if self.exists(name)? {
+            let error = Error::new(Code::AlreadyExists, format!("The branch `{name}` exists already"));
+            return Err(about(&self.folder, error.hint("name another one with --branch")));
+        }
+        Ok(name.to_owned())
+    }
+
+    /// Returns `name`, or with a number at its end where that is taken.
+    ///
+    /// # Errors
+    /// git's.
+    pub(super) fn free_like(&self, name: &str) -> Result<String> {
+        let mut free = name.to_owned();
+        for number in 2.. {
+            if !self.exists(&free)? {
+                break;
+            }
+            free = format!("{name}-{number}");
+        }
+        Ok(free)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        let branch = format!("refs/heads/{name}");
+        let found = git::ask(&self.folder, &["rev-parse", "--verify", "-q", &branch]);
+        Ok(found.map_err(|error| about(&self.folder, error))?.is_some())
+    }
+
+    /// Makes the branch with one commit on top of the one that is checked out; returns false, and makes none, where
+    /// nothing changes. Paths are relative to the config repo.
+    ///
+    /// # Errors
+    /// git's.
+    pub(super) fn commit(&self, branch: &str, changes: BTreeMap<String, Change>, now: Millis) -> Result<bool> {
+        if changes.is_empty() {
+            return Ok(false);
+        }
+        let about = |error| about(&self.folder, error);
+        // It fails where git does not know the user; a proposal does not need to.
+        let ident = git::run(&self.folder, &["var", "GIT_COMMITTER_IDENT"]).map(|ident| text(&ident));
+        let ident = ident.ok().and_then(|ident| Some(ident[..=ident.rfind('>')?].to_owned()));
+        let who = format!("{} {} +0000", ident.as_deref().unwrap_or(NOBODY), now.div_euclid(1000));
+        let mut stream = Vec::new();
+        let mut line = |line: &str| stream.extend_from_slice(format!("{line}\n").as_bytes());
+        line(&format!("commit refs/heads/{branch}"));
+        line(&format!("author {who}"));
+        line(&format!("committer {who}"));
+        line(&format!("data {}", MESSAGE.len() + 1));
+        line(MESSAGE);
+        line(&format!("from {}", self.head));
+        for (path, change) in changes {
+            let path = quoted(&format!("{}{path}", self.prefix));
+            let head = match &change {
+                Change::Write(bytes, executable) => {
+                    let mode = if *executable { "100755" } else { "100644" };
+                    format!("M {mode} inline {path}\ndata {}\n", bytes.len())
+                }
+                Change::Remove => format!("D {path}\n"),
+            };
+            stream.extend_from_slice(head.as_bytes());
+            if let Change::Write(bytes, _) = change {
+                stream.extend_from_slice(&bytes);
+                stream.push(b'\n');
+            }
+        }
+        stream.extend_from_slice(b"done\n");
+        git::feed(&self.folder, &["fast-import", "--quiet", "--done"], &stream).map_err(about)?;
+        Ok(true)
+    }
+}
+
+/// A path in git's quotes.
+fn quoted(path: &str) -> String {
+    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+fn text(said: &[u8]) -> String {
+    String::from_utf8_lossy(said).trim().to_owned()
+}
+
+fn refuse(code: Code, why: &str, hint: &str) -> Error {
+    Error::new(code, why).with_details(json!({"hint": hint})).hint(hint)
+}
+
+/// Adds what was asked of which repo to the details of an error.
+fn about(folder: &Path, error: Error) -> Error {
+    let repo = folder.display().to_string();
+    let posix = repo.replace('\\', "/");
+    add(error, &json!({"command": COMMAND, "repo": repo, "repo_posix": posix}))
+}
+
+fn add(error: Error, more: &Value) -> Error {
+    let mut details = more.clone();
+    if let (Value::Object(details), Some(Value::Object(own))) = (&mut details, error.details()) {
+        details.extend(own.clone());
+    }
+    error.with_details(details)
+}

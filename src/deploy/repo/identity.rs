@@ -1,0 +1,234 @@
+//! Who a machine is and which project a folder is of: overlays hang on both, so they stay what the original made them.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::tree::hex;
+use crate::error::{Error, Result};
+use crate::git;
+
+/// Returns the id of the machine: what is `given`, else what the environment says, else its host name.
+pub fn machine(given: Option<&str>) -> String {
+    let environment = ["AGENTPACK_MACHINE_ID", "HOSTNAME", "COMPUTERNAME"];
+    let mut said = given.map(str::to_owned).into_iter().chain(environment.iter().filter_map(|v| std::env::var(v).ok()));
+    let id = said.find_map(|said| Some(normal(&said)).filter(|id| !id.is_empty()));
+    id.or_else(|| host().map(|host| normal(&host)).filter(|id| !id.is_empty())).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Returns a machine's id in lower case, with one `-` for each run of what is no letter, digit, `_` or `-`.
+pub fn normal(id: &str) -> String {
+    let mut normal = String::new();
+    for c in id.trim().chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-') {
+            normal.push(c);
+        } else if !normal.ends_with('-') {
+            normal.push('-');
+        }
+    }
+    normal.trim_matches('-').to_owned()
+}
+
+fn host() -> Option<String> {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    kernel.or_else(|_| std::fs::read_to_string("/etc/hostname")).ok().filter(|name| !name.trim().is_empty()).or_else(
+        || {
+            let output = std::process::Command::new("hostname").stdin(std::process::Stdio::null()).output().ok()?;
+            String::from_utf8(output.stdout).ok()
+        },
+    )
+}
+
+/// Returns the id of the project that `root` is of: 16 digits that all clones of one origin share, or that the path
+/// alone has where there is no origin.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_FILE_FAILED` where the folder cannot be read.
+pub fn project(root: &Path) -> Result<String> {
+    let root = root.canonicalize().map_err(|error| Error::file("read", root, error))?;
+    let name = match toplevel(&root).and_then(|toplevel| origin(&toplevel)) {
+        Some(url) => normal_url(&url),
+        None => root.to_string_lossy().into_owned(),
+    };
+    Ok(hex(&Sha256::digest(name))[..16].to_owned())
+}
+
+/// Returns the top of the git work tree that `folder` is in, without links.
+pub fn toplevel(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|folder| git_folder(folder).is_some()).map(Path::to_path_buf)
+}
+
+/// Returns the folder where git keeps what all work trees of the repository share.
+fn git_folder(toplevel: &Path) -> Option<PathBuf> {
+    let git = toplevel.join(".git");
+    let own = if git.is_dir() {
+        git
+    } else {
+        let said = std::fs::read_to_string(&git).ok()?;
+        toplevel.join(said.strip_prefix("gitdir:")?.trim())
+    };
+    if !own.join("HEAD").exists() {
+        return None;
+    }
+    match std::fs::read_to_string(own.join("commondir")) {
+        Ok(common) => Some(own.join(common.trim())),
+        Err(_) => Some(own),
+    }
+}
+
+/// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
+fn origin(toplevel: &Path) -> Option<String> {
+    let config = git_folder(toplevel)?.join("config");
+    let text = std::fs::read_to_string(&config).ok()?;
+    let read = read_origin(&text);
+    let plain = is_plain(&text)
+        && ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"]
+            .iter()
+            .all(|variable| std::env::var_os(variable).is_none())
+        && users_configs().iter().all(|file| std::fs::read_to_string(file).map_or(true, |text| is_plain(&text)));
+    match read {
+        Ok(url) if plain => url,
+        read => {
+            let asked = git::run(toplevel, &["remote", "get-url", "--", "origin"]);
+            let url = asked.ok().and_then(|url| String::from_utf8(url).ok()).map(|url| url.trim().to_owned());
+            url.filter(|url| !url.is_empty()).or_else(|| read.ok().flatten())
+        }
+    }
+}
+
+fn users_configs() -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from("/etc/gitconfig")];
+    let home = etcetera::home_dir().ok();
+    let xdg = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    files.extend(xdg.or_else(|| Some(home.as_ref()?.join(".config"))).map(|config| config.join("git/config")));
+    files.extend(home.map(|home| home.join(".gitconfig")));
+    files
+}
+
+/// Whether a configuration neither reads other files nor rewrites URLs.
+fn is_plain(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    !text.contains("insteadof") && !text.lines().any(|line| line.trim_start().starts_with("[include"))
+}
+
+/// Returns the first URL of `origin` in the text of a git configuration; an error where it is written in a way that is
+/// git's to read.
+fn read_origin(text: &str) -> Result<Option<String>, ()> {
+    let mut inside = false;
+    for line in text.lines() {
+        let mut line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            let (header, rest) = header.split_once(']').ok_or(())?;
+            let header = header.trim();
+            inside = header.strip_suffix("\"origin\"").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("remote"))
+                || header.eq_ignore_ascii_case("remote.origin");
+            line = rest.trim();
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
+        if key.trim().eq_ignore_ascii_case("url") {
+            let value = value.trim();
+            let odd = value.is_empty() || value.contains(['"', '\\', '#', ';']);
+            return if odd { Err(()) } else { Ok(Some(value.to_owned())) };
+        }
+    }
+    Ok(None)
+}
+
+/// Returns `host/path` for the URLs of a repository, so that its clones over ssh and https agree.
+fn normal_url(url: &str) -> String {
+    const SCHEMES: [&str; 7] = ["ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https"];
+    let url = url.trim().trim_end_matches('/');
+    let url = url.strip_suffix(".git").unwrap_or(url);
+    let normal = match url.split_once("://") {
+        Some((scheme, rest)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            let port = |port: &str| !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit());
+            let host = host.rsplit_once(':').filter(|(_, after)| port(after)).map_or(host, |(host, _)| host);
+            join(host, path)
+        }
+        Some(_) => url.to_owned(),
+        None => match url.split_once(':') {
+            // `host:path` as scp has it, and no drive of Windows.
+            Some((host, path)) if host.len() > 1 && !host.contains('/') => {
+                join(host.rsplit_once('@').map_or(host, |(_, host)| host), path)
+            }
+            _ => url.to_owned(),
+        },
+    };
+    normal.to_lowercase()
+}
+
+fn join(host: &str, path: &str) -> String {
+    match path.trim_start_matches('/') {
+        "" => host.to_owned(),
+        path => format!("{host}/{path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_named_as_the_original_names_them() {
+        assert_eq!(normal("  My Laptop.local (2)! "), "my-laptop-local-2");
+        assert_eq!(normal("a_b-C"), "a_b-c");
+        assert_eq!(normal("---"), "");
+        assert_eq!(machine(Some("Work MAC")), "work-mac");
+        assert!(!machine(Some(" ! ")).is_empty());
+    }
+
+    #[test]
+    fn one_repository_has_one_id() {
+        for url in [
+            "git@GitHub.com:Own/Repo.git",
+            "https://github.com/own/repo",
+            "https://github.com/own/repo.git/",
+            "http://github.com/own/repo.git",
+            "https://me:token@github.com/own/repo.git",
+            "ssh://git@github.com:22/own/repo.git",
+            "ssh://git@github.com/own/repo/",
+            "git://github.com/own/repo.git",
+            "me@github.com:/own/repo",
+        ] {
+            assert_eq!(normal_url(url), "github.com/own/repo", "{url}");
+        }
+        assert_eq!(normal_url("/srv/git/R.git"), "/srv/git/r");
+        assert_eq!(normal_url("file:///srv/r.git"), "file:///srv/r");
+        assert_eq!(normal_url("C:\\r"), "c:\\r");
+    }
+
+    #[test]
+    fn reads_the_origin_without_git() {
+        let text = "[core]\n\tbare = false\n[remote \"up\"]\n\turl = u\n[Remote \"origin\"]\n\tfetch = +x\n\tURL = git@h:o/r\n\turl = two\n";
+        assert_eq!(read_origin(text), Ok(Some("git@h:o/r".to_owned())));
+        assert_eq!(read_origin("[remote \"origin\"] url = a b\n"), Ok(Some("a b".to_owned())));
+        assert_eq!(read_origin("[remote \"origin\"]\nurl = \"a\"\n"), Err(()));
+        assert_eq!(read_origin("[branch \"main\"]\nremote = origin\n"), Ok(None));
+        assert!(!is_plain("[url \"x\"]\n insteadOf = y") && !is_plain(" [includeIf \"gitdir:~\"]") && is_plain(text));
+    }
+
+    #[test]
+    fn a_project_is_its_origin_or_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("a/b");
+        std::fs::create_dir_all(&root).unwrap();
+        if toplevel(folder.path()).is_some() {
+            return; // the temporary folder lies in a work tree
+        }
+        let path = root.canonicalize().unwrap();
+        assert_eq!(project(&root).unwrap(), hex(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        git::run(folder.path(), &["init", "-q"]).unwrap();
+        assert_eq!(toplevel(&root), folder.path().canonicalize().ok());
+        assert_eq!(project(&root).unwrap(), hex(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        git::run(folder.path(), &["remote", "add", "origin", "git@h:o/r.git"]).unwrap();
+        let id = &hex(&Sha256::digest("h/o/r"))[..16];
+        assert_eq!(project(&root).unwrap(), id);
+        git::run(folder.path(), &["config", "url.git@h:.insteadOf", "short:"]).unwrap();
+        git::run(folder.path(), &["remote", "set-url", "origin", "short:o/r"]).unwrap();
+        assert_eq!(project(&root).unwrap(), id);
+        assert_eq!(project(&folder.path().join("none")).unwrap_err().code(), crate::error::Code::NotFound);
+    }
+}

@@ -1,0 +1,218 @@
+//! `agentpack.lock.json`: the commits and hashes that modules are pinned to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::manifest::GitSource;
+use super::tree::{Content, Hashes};
+use crate::error::{Code, Error, Result};
+
+/// The file's name.
+pub(super) const FILE: &str = "agentpack.lock.json";
+
+const VERSION: u64 = 1;
+
+/// The file, checked.
+#[derive(Debug)]
+pub(super) struct Lockfile {
+    path: PathBuf,
+    modules: BTreeMap<String, Locked>,
+}
+
+/// What the file says of a module.
+#[derive(Debug, Deserialize)]
+struct Locked {
+    id: String,
+    resolved_source: Resolved,
+    sha256: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Resolved {
+    git: Option<Pin>,
+}
+
+/// The commit that a module is pinned to.
+#[derive(Debug, Deserialize)]
+pub(super) struct Pin {
+    url: String,
+    pub(super) commit: String,
+    #[serde(default)]
+    subdir: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    version: Value,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    modules: Vec<Locked>,
+}
+
+impl Lockfile {
+    /// Reads the file in `folder`, where there is one.
+    ///
+    /// # Errors
+    /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(FILE);
+        match std::fs::read(&path) {
+            Ok(bytes) => Self::parse(path, &bytes).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file("read", &path, error)),
+        }
+    }
+
+    fn parse(path: PathBuf, bytes: &[u8]) -> Result<Self> {
+        let malformed = |error: serde_json::Error| refuse(&path, None, &error.to_string(), json!({}));
+        let head: Head = serde_json::from_slice(bytes).map_err(malformed)?;
+        if head.version.as_u64() != Some(VERSION) {
+            let why =
+                format!("`{}`: version {} is not supported; supported is {VERSION}", path.display(), head.version);
+            let details = json!({"path": path.display().to_string(), "version": head.version, "supported": [VERSION]});
+            return Err(Error::new(Code::LockfileVersion, why).with_details(details));
+        }
+        let raw: Raw = serde_json::from_slice(bytes).map_err(malformed)?;
+        let mut modules = BTreeMap::new();
+        for locked in raw.modules {
+            let id = locked.id.clone();
+            let digits = |text: &str, lengths: &[usize]| {
+                lengths.contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+            };
+            if !digits(&locked.sha256, &[64]) {
+                return Err(refuse(&path, Some(&id), "its sha256 is none", json!({})));
+            }
+            if locked.resolved_source.git.as_ref().is_some_and(|pin| !digits(&pin.commit, &[40, 64])) {
+                return Err(refuse(&path, Some(&id), "its commit is none", json!({})));
+            }
+            if modules.insert(id.clone(), locked).is_some() {
+                return Err(refuse(&path, Some(&id), "it is listed twice", json!({})));
+            }
+        }
+        Ok(Self { path, modules })
+    }
+
+    /// Returns the commit that the module `id` is pinned to; `None` where it is not listed.
+    ///
+    /// # Errors
+    /// `E_LOCKFILE_INVALID` with module_id where another source is pinned than `agentpack.yaml` names.
+    pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
+        let Some(locked) = self.modules.get(id) else { return Ok(None) };
+        let Some(pin) = &locked.resolved_source.git else {
+            return Err(refuse(
+                &self.path,
+                Some(id),
+                "it is pinned as a local folder, and is a git source now",
+                json!({}),
+            ));
+        };
+        let subdir = pin.subdir.as_deref().unwrap_or_default().trim_matches('/').trim_start_matches("./");
+        for (what, pinned, now) in [("url", pin.url.as_str(), source.url.as_str()), ("subdir", subdir, &source.subdir)]
+        {
+            if pinned != now {
+                let (pinned, now) = (crate::git::redact(pinned), crate::git::redact(now));
+                let why = format!("its {what} is `{now}` now, and `{pinned}` was pinned");
+                return Err(refuse(&self.path, Some(id), &why, json!({"expected": pinned, "actual": now})));
+            }
+        }
+        Ok(Some(pin))
+    }
+
+    /// Compares the files of the git module `id`, as they were read from `from`, with what was pinned.
+    ///
+    /// # Errors
+    /// `E_LOCKFILE_INVALID` with module_id, expected and actual.
+    pub(super) fn verify(&self, id: &str, from: &Path, files: &BTreeMap<String, Content>) -> Result<()> {
+        let Some(locked) = self.modules.get(id) else { return Ok(()) };
+        let actual = Hashes::of(files).tree;
+        if actual == locked.sha256.to_ascii_lowercase() {
+            return Ok(());
+        }
+        // The original leaves links out, where we follow them.
+        if files.values().any(|file| file.linked)
+            && Hashes::of(files.iter().filter(|(_, file)| !file.linked)).tree == locked.sha256.to_ascii_lowercase()
+        {
+            return Ok(());
+        }
+        let why = format!("its files in `{}` are not those that were pinned", from.display());
+        let details = json!({"expected": locked.sha256, "actual": actual, "checkout": from.display().to_string()});
+        Err(refuse(&self.path, Some(id), &why, details)
+            .hint("remove that folder to have it fetched again, or write the lockfile anew if the change is meant"))
+    }
+}
+
+fn refuse(path: &Path, id: Option<&str>, why: &str, more: Value) -> Error {
+    let mut details = json!({"path": path.display().to_string(), "error": why});
+    if let (Value::Object(details), Value::Object(more)) = (&mut details, more) {
+        details.extend(id.map(|id| ("module_id".to_owned(), id.into())));
+        details.extend(more);
+    }
+    let message = match id {
+        Some(id) => format!("`{}`: module `{id}`: {why}", path.display()),
+        None => format!("`{}` is damaged: {why}", path.display()),
+    };
+    Error::new(Code::LockfileInvalid, message).with_details(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Lockfile> {
+        Lockfile::parse("l.json".into(), text.as_bytes())
+    }
+
+    fn locked(git: &str) -> String {
+        let hash = "a".repeat(64);
+        format!(
+            r#"{{"version":1,"generated_at":"x","modules":[{{"id":"m","type":"skill","resolved_version":"v",
+            "resolved_source":{{"local_path":null,"git":{git}}},"sha256":"{hash}","file_manifest":[]}}]}}"#
+        )
+    }
+
+    #[test]
+    fn d26_a_damaged_lockfile_is_an_error() {
+        let twice = locked("null").replace("]}]}", "]},{\"id\":\"m\",\"resolved_source\":{},\"sha256\":\"")
+            + &"b".repeat(64)
+            + "\"}]}";
+        for (text, code, says) in [
+            ("{", Code::LockfileInvalid, "`l.json` is damaged: EOF"),
+            ("[]", Code::LockfileInvalid, "is damaged"),
+            (r#"{"version":2,"new":1}"#, Code::LockfileVersion, "version 2 is not supported"),
+            (r#"{"version":1}"#, Code::LockfileInvalid, "modules"),
+            (&locked("null").replace('a', "x"), Code::LockfileInvalid, "is damaged"),
+            (&locked("null").replace("aaaa", "xxxx"), Code::LockfileInvalid, "its sha256 is none"),
+            (&locked(r#"{"url":"u","commit":"../x"}"#), Code::LockfileInvalid, "its commit is none"),
+            (&twice, Code::LockfileInvalid, "listed twice"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.code(), code, "{error}");
+            assert!(error.message().contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_pin_is_of_the_source_it_was_made_for() {
+        let source = GitSource { url: "u".into(), reference: "main".into(), subdir: "a/b".into(), shallow: true };
+        let commit = "c".repeat(40);
+        let pinned = |url: &str, subdir: &str| {
+            parse(&locked(&format!(r#"{{"url":"{url}","commit":"{commit}","subdir":"{subdir}"}}"#))).unwrap()
+        };
+        assert_eq!(pinned("u", "a/b/").pin("m", &source).unwrap().unwrap().commit, commit);
+        assert!(pinned("u", "a/b").pin("other", &source).unwrap().is_none());
+        for (lockfile, says) in [
+            (pinned("v", "a/b"), "its url is `u` now"),
+            (pinned("u", ""), "its subdir is `a/b` now"),
+            (parse(&locked("null")).unwrap(), "is a git source now"),
+        ] {
+            let error = lockfile.pin("m", &source).unwrap_err();
+            assert_eq!((error.code(), &error.details().unwrap()["module_id"]), (Code::LockfileInvalid, &json!("m")));
+            assert!(error.message().contains(says), "{error}");
+        }
+    }
+}

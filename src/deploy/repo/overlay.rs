@@ -1,0 +1,306 @@
+//! Overlays: what the repo's owner changes in modules, for all, for a machine, for a project.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Choice;
+use super::compose::Draft;
+use super::patch::{self, Failure};
+use super::tree::{self, META, hex};
+use crate::deploy::module::Layer;
+use crate::error::{Code, Error, Result};
+
+/// The overlays that apply: the folders of each layer, lowest first.
+pub(super) struct Overlays(Vec<Folder>);
+
+struct Folder {
+    layer: Layer,
+    folder: PathBuf,
+    names: HashSet<String>,
+}
+
+/// An overlay of a module.
+#[derive(Clone, Debug)]
+pub(super) struct Overlay {
+    pub(super) layer: Layer,
+    pub(super) folder: PathBuf,
+}
+
+/// What an overlay is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Made {
+    /// Files that take the place of others.
+    Dir,
+    /// Patches.
+    Patch,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    overlay_kind: Option<Made>,
+}
+
+/// Returns the name of a module's folder among the overlays, of a cursor rule, and of whatever else needs a file name
+/// for an id.
+pub fn fs_key(id: &str) -> String {
+    let clean = sanitise(id);
+    format!("{}--{}", &clean[..clean.len().min(64)], short_hash(id))
+}
+
+fn short_hash(id: &str) -> String {
+    hex(&Sha256::digest(id)[..5])
+}
+
+pub(super) fn sanitise(id: &str) -> String {
+    if id.is_empty() {
+        return "module".to_owned();
+    }
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
+/// Returns the folder of a layer's overlays, relative to the repo; `None` for upstream, and where the machine or the
+/// project has no name that a folder can have.
+pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
+    let plain = |name: &str| {
+        let mut parts = Path::new(name).components();
+        matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['/', '\\'])
+    };
+    match layer {
+        Layer::Upstream => None,
+        Layer::Global => Some(PathBuf::from("overlays")),
+        Layer::Machine => plain(choice.machine).then(|| Path::new("overlays/machines").join(choice.machine)),
+        Layer::Project => plain(choice.project).then(|| Path::new("projects").join(choice.project).join("overlays")),
+    }
+}
+
+impl Overlays {
+    /// Looks which overlays there are.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`.
+    pub(super) fn open(repo: &Path, choice: &Choice<'_>) -> Result<Self> {
+        let mut folders = Vec::new();
+        for layer in [Layer::Global, Layer::Machine, Layer::Project] {
+            let Some(folder) = folder_of(layer, choice).map(|below| repo.join(below)) else { continue };
+            let failed = |error| Error::file("read", &folder, error);
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            let mut names = HashSet::new();
+            for entry in entries {
+                names.extend(entry.map_err(failed)?.file_name().into_string());
+            }
+            if layer == Layer::Global {
+                names.remove("machines");
+            }
+            if !names.is_empty() {
+                folders.push(Folder { layer, folder, names });
+            }
+        }
+        Ok(Self(folders))
+    }
+
+    /// Returns the overlays of a module, lowest first. Names that the original had before count where there is none of
+    /// today's.
+    pub(super) fn of(&self, id: &str) -> Vec<Overlay> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let names = [fs_key(id), format!("{}--{}", sanitise(id), short_hash(id)), id.to_owned()];
+        let overlay = |folder: &Folder| {
+            let name = names.iter().find(|name| folder.names.contains(*name))?;
+            Some(Overlay { layer: folder.layer, folder: folder.folder.join(name) })
+        };
+        self.0.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
+    }
+}
+
+impl Overlay {
+    /// Lays the overlay over what is composed so far, and returns the paths that it has a say in.
+    ///
+    /// # Errors
+    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file,
+    /// relpath, stderr beside them; `E_FILE_FAILED`.
+    pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
+        let own = tree::find(id, &self.folder)?;
+        let patches = self.patches(id)?;
+        match self.made(id)? {
+            Made::Dir if !patches.is_empty() => {
+                Err(self.refuse(id, &self.folder, "holds patches, and its kind is dir; overlay.json says which it is"))
+            }
+            Made::Patch if !own.is_empty() => {
+                Err(self.refuse(id, &self.folder, "holds files, and its kind is patch; overlay.json says which it is"))
+            }
+            Made::Dir => {
+                let paths = own.keys().cloned().collect();
+                for (path, found) in own {
+                    let content = found.read()?;
+                    let below = files.get(&path);
+                    let same = below.is_some_and(|below| {
+                        below.content.bytes == content.bytes && below.content.executable == content.executable
+                    });
+                    if same {
+                        continue;
+                    }
+                    self.check_conflict(id, &content.from, &content.bytes, below)?;
+                    files.insert(path, Draft { content, layer: self.layer });
+                }
+                Ok(paths)
+            }
+            Made::Patch => {
+                for (path, file) in &patches {
+                    self.patch(id, path, file, files)?;
+                }
+                Ok(patches.into_keys().collect())
+            }
+        }
+    }
+
+    /// What it is made of, as it says itself.
+    ///
+    /// # Errors
+    /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
+    pub(super) fn made(&self, id: &str) -> Result<Made> {
+        let path = self.folder.join(META).join("overlay.json");
+        match std::fs::read(&path) {
+            Ok(bytes) => match serde_json::from_slice::<Meta>(&bytes) {
+                Ok(meta) => Ok(meta.overlay_kind.unwrap_or(Made::Dir)),
+                Err(error) => Err(self.refuse(id, &path, &format!("is malformed: {error}"))),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Made::Dir),
+            Err(error) => Err(Error::file("read", &path, error)),
+        }
+    }
+
+    /// The patch files by the path of the file that they change.
+    fn patches(&self, id: &str) -> Result<BTreeMap<String, PathBuf>> {
+        let folder = self.folder.join(META).join("patches");
+        if !folder.is_dir() {
+            return Ok(BTreeMap::new());
+        }
+        let mut patches = BTreeMap::new();
+        for (path, found) in tree::find(id, &folder)? {
+            let Some(path) = path.strip_suffix(".patch") else { continue };
+            if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
+                return Err(self.refuse(id, &found.from, "names no file of a module"));
+            }
+            patches.insert(path.to_owned(), found.from);
+        }
+        Ok(patches)
+    }
+
+    fn patch(&self, id: &str, path: &str, file: &Path, files: &mut BTreeMap<String, Draft>) -> Result<()> {
+        let bytes = std::fs::read(file).map_err(|error| Error::file("read", file, error))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
+        let Some(below) = files.get(path) else {
+            let why = format!("changes `{path}`, which is not there");
+            return Err(self.refuse(id, file, &why));
+        };
+        let Ok(before) = std::str::from_utf8(&below.content.bytes) else {
+            return Err(self.refuse(id, file, &format!("changes `{path}`, which is no UTF-8")));
+        };
+        let after = patch::apply(before, text, path).map_err(|failure| match failure {
+            Failure::Malformed(why) => self.refuse(id, file, &format!("is no patch of one file: {why}")),
+            Failure::Differs(why) => self.failed(id, path, file, &why),
+        })?;
+        if after == before {
+            return Ok(());
+        }
+        self.check_conflict(id, file, after.as_bytes(), Some(below))?;
+        let content = tree::Content { bytes: after.into_bytes().into(), ..below.content.clone() };
+        files.insert(path.to_owned(), Draft { content, layer: self.layer });
+        Ok(())
+    }
+
+    /// Refuses what a merge left for somebody to decide, unless the file had it before.
+    fn check_conflict(&self, id: &str, file: &Path, bytes: &[u8], below: Option<&Draft>) -> Result<()> {
+        match has_conflict(bytes) && !below.is_some_and(|below| has_conflict(&below.content.bytes)) {
+            true => Err(self
+                .refuse(id, file, "holds conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`)")
+                .hint("decide between the two sides and take the markers out")),
+            false => Ok(()),
+        }
+    }
+
+    fn refuse(&self, id: &str, path: &Path, why: &str) -> Error {
+        let mut details = self.details(id);
+        details["path"] = path.display().to_string().into();
+        details["error"] = why.into();
+        Error::new(Code::ConfigInvalid, format!("Overlay of module `{id}`: `{}` {why}", path.display()))
+            .with_details(details)
+    }
+
+    fn failed(&self, id: &str, path: &str, file: &Path, why: &str) -> Error {
+        let mut details = self.details(id);
+        details["patch_file"] = file.display().to_string().into();
+        details["relpath"] = path.into();
+        details["stderr"] = why.into();
+        details["reason"] = why.into();
+        let text = format!("Overlay of module `{id}`: `{}` does not apply to `{path}`: {why}", file.display());
+        Error::new(Code::OverlayPatchFailed, text).with_details(details)
+    }
+
+    fn details(&self, id: &str) -> Value {
+        let folder = self.folder.display().to_string();
+        let posix = folder.replace('\\', "/");
+        json!({"module_id": id, "scope": self.layer, "overlay_dir": folder, "overlay_dir_posix": posix})
+    }
+}
+
+/// Whether the lines of an undecided merge stand in a text: all three, in their order.
+pub(super) fn has_conflict(bytes: &[u8]) -> bool {
+    if memchr::memmem::find(bytes, b"<<<<<<< ").is_none() {
+        return false;
+    }
+    let mut seen = 0;
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match seen {
+            0 if line.starts_with(b"<<<<<<< ") => seen = 1,
+            1 if line == b"=======" => seen = 2,
+            2 if line.starts_with(b">>>>>>> ") => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_originals() {
+        assert_eq!(fs_key("instructions:a"), "instructions_a--1b59cb31ea");
+        assert_eq!(fs_key(&"é".repeat(90)).len(), 64 + 2 + 10);
+        assert!(fs_key("").starts_with("module--"));
+    }
+
+    #[test]
+    fn layers_lie_where_the_original_has_them() {
+        let choice = |machine| Choice { profile: "default", machine, project: "p1" };
+        let folder = |layer, machine| folder_of(layer, &choice(machine));
+        assert_eq!(folder(Layer::Machine, "m"), Some("overlays/machines/m".into()));
+        assert_eq!(folder(Layer::Project, "m"), Some("projects/p1/overlays".into()));
+        for bad in ["", "..", "a/b", "/a", "a\\b"] {
+            assert_eq!(folder(Layer::Machine, bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn d37_conflict_markers_are_known_by_all_three() {
+        let whole = "a\n<<<<<<< ours\nb\n=======\r\nc\n>>>>>>> theirs\n";
+        assert!(has_conflict(whole.as_bytes()));
+        for part in ["<<<<<<< ", "=======", ">>>>>>> "] {
+            assert!(!has_conflict(whole.replace(part, "x").as_bytes()), "{part}");
+        }
+        assert!(!has_conflict(b"Title\n=======\n>>>>>>> x\n<<<<<<< y\n"));
+    }
+}

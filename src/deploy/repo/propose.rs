@@ -1,0 +1,346 @@
+//! What users changed in deployed files, back into the repo: as overlays, on a branch of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+use serde_json::{Value, json};
+
+use super::baseline::Baseline;
+use super::branch::{self, Change};
+use super::compose::{self, Draft, Upstream};
+use super::manifest::{Declared, Source};
+use super::overlay::{self, Made, Overlay, Overlays};
+use super::tree::{Content, Hashes, META};
+use super::validate::{self, Candidate};
+use super::{Choice, Repo, patch};
+use crate::clock::{Millis, rfc3339};
+use crate::deploy::module::Layer;
+use crate::error::{Code, Error, Result, nearest};
+
+/// Files that are to become overlays.
+#[derive(Debug)]
+pub struct Proposal<'a> {
+    /// What the files were deployed from.
+    pub choice: Choice<'a>,
+    /// The overlay that they go into: global, machine or project.
+    pub scope: Layer,
+    /// The files.
+    pub files: Vec<ProposedFile>,
+    /// The branch's name; one with scope, module and time where there is none.
+    pub branch: Option<&'a str>,
+    /// The time.
+    pub now: Millis,
+}
+
+/// A file as it is to be.
+#[derive(Clone, Debug)]
+pub struct ProposedFile {
+    /// The module that it is of.
+    pub module_id: String,
+    /// Its path in the module, `/` between.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether it is a program.
+    pub executable: bool,
+}
+
+/// What became of a proposal.
+#[derive(Debug)]
+pub struct Proposed {
+    /// The branch.
+    pub branch: String,
+    /// The overlay that the files went into.
+    pub scope: Layer,
+    /// The files that were written, relative to the repo, `/` between.
+    pub files: Vec<String>,
+    /// Whether there is a new commit on a new branch; not where every file was as proposed already.
+    pub committed: bool,
+    /// The files that were left out.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// A file that cannot be proposed.
+#[derive(Clone, Debug)]
+pub struct SkippedFile {
+    /// The module that it is of.
+    pub module_id: String,
+    /// Its path in the module.
+    pub path: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+/// Writes the overlays.
+///
+/// # Errors
+/// As [`Repo::propose`].
+pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> {
+    let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
+        return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
+    };
+    let git = branch::Place::of(repo)?;
+    let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
+    for file in &proposal.files {
+        check_path(file)?;
+        modules.entry(&file.module_id).or_default().insert(&file.path, file);
+    }
+    let overlays = Overlays::open(&repo.folder, &proposal.choice)?;
+    let mut written = Written { below: posix(&below), ..Written::default() };
+    for (id, files) in &modules {
+        let declared = declared(repo, id)?;
+        let upstream = compose::read(repo, declared, false, &mut Vec::new())?;
+        let work = Work { repo, proposal, declared, upstream: &upstream, head: git.head() };
+        work.module(&overlays.of(id), files.clone(), &mut written)?;
+    }
+    let name = match (proposal.branch, modules.keys().next()) {
+        (Some(name), _) => git.free(name)?,
+        (None, Some(id)) => {
+            let about = if modules.len() == 1 { overlay::sanitise(id) } else { "multi".to_owned() };
+            let time = rfc3339(proposal.now).replace(['-', ':'], "");
+            let scope = word(proposal.scope);
+            git.free_like(&format!("evolve/propose-{scope}-{}-{time}", &about[..about.len().min(64)]))?
+        }
+        (None, None) => return Err(Error::new(Code::InvalidArgument, "There is nothing to propose")),
+    };
+    let Written { changes, files, skipped, .. } = written;
+    let news = changes.into_iter().filter(|(path, change)| !change.is_done(&repo.folder.join(path))).collect();
+    let committed = git.commit(&name, news, proposal.now)?;
+    Ok(Proposed { branch: name, scope: proposal.scope, files, committed, skipped })
+}
+
+/// What is to be written, relative to the repo.
+#[derive(Default)]
+struct Written {
+    below: String,
+    changes: BTreeMap<String, Change>,
+    files: Vec<String>,
+    skipped: Vec<SkippedFile>,
+}
+
+/// One module's part of a proposal.
+struct Work<'a> {
+    repo: &'a Repo,
+    proposal: &'a Proposal<'a>,
+    declared: &'a Declared,
+    upstream: &'a Upstream,
+    head: &'a str,
+}
+
+impl Work<'_> {
+    fn module(&self, overlays: &[Overlay], mut files: BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
+        let (id, scope) = (self.declared.id.as_str(), self.proposal.scope);
+        let mut lower = self.upstream.drafts();
+        for overlay in overlays.iter().filter(|overlay| overlay.layer < scope) {
+            overlay.lay(id, &mut lower)?;
+        }
+        let mut whole = lower.clone();
+        let own = overlays.iter().find(|overlay| overlay.layer == scope);
+        let higher = || overlays.iter().filter(|overlay| overlay.layer > scope);
+        if let Some(own) = own {
+            own.lay(id, &mut whole)?;
+        }
+
+        // A higher overlay would hide a lower one's change, or no longer fit it.
+        let mut trial = whole.clone();
+        let mut hidden = BTreeMap::new();
+        for overlay in higher() {
+            hidden.extend(overlay.lay(id, &mut trial)?.into_iter().map(|path| (path, overlay.layer)));
+        }
+        files.retain(|path, _| match hidden.get(*path) {
+            Some(layer) => {
+                let by = word(*layer);
+                to.skip(id, path, format!("an overlay of the scope {by} decides this file: propose with scope {by}"));
+                false
+            }
+            None => true,
+        });
+        for (path, file) in &files {
+            let from = whole.get(*path).map_or_else(|| (*path).into(), |draft| draft.content.from.clone());
+            let content =
+                Content { from, bytes: file.bytes.as_slice().into(), executable: file.executable, linked: false };
+            whole.insert((*path).to_owned(), Draft { content, layer: scope });
+        }
+        // What would not compose afterwards is not proposed.
+        if let Err(why) = self.try_out(&files, &lower, whole, higher()) {
+            for path in files.keys() {
+                to.skip(id, path, why.message().to_owned());
+            }
+            return Ok(());
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        match own {
+            Some(own) if own.made(id)? == Made::Patch => self.patches(own, &lower, &files, to),
+            own => self.files(own, &files, to),
+        }
+    }
+
+    fn try_out<'a>(
+        &self,
+        files: &BTreeMap<&str, &ProposedFile>,
+        lower: &BTreeMap<String, Draft>,
+        mut whole: BTreeMap<String, Draft>,
+        higher: impl Iterator<Item = &'a Overlay>,
+    ) -> Result<()> {
+        let id = self.declared.id.as_str();
+        for (path, file) in files {
+            if overlay::has_conflict(&file.bytes)
+                && !lower.get(*path).is_some_and(|below| overlay::has_conflict(&below.content.bytes))
+            {
+                let why = format!("`{path}` holds conflict markers: decide between the two sides first");
+                return Err(Error::new(Code::ConfigInvalid, why));
+            }
+        }
+        for overlay in higher {
+            overlay.lay(id, &mut whole)?;
+        }
+        let source = self.upstream.folder.display().to_string();
+        validate::check(&Candidate { id, kind: self.declared.kind, source, files: &whole }).map(|_| ())
+    }
+
+    /// Proposes files that take the place of others.
+    fn files(&self, own: Option<&Overlay>, files: &BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
+        let folder = self.folder(own, to)?;
+        for (path, file) in files {
+            let place = format!("{folder}/{path}");
+            to.files.push(place.clone());
+            to.changes.insert(place, Change::Write(file.bytes.clone(), file.executable));
+        }
+        self.describe(&folder, to)
+    }
+
+    /// Proposes patches instead of those that an overlay is made of.
+    fn patches(
+        &self,
+        own: &Overlay,
+        lower: &BTreeMap<String, Draft>,
+        files: &BTreeMap<&str, &ProposedFile>,
+        to: &mut Written,
+    ) -> Result<()> {
+        let folder = self.folder(Some(own), to)?;
+        for (path, file) in files {
+            let texts = lower.get(*path).map(|below| {
+                (std::str::from_utf8(&below.content.bytes), std::str::from_utf8(&file.bytes), below.content.executable)
+            });
+            let Some((Ok(before), Ok(after), executable)) = texts else {
+                let why =
+                    "the overlay is made of patches, and they only change texts that are there: make it a dir overlay";
+                to.skip(&self.declared.id, path, why.to_owned());
+                continue;
+            };
+            if executable != file.executable {
+                let why = "the overlay is made of patches, and they keep modes: make it a dir overlay";
+                to.skip(&self.declared.id, path, why.to_owned());
+                continue;
+            }
+            let place = format!("{folder}/{META}/patches/{path}.patch");
+            let change = match patch::create(before, after, path) {
+                Some(patch) => Change::Write(patch.into_bytes(), false),
+                None => Change::Remove,
+            };
+            to.files.push(place.clone());
+            to.changes.insert(place, change);
+        }
+        self.describe(&folder, to)
+    }
+
+    /// Says what the overlay is, and what it was made from.
+    fn describe(&self, folder: &str, to: &mut Written) -> Result<()> {
+        let mut missing = |name: &str, text: String| {
+            let path = format!("{folder}/{META}/{name}");
+            if !self.repo.folder.join(&path).exists() {
+                to.changes.insert(path, Change::Write(text.into_bytes(), false));
+            }
+        };
+        let hashes = Hashes::of(&self.upstream.files);
+        let baseline = Baseline::of(&hashes, self.origin(), rfc3339(self.proposal.now));
+        let baseline = serde_json::to_string_pretty(&baseline)
+            .map_err(|error| Error::internal("a baseline is no JSON").with_source(error))?;
+        missing("overlay.json", "{\n  \"overlay_kind\": \"dir\"\n}\n".to_owned());
+        missing("module_id", format!("{}\n", self.declared.id));
+        missing(Baseline::FILE, baseline + "\n");
+        Ok(())
+    }
+
+    /// Where the module comes from, in a baseline's words.
+    fn origin(&self) -> Value {
+        match &self.declared.source {
+            Source::Git(git) => {
+                let url = crate::git::redact(&git.url);
+                json!({"kind": "git", "url": url, "commit": self.upstream.commit, "subdir": git.subdir})
+            }
+            Source::Local(path) => match self.repo.folder.join(path).strip_prefix(&self.repo.folder) {
+                Ok(below) => json!({
+                    "kind": "local_path",
+                    "repo_rel_path": posix(below),
+                    "repo_git_rev": self.head,
+                    "repo_dirty": false,
+                }),
+                Err(_) => Value::Null,
+            },
+        }
+    }
+
+    /// The overlay's folder, relative to the repo.
+    fn folder(&self, own: Option<&Overlay>, to: &Written) -> Result<String> {
+        let Some(own) = own else { return Ok(format!("{}/{}", to.below, overlay::fs_key(&self.declared.id))) };
+        let real = own.folder.canonicalize().map_err(|error| Error::file("follow", &own.folder, error))?;
+        match real.strip_prefix(&self.repo.folder) {
+            Ok(below) => Ok(posix(below)),
+            Err(_) => {
+                let why = format!(
+                    "Overlay of module `{}`: `{}` leads out of the repo",
+                    self.declared.id,
+                    own.folder.display()
+                );
+                Err(Error::new(Code::ConfigInvalid, why).with_details(
+                    json!({"module_id": self.declared.id, "overlay_dir": own.folder.display().to_string()}),
+                ))
+            }
+        }
+    }
+}
+
+impl Written {
+    fn skip(&mut self, id: &str, path: &str, why: String) {
+        self.skipped.push(SkippedFile { module_id: id.to_owned(), path: path.to_owned(), why });
+    }
+}
+
+fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a Declared> {
+    repo.manifest.modules.get(id).ok_or_else(|| {
+        let error = Error::new(Code::NotFound, format!("`{}` has no module `{id}`", repo.folder.display()))
+            .with_details(json!({"module_id": id}));
+        match nearest(id, repo.manifest.modules.keys().map(String::as_str)) {
+            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+            None => error,
+        }
+    })
+}
+
+/// A path that stays in its module, and is no part of what overlays keep of theirs.
+fn check_path(file: &ProposedFile) -> Result<()> {
+    let parts: BTreeSet<&str> = file.path.split('/').collect();
+    let plain = Path::new(&file.path).components().all(|part| matches!(part, Component::Normal(_)));
+    let private = [".git", META, "", ".", ".."].iter().any(|name| parts.contains(name));
+    if plain && !private && !file.path.contains(['\\', '\0']) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidPath, format!("`{}` is no path in a module", file.path.escape_debug()))
+        .with_details(json!({"module_id": file.module_id, "path": file.path})))
+}
+
+fn word(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Upstream => "upstream",
+        Layer::Global => "global",
+        Layer::Machine => "machine",
+        Layer::Project => "project",
+    }
+}
+
+fn posix(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}

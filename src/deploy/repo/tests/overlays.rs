@@ -1,0 +1,133 @@
+//! What overlays change, and where they are refused.
+
+use super::*;
+
+fn repo() -> Scratch {
+    let scratch = Scratch::with(&[("skill:a", "local_path: {path: s}")]);
+    scratch.write("s/SKILL.md", SKILL);
+    scratch.write("s/n.txt", "one\ntwo\nthree\nfour\n");
+    scratch
+}
+
+fn key() -> String {
+    fs_key("skill:a")
+}
+
+#[test]
+fn higher_layers_win_and_are_named() {
+    let scratch = repo();
+    let (global, machine, project) = (
+        format!("overlays/{}", key()),
+        format!("overlays/machines/m1/{}", key()),
+        format!("projects/p1/overlays/{}", key()),
+    );
+    scratch.write(&format!("{global}/n.txt"), "global");
+    scratch.write(&format!("{global}/g.txt"), "g");
+    scratch.write(&format!("{global}/SKILL.md"), SKILL);
+    scratch.write(&format!("{global}/.agentpack/module_id"), "skill:a");
+    scratch.write(&format!("{machine}/n.txt"), "machine");
+    scratch.write(&format!("{project}/n.txt"), "project");
+    scratch.write(&format!("overlays/machines/m2/{}/n.txt", key()), "other");
+    let composed = scratch.compose().unwrap();
+    assert_eq!(
+        files(&composed, "skill:a"),
+        [("SKILL.md", SKILL, Layer::Upstream), ("g.txt", "g", Layer::Global), ("n.txt", "project", Layer::Project)]
+    );
+    let choice = Choice { project: "p2", ..CHOICE };
+    let composed = scratch.open().compose(&choice).unwrap();
+    assert_eq!(files(&composed, "skill:a")[2], ("n.txt", "machine", Layer::Machine));
+}
+
+#[test]
+fn old_names_count_where_there_is_no_new_one() {
+    let scratch = repo();
+    scratch.write("overlays/skill:a/n.txt", "old");
+    assert_eq!(files(&scratch.compose().unwrap(), "skill:a")[1], ("n.txt", "old", Layer::Global));
+    scratch.write(&format!("overlays/{}/n.txt", key()), "new");
+    assert_eq!(files(&scratch.compose().unwrap(), "skill:a")[1], ("n.txt", "new", Layer::Global));
+}
+
+#[test]
+fn patches_change_lines_and_their_layer_is_theirs() {
+    let scratch = repo();
+    let meta = format!("overlays/{}/.agentpack", key());
+    scratch.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
+    let patch = "--- a/n.txt\n+++ b/n.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    scratch.write(&format!("{meta}/patches/n.txt.patch"), patch);
+    assert_eq!(files(&scratch.compose().unwrap(), "skill:a")[1], ("n.txt", "one\n2\nthree\nfour\n", Layer::Global));
+
+    scratch.write("s/n.txt", "eins\nzwei\n");
+    let error = scratch.compose().unwrap_err();
+    assert_eq!(error.code(), Code::OverlayPatchFailed);
+    says(&error, "n.txt.patch` does not apply to `n.txt`: hunk 1, for line 1, does not match");
+    let details = error.details().unwrap();
+    assert_eq!(
+        (&details["module_id"], &details["scope"], &details["relpath"]),
+        (&"skill:a".into(), &"global".into(), &"n.txt".into())
+    );
+    for key in ["overlay_dir", "patch_file", "stderr", "reason"] {
+        assert!(details[key].is_string(), "{key}");
+    }
+
+    scratch.write(&format!("{meta}/patches/gone.txt.patch"), &patch.replace("n.txt", "gone.txt"));
+    says(&scratch.compose().unwrap_err(), "changes `gone.txt`, which is not there");
+}
+
+#[test]
+fn an_overlay_is_of_one_kind() {
+    let scratch = repo();
+    let meta = format!("overlays/{}/.agentpack", key());
+    scratch.write(&format!("{meta}/patches/n.txt.patch"), "");
+    says(&scratch.compose().unwrap_err(), "holds patches, and its kind is dir");
+    scratch.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
+    scratch.write(&format!("overlays/{}/n.txt", key()), "x");
+    says(&scratch.compose().unwrap_err(), "holds files, and its kind is patch");
+    for bad in ["{", r#"{"overlay_kind":"link"}"#] {
+        scratch.write(&format!("{meta}/overlay.json"), bad);
+        let error = scratch.compose().unwrap_err();
+        assert_eq!(error.code(), Code::ConfigInvalid);
+        says(&error, "overlay.json` is malformed");
+    }
+}
+
+#[test]
+fn d37_conflict_markers_are_refused() {
+    let scratch = repo();
+    let text = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
+    let overlay = scratch.write(&format!("overlays/{}/n.txt", key()), text);
+    let error = scratch.compose().unwrap_err();
+    assert_eq!(error.code(), Code::ConfigInvalid);
+    says(&error, "n.txt` holds conflict markers");
+    // A module may be about merging; its own text is nobody's conflict.
+    scratch.write("s/n.txt", text);
+    std::fs::write(overlay, format!("{text}more\n")).unwrap();
+    scratch.compose().unwrap();
+
+    let scratch = repo();
+    let meta = format!("overlays/{}/.agentpack", key());
+    scratch.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
+    let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
+    let patch = format!("--- a/n.txt\n+++ b/n.txt\n@@ -2,2 +2,7 @@\n two\n{added} three\n");
+    scratch.write(&format!("{meta}/patches/n.txt.patch"), &patch);
+    says(&scratch.compose().unwrap_err(), "n.txt.patch` holds conflict markers");
+}
+
+#[test]
+fn an_overlay_says_when_the_module_below_it_changed() {
+    let scratch = repo();
+    let overlay = format!("overlays/{}", key());
+    scratch.write(&format!("{overlay}/n.txt"), "mine");
+    let upstream = tree::read(tree::find("skill:a", &scratch.path().join("s")).unwrap()).unwrap();
+    let baseline = baseline::Baseline::of(&tree::Hashes::of(&upstream), serde_json::Value::Null, String::new());
+    scratch.write(&format!("{overlay}/.agentpack/baseline.json"), &serde_json::to_string(&baseline).unwrap());
+    let warnings = || scratch.compose().unwrap().warnings;
+    assert!(warnings().is_empty());
+    scratch.write("s/new.txt", "");
+    assert!(warnings()[0].contains("the module changed since"), "{:?}", warnings());
+    scratch.write("s/n.txt", "changed");
+    assert!(warnings()[0].contains("`n.txt` changed in the module"), "{:?}", warnings());
+    std::fs::remove_file(scratch.path().join("s/n.txt")).unwrap();
+    assert!(warnings()[0].contains("`n.txt` was removed from the module"), "{:?}", warnings());
+    scratch.write(&format!("{overlay}/.agentpack/baseline.json"), "{");
+    assert!(warnings()[0].contains("cannot be read"), "{:?}", warnings());
+}

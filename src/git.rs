@@ -1,0 +1,175 @@
+//! git: the one place that runs it. It never asks, never runs hooks, and never takes an argument for an option.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
+
+use crate::error::{Code, Error, Result};
+
+/// What would make git work on something else than the folder it is run in, as it is set inside a hook.
+const MISLEADING: [&str; 6] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
+
+/// Said to every git: no hooks, no monitor, no helper of a foreign transport, no signing.
+const QUIET: [&str; 8] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "commit.gpgsign=false",
+];
+
+/// Runs git in `folder` and returns what it printed. The caller puts `--` before what users wrote.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr.
+pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
+    feed(folder, args, &[])
+}
+
+/// Runs git in `folder` with `input` on its standard input, and returns what it printed.
+///
+/// # Errors
+/// As [`run`].
+pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
+    let output = spawn(folder, args, input)?;
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(folder, args, &output)) }
+}
+
+/// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
+///
+/// # Errors
+/// As [`run`].
+pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>> {
+    let output = spawn(folder, args, &[])?;
+    match output.status.code() {
+        Some(0) => Ok(Some(output.stdout)),
+        Some(1) => Ok(None),
+        _ => Err(failed(folder, args, &output)),
+    }
+}
+
+/// Returns a text without the passwords that its URLs hold.
+pub fn redact(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut safe = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
+        let (host, rest) = part.split_at(end);
+        safe.push_str("://");
+        match host.rsplit_once('@') {
+            Some((user, host)) if user.contains(':') => safe.extend(["***@", host]),
+            _ => safe.push_str(host),
+        }
+        safe.push_str(rest);
+    }
+    safe
+}
+
+fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Output> {
+    let mut command = Command::new("git");
+    command.args(QUIET).args(args).current_dir(folder);
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
+    for variable in MISLEADING {
+        command.env_remove(variable);
+    }
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    tracing::debug!(folder = %folder.display(), args = %shown(args), "git");
+    let mut child = command.spawn().map_err(|error| not_started(folder, args, error))?;
+    let lost = |error| Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error);
+    std::thread::scope(|scope| {
+        // git may answer before it has read everything: it is written to beside.
+        let writer = child.stdin.take().map(|mut stdin| scope.spawn(move || stdin.write_all(input)));
+        let output = child.wait_with_output().map_err(lost)?;
+        match writer.map(std::thread::ScopedJoinHandle::join) {
+            // One that failed says why itself.
+            Some(Ok(Err(error))) if output.status.success() => Err(lost(error)),
+            _ => Ok(output),
+        }
+    })
+}
+
+fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() {
+        return Error::new(Code::GitNotFound, "git is needed, and no program of this name is on the PATH")
+            .with_details(json!({
+                "cwd": folder.display().to_string(),
+                "cwd_posix": posix(folder),
+                "args": listed(args),
+                "hint": "install git",
+            }))
+            .hint("install git");
+    }
+    Error::file("run git in", folder, error)
+}
+
+fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], output: &Output) -> Error {
+    let said = redact(String::from_utf8_lossy(&output.stderr).trim());
+    let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
+    let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
+    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args))).with_details(json!({
+        "cwd": folder.display().to_string(),
+        "cwd_posix": posix(folder),
+        "args": listed(args),
+        "status": output.status.code(),
+        "stderr": said,
+    }))
+}
+
+/// The word after what is said to every subcommand.
+fn subcommand<A: AsRef<OsStr>>(args: &[A]) -> String {
+    let mut words = listed(args).into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-c" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            _ => return word,
+        }
+    }
+    String::new()
+}
+
+fn listed<A: AsRef<OsStr>>(args: &[A]) -> Vec<String> {
+    args.iter().map(|arg| redact(&arg.as_ref().to_string_lossy())).collect()
+}
+
+fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
+    listed(args).join(" ")
+}
+
+fn posix(path: &Path) -> String {
+    path.display().to_string().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_taken_out() {
+        assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
+        assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
+        assert_eq!(redact("me@h:o/r"), "me@h:o/r");
+    }
+
+    #[test]
+    fn says_what_git_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = run(folder.path(), &["ls-remote", "--", "https://u:secret@h.invalid:1/x y"]).unwrap_err();
+        assert_eq!(error.code(), Code::GitFailed);
+        assert!(error.message().starts_with("git ls-remote: fatal: "), "{error}");
+        let details = error.details().unwrap();
+        assert!(details["stderr"].is_string() && !details.to_string().contains("secret"), "{details}");
+        assert!(!error.message().contains("secret"));
+        assert_eq!(run(folder.path(), &["hash-object", "--stdin"]).unwrap().len(), 41);
+        assert_eq!(ask(folder.path(), &["config", "--local-that-is-none"]).unwrap_err().code(), Code::GitFailed);
+        assert_eq!(run(&folder.path().join("none"), &["status"]).unwrap_err().code(), Code::NotFound);
+    }
+}
