@@ -20,6 +20,13 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("stdio").long("stdio").action(ArgAction::SetTrue).help("Serve on standard input and output [the default]"))
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
+            Arg::new("as")
+                .long("as")
+                .value_name("NAME")
+                .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
+                .help("Server to stand in for: `agentpack` shows the deploy tools only [default: mcpkg]"),
+        )
+        .arg(
             Arg::new("toolset")
                 .long("toolset")
                 .value_name("NAME,...")
@@ -56,8 +63,15 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
             });
         }
     }
+    let identity = matches.get_one::<String>("as");
+    let identity = mcp::Identity::ALL
+        .into_iter()
+        .find(|known| identity.is_some_and(|name| name == known.name()))
+        .unwrap_or_default();
+    let toolsets = toolsets.or_else(|| identity.toolset().map(|name| vec![name.to_owned()]));
     let config = mcp::Config {
         selection: globals.selection(),
+        identity,
         toolsets,
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),

@@ -13,6 +13,8 @@ const GROUPS: &[(&str, &str)] = &[
     ("prompt", "Create, show and manage prompts"),
     ("resource", "Create, show and manage resources: documents, images, skills"),
     ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
+    ("snapshot", "Look at stored deploys, pin and prune them"),
+    ("evolve", "Take back into the project what was changed on disk"),
 ];
 
 const HELP: &str = "Examples:

@@ -10,6 +10,7 @@ use super::{TOOLSET, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::deploys;
 use crate::store::page::Page;
 use crate::store::projects::{self, Project, Reason};
 
@@ -340,9 +341,23 @@ impl Operation for Delete {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let project = context.write_project("project.delete", &self.name, |db| projects::delete(db, &self.name))?;
+        let project = context.write_project("project.delete", &self.name, |db| {
+            let project = projects::get(db, &self.name)?;
+            if let Some(root) = deploys::root_of_source(db, &deploys::project_source(project.uuid))? {
+                return Err(still_deployed(&project, &root));
+            }
+            projects::delete(db, &self.name)
+        })?;
         Ok(Reply::sentence(format!("Deleted project '{}'", project.name), data(&project, json!({}))))
     }
+}
+
+/// The failure of deleting a project whose files agents read: nobody could take them back any more.
+fn still_deployed(project: &Project, root: &str) -> Error {
+    let name = &project.name;
+    Error::new(Code::DeployedFiles, format!("Project '{name}' has deployed files below `{root}`"))
+        .with_details(json!({ "name": name, "root": root }))
+        .hint(format!("take them back first: `mcpkg rollback --project {name} --root {root} --to pristine`"))
 }
 
 fn data(project: &Project, more: Value) -> Value {

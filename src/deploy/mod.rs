@@ -8,6 +8,7 @@ pub mod deploying;
 pub mod desired;
 pub mod disk;
 pub mod doctor;
+pub mod evolve;
 pub mod explain;
 pub mod gather;
 pub mod module;
@@ -15,12 +16,15 @@ pub mod modules;
 pub mod plan;
 pub mod planning;
 pub mod project;
+pub mod proposing;
 pub mod repo;
 pub mod rollback;
+pub mod snapshots;
 pub mod source;
 pub mod status;
 pub mod targets;
 pub mod undo;
+pub mod unmap;
 
 use crate::op::Entry;
 
@@ -40,5 +44,16 @@ pub const OPS: &[Entry] = &[
     Entry::of::<deploying::DeployApply>(),
     Entry::of::<deploying::DeployShell>(),
     Entry::of::<rollback::Rollback>(),
+    Entry::of::<evolve::Propose>(),
+    Entry::of::<evolve::Restore>(),
     Entry::of::<explain::Explain>(),
+    Entry::of::<proposing::List>(),
+    Entry::of::<proposing::Show>(),
+    Entry::of::<proposing::Accept>(),
+    Entry::of::<proposing::Reject>(),
+    Entry::of::<snapshots::List>(),
+    Entry::of::<snapshots::Show>(),
+    Entry::of::<snapshots::Diff>(),
+    Entry::of::<snapshots::Prune>(),
+    Entry::of::<snapshots::Pin>(),
 ];

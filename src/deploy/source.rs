@@ -14,7 +14,7 @@ use super::targets::{Aim, Ground, Layout};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Db;
-use crate::store::deploys::PlaceKey;
+use crate::store::deploys::{self, PlaceKey};
 use crate::store::projects::{self, Project};
 
 /// Where a project lands.
@@ -126,7 +126,7 @@ impl Site {
                     Scope::User => ground.home.clone(),
                     Scope::Project => ground.root()?.clone(),
                 };
-                let source = format!("project:{}", project.uuid);
+                let source = deploys::project_source(project.uuid);
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
                 (place, project_aims(scope))
             }

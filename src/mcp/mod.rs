@@ -21,11 +21,44 @@ pub use transport::stdio::serve_stdio;
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;
 
+/// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// Everything.
+    #[default]
+    Mcpkg,
+    /// Contract 000: the deploy tools only.
+    Agentpack,
+}
+
+impl Identity {
+    /// Every identity.
+    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
+
+    /// The name in serverInfo.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Identity::Mcpkg => "mcpkg",
+            Identity::Agentpack => "agentpack",
+        }
+    }
+
+    /// The toolset it is narrowed to.
+    pub const fn toolset(self) -> Option<&'static str> {
+        match self {
+            Identity::Mcpkg => None,
+            Identity::Agentpack => Some(crate::deploy::TOOLSET),
+        }
+    }
+}
+
 /// How a server is run.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// What is known about the project; the rest is found for each request.
     pub selection: Selection,
+    /// Who the server says it is.
+    pub identity: Identity,
     /// The toolsets that are listed and callable; all where `None`.
     pub toolsets: Option<Vec<String>>,
     /// The most bytes of content in one answer.

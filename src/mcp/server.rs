@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::front::{Passenger, Turn};
 use super::reads::{self, Era, Read};
 use super::subscriptions::Hub;
-use super::{Config, completion, tools};
+use super::{Config, Identity, completion, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -21,6 +21,12 @@ const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skil
     selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource \
     and search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
     revision. The user selects the project with `mcpkg project select NAME`.";
+
+/// What a client of the deploy tools alone is told.
+const DEPLOY_INSTRUCTIONS: &str = "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS \
+    Code read them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
+    user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes changes \
+    made on disk back to their source.";
 
 /// The tools, the templates and what discover says stay as they are while a server runs.
 const LASTING: u64 = 3_600_000;
@@ -191,6 +197,14 @@ fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
+        let identity = self.config.identity;
+        if identity == Identity::Agentpack {
+            let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+            return ServerConfig::new(capabilities)
+                .with_protocol_version(ProtocolVersion::V_2025_06_18)
+                .with_server_info(Implementation::new(identity.name(), env!("CARGO_PKG_VERSION")))
+                .with_instructions(DEPLOY_INSTRUCTIONS);
+        }
         let capabilities = ServerCapabilities::builder()
             .enable_completions()
             .enable_prompts()
@@ -203,7 +217,7 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             // What an unsupported version is answered with (contract 000).
             .with_protocol_version(ProtocolVersion::V_2025_06_18)
-            .with_server_info(Implementation::new("mcpkg", env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new(identity.name(), env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -309,6 +323,7 @@ impl ServerHandler for Server {
                 clock: Clock::system(),
                 actor: format!("mcp:{}", client.as_deref().unwrap_or("unknown")),
                 max_answer: server.config.max_answer,
+                identity: Some(server.config.identity.name().to_owned()),
                 ..Context::shell(server.store.clone(), server.config.selection.clone())
             };
             tools::call(entry, request.arguments, &context)

@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::Db;
 use crate::error::Result;
@@ -109,6 +110,11 @@ const COLUMNS: &str = "d.path, d.place_id, d.root, d.targets, d.module_ids, d.bl
     d.applied_blob, a.sha256, d.applied_mode, d.applied_link,
     d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode
   FROM deployed d LEFT JOIN blob a ON a.id = d.applied_blob LEFT JOIN blob p ON p.id = d.pristine_blob";
+
+/// The source of a project, as [`PlaceKey::source`] has it.
+pub fn project_source(project: Uuid) -> String {
+    format!("project:{project}")
+}
 
 /// Returns the key of a place, where anything was ever deployed there.
 ///

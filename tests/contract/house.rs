@@ -39,7 +39,7 @@ fn imports_go_down_only() {
         let room = room(&path);
         let allowed: &[&str] = match room.as_str() {
             "main" | "lib" | "cli" => continue,
-            "mcp" => &["present", "op", "content", "store", "error", "clock", "operations"],
+            "mcp" => &["present", "op", "content", "deploy", "store", "error", "clock", "operations"],
             "present" => &["op", "error"],
             "op" => &["store", "error", "clock", "schema"],
             "schema" => &[],
