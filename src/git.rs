@@ -55,16 +55,18 @@ pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>
     }
 }
 
-/// Returns a text without the passwords that its URLs hold.
+/// Returns a text without the passwords and tokens that its URLs hold.
 pub fn redact(text: &str) -> String {
     let mut parts = text.split("://");
     let mut safe = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
         let (host, rest) = part.split_at(end);
+        // With ssh, a name alone is a user's; elsewhere it is as often a token.
+        let is_ssh = safe.ends_with("ssh");
         safe.push_str("://");
         match host.rsplit_once('@') {
-            Some((user, host)) if user.contains(':') => safe.extend(["***@", host]),
+            Some((user, host)) if user.contains(':') || !is_ssh => safe.extend(["***@", host]),
             _ => safe.push_str(host),
         }
         safe.push_str(rest);
@@ -156,7 +158,7 @@ mod tests {
     fn passwords_are_taken_out() {
         assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
         assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
-        assert_eq!(redact("me@h:o/r"), "me@h:o/r");
+        assert_eq!(redact("me@h:o/r https://token@h/o"), "me@h:o/r https://***@h/o");
     }
 
     #[test]

@@ -58,8 +58,8 @@ pub fn check(db: &Db<'_>, token: &str, inputs: &Value, now: Millis) -> Result<To
             .with_details(json!({ "expired_at": at }))
             .hint("ask for the plan again, with `deploy`"));
     }
-    if row.inputs != inputs.to_string() {
-        let given: Value = serde_json::from_str(&row.inputs).unwrap_or_default();
+    let given: Value = serde_json::from_str(&row.inputs).unwrap_or_default();
+    if given != *inputs {
         let details = json!({ "confirmed": given, "asked": inputs });
         return Err(mismatch("inputs_differ", "The confirm token was given for other arguments", details));
     }

@@ -30,11 +30,14 @@ pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
+/// The sections of a file by module, and what stands outside of them.
+pub type Sections = (Vec<(String, Vec<u8>)>, Vec<u8>);
+
 /// Returns the text of each section by module, unescaped, and what stands outside of them.
 ///
 /// # Errors
 /// Why the markers make no sense, for a person: one opens inside another, is there twice, or is not closed.
-pub fn parse(text: &[u8]) -> Result<(Vec<(String, Vec<u8>)>, Vec<u8>), String> {
+pub fn parse(text: &[u8]) -> Result<Sections, String> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     let mut outside = Vec::new();
     let mut open: Option<(String, Vec<u8>)> = None;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk;
+
 /// A coding agent's place on disk.
 #[derive(
     Clone,
@@ -152,8 +154,16 @@ pub fn sanitise(id: &str) -> String {
 /// id's SHA-256.
 pub fn fs_key(id: &str) -> String {
     let name = sanitise(id);
-    let hash = super::disk::hex(&super::disk::sha256(id.as_bytes()));
-    format!("{}--{}", &name[..name.len().min(64)], &hash[..10])
+    format!("{}--{}", &name[..name.len().min(64)], short_hash(id))
+}
+
+/// As [`fs_key`], as the original wrote it at first: however long the id is.
+pub fn unbounded_fs_key(id: &str) -> String {
+    format!("{}--{}", sanitise(id), short_hash(id))
+}
+
+fn short_hash(id: &str) -> String {
+    disk::hex(&disk::sha256(id.as_bytes())[..5])
 }
 
 #[cfg(test)]
@@ -163,5 +173,7 @@ mod tests {
     #[test]
     fn file_names_are_those_of_the_original() {
         assert_eq!(fs_key("instructions:a"), "instructions_a--1b59cb31ea");
+        assert_eq!(fs_key(&"é".repeat(90)).len(), 64 + 2 + 10);
+        assert!(fs_key("").starts_with("module--"));
     }
 }

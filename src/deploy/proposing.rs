@@ -157,11 +157,11 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
     let base = blobs::get(db, proposal.base)?;
     let modules = project::compose(db, project)?.0;
     let module = modules.iter().find(|module| module.id == proposal.module_id);
-    let mut files = module.into_iter().flat_map(|module| &module.files);
+    let files = module.into_iter().flat_map(|module| &module.files);
     let of_item = |path: &str| {
         Ok::<_, Error>(project::item_of(db, project, &proposal.module_id, path)?.as_deref() == Some(&proposal.item))
     };
-    while let Some(file) = files.next() {
+    for file in files {
         if of_item(&file.path)? {
             return if *file.bytes == *base { Ok(file.path.clone()) } else { Err(changed("was changed")) };
         }

@@ -93,6 +93,11 @@ impl Entry {
         }
     }
 
+    /// Whether the arguments' schema is a contract's own text.
+    pub fn has_contract_schema(&self) -> bool {
+        self.schema.is_some()
+    }
+
     /// The JSON Schema of the data, where agents get it.
     pub fn output_schema(&self) -> Option<Map<String, Value>> {
         self.structured.then(|| crate::schema::contract_form((self.output)()))

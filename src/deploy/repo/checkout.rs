@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::config::GitSource;
 use super::lockfile::Pin;
-use super::manifest::GitSource;
-use super::tree::hex;
+use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::manifest::{Declared, Profile, Source};
+use super::config::{Declared, Profile, Source};
 use super::overlay::{Overlay, Overlays};
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::tree::hex;
+use crate::deploy::disk::hex;
 use crate::error::{Error, Result};
 use crate::git;
 

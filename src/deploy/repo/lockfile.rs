@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::manifest::GitSource;
+use super::config::GitSource;
 use super::tree::{Content, Hashes};
 use crate::error::{Code, Error, Result};
 

@@ -1,12 +1,13 @@
 //! `agentpack.yaml`: profiles, targets and modules, checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
+use super::config::{Declared, GitSource, Profile, Scope, Source, TargetConfig};
 use super::yaml::{self, Pairs};
 use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result, nearest};
@@ -19,103 +20,6 @@ const VERSION: u64 = 1;
 
 /// The targets that the original knows and mcpkg does not write for.
 const ELSEWHERE: [&str; 3] = ["export_dir", "jetbrains", "zed"];
-
-/// Whose places a target writes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// The agents' home folders.
-    User,
-    /// Below the deploy root.
-    Project,
-    /// Both.
-    Both,
-}
-
-impl Scope {
-    /// Whether the agents' home folders are written to.
-    pub fn has_user(self) -> bool {
-        self != Scope::Project
-    }
-
-    /// Whether the deploy root is written to.
-    pub fn has_project(self) -> bool {
-        self != Scope::User
-    }
-}
-
-/// What the file says of a target.
-#[derive(Clone, Debug)]
-pub struct TargetConfig {
-    /// Whose places it writes to.
-    pub scope: Scope,
-    /// Its options, as they stand in the file.
-    pub options: Map<String, Value>,
-}
-
-impl TargetConfig {
-    /// Returns the option `name` where it is a truth value or a word for one, else `default`.
-    pub fn flag(&self, name: &str, default: bool) -> bool {
-        match self.options.get(name) {
-            Some(Value::Bool(flag)) => *flag,
-            Some(Value::Number(number)) if number.as_u64() == Some(1) => true,
-            Some(Value::Number(number)) if number.as_u64() == Some(0) => false,
-            Some(Value::String(word)) => match word.trim().to_ascii_lowercase().as_str() {
-                "true" | "yes" | "1" => true,
-                "false" | "no" | "0" => false,
-                _ => default,
-            },
-            _ => default,
-        }
-    }
-
-    /// Returns the option `name` where it is a text that is not empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.options.get(name)?.as_str().filter(|text| !text.trim().is_empty())
-    }
-}
-
-/// Which modules a profile selects.
-#[derive(Debug, Default)]
-pub(super) struct Profile {
-    pub(super) include_tags: BTreeSet<String>,
-    pub(super) include_modules: BTreeSet<String>,
-    pub(super) exclude_modules: BTreeSet<String>,
-}
-
-/// Where a module's files come from.
-#[derive(Debug)]
-pub(super) enum Source {
-    Local(PathBuf),
-    Git(GitSource),
-}
-
-/// A folder in a git repository.
-#[derive(Clone, Debug)]
-pub(super) struct GitSource {
-    pub(super) url: String,
-    pub(super) reference: String,
-    pub(super) subdir: String,
-    pub(super) shallow: bool,
-}
-
-impl GitSource {
-    /// Whether the reference is a commit, which does not move.
-    pub(super) fn is_commit(&self) -> bool {
-        self.reference.len() == 40 && self.reference.bytes().all(|digit| digit.is_ascii_hexdigit())
-    }
-}
-
-/// A module as the file declares it.
-#[derive(Debug)]
-pub(super) struct Declared {
-    pub(super) id: String,
-    pub(super) kind: Kind,
-    pub(super) enabled: bool,
-    pub(super) tags: Vec<String>,
-    pub(super) targets: Vec<Target>,
-    pub(super) source: Source,
-}
 
 /// The file, checked.
 #[derive(Debug)]
@@ -403,116 +307,5 @@ fn object(details: Value) -> Map<String, Value> {
     match details {
         Value::Object(map) => map,
         _ => Map::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<Manifest> {
-        Manifest::parse(Path::new("agentpack.yaml"), text)
-    }
-
-    fn refused(text: &str) -> (Code, String, Value) {
-        let error = parse(text).unwrap_err();
-        let hints = error.hints().join("; ");
-        (error.code(), format!("{} | {hints}", error.message()), error.details().cloned().unwrap_or_default())
-    }
-
-    const HEAD: &str = "version: 1\nprofiles:\n  default:\n    include_tags: [base]\n";
-
-    #[test]
-    fn reads_what_the_original_reads() {
-        let manifest = parse(&format!(
-            "{HEAD}targets:\n  codex:\n    mode: files\n    scope: both\n    options: {{write_repo_skills: 'no', x: 1, \
-             y: maybe, codex_home: /c}}\n  cursor: {{scope: project}}\nmodules:\n  - id: instructions:a\n    type: \
-             instructions\n    tags: [base]\n    targets: [codex]\n    source: {{local_path: {{path: ./modules/x/../a}}}}\n    \
-             metadata: {{owner: [me]}}\n  - id: skill:b\n    type: skill\n    enabled: false\n    source:\n      git: \
-             {{url: https://h/o/r.git, subdir: a/b/}}\n"
-        ))
-        .unwrap();
-        let codex = &manifest.targets[&Target::Codex];
-        assert_eq!((codex.scope, codex.text("codex_home")), (Scope::Both, Some("/c")));
-        assert_eq!(
-            [
-                codex.flag("write_repo_skills", true),
-                codex.flag("x", false),
-                codex.flag("y", true),
-                codex.flag("z", false)
-            ],
-            [false, true, true, false]
-        );
-        let a = &manifest.modules["instructions:a"];
-        assert!(a.enabled && matches!(&a.source, Source::Local(path) if path == Path::new("modules/a")));
-        assert_eq!(a.targets, [Target::Codex]);
-        let b = &manifest.modules["skill:b"];
-        let Source::Git(git) = &b.source else { panic!("git") };
-        assert_eq!((git.reference.as_str(), git.subdir.as_str(), git.shallow, b.enabled), ("main", "a/b", true, false));
-    }
-
-    #[test]
-    fn d36_unknown_keys_are_refused_with_position_and_suggestion() {
-        let (code, message, details) = refused("version: 1\nprofils:\n  default: {}\n");
-        assert_eq!(code, Code::ConfigInvalid);
-        assert_eq!(
-            message,
-            "`agentpack.yaml:2:1`: unknown key `profils`; known are version, profiles, targets, modules | did you mean `profiles`?"
-        );
-        assert_eq!(
-            (&details["line"], &details["column"], &details["did_you_mean"]),
-            (&json!(2), &json!(1), &json!("profiles"))
-        );
-        let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skill\n    tag: [x]\n"));
-        assert!(message.contains("`tag`") && message.contains("did you mean `tags`"), "{message}");
-        assert_eq!(details["line"], 8);
-        let (_, message, _) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
-        assert!(message.contains("unknown value `skil`") && message.contains("did you mean `skill`"), "{message}");
-    }
-
-    #[test]
-    fn d10_ids_stay_in_their_folder() {
-        for id in
-            ["skill:../../../evil", "'skill:'", "''", "skill:a/b", "skill:a\\b", "'..'", "skill:.", "\"skill:a\\0\""]
-        {
-            let source = "source: {local_path: {path: a}}";
-            let (code, message, details) =
-                refused(&format!("{HEAD}modules:\n  - id: {id}\n    type: skill\n    {source}\n"));
-            assert_eq!(code, Code::ConfigInvalid, "{id}");
-            assert!(message.contains("would not stay in its folder") && details["module_id"].is_string(), "{message}");
-        }
-    }
-
-    #[test]
-    fn says_what_is_wrong() {
-        let module = |rest: &str| format!("{HEAD}modules:\n  - id: a\n    type: skill\n    {rest}\n");
-        let twice = "source: {local_path: {path: a}}\n  - id: a\n    type: skill\n    source: {local_path: {path: a}}";
-        for (text, code, says) in [
-            ("version: 2\nnews: 1\n".to_owned(), Code::ConfigVersion, "version 2 is not supported"),
-            ("profiles: {}\n".to_owned(), Code::ConfigInvalid, "version"),
-            ("version: 1\n".to_owned(), Code::ConfigInvalid, "no profile `default`"),
-            ("version: [\n".to_owned(), Code::ConfigInvalid, "agentpack.yaml:"),
-            (format!("{HEAD}targets: {{cursor: {{scope: user}}}}"), Code::ConfigInvalid, "project or both"),
-            (
-                format!("{HEAD}targets: {{zed: {{scope: project}}}}"),
-                Code::TargetUnsupported,
-                "does not write for `zed`",
-            ),
-            (format!("{HEAD}targets: {{codx: {{scope: user}}}}"), Code::TargetUnsupported, "did you mean `codex`"),
-            (format!("{HEAD}targets: {{codex: {{mode: link, scope: user}}}}"), Code::ConfigInvalid, "`link`"),
-            (format!("{HEAD}targets: {{codex: {{}}}}"), Code::ConfigInvalid, "scope"),
-            (module("targets: [vim]\n    source: {local_path: {path: a}}"), Code::TargetUnsupported, "`vim`"),
-            (module("source: {}"), Code::ConfigInvalid, "has no source"),
-            (module("source: {local_path: {path: a}, git: {url: b}}"), Code::ConfigInvalid, "has two sources"),
-            (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "leads out of the repo"),
-            (module("source: {git: {url: --upload-pack=x}}"), Code::ConfigInvalid, "the url"),
-            (module("source: {git: {url: u, ref: -x}}"), Code::ConfigInvalid, "the ref"),
-            (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "leads out of its repository"),
-            (module(twice), Code::ConfigInvalid, "used twice"),
-        ] {
-            let (found, message, _) = refused(&text);
-            assert_eq!(found, code, "{text}: {message}");
-            assert!(message.contains(says), "{message}");
-        }
     }
 }

@@ -7,6 +7,7 @@ mod baseline;
 mod branch;
 mod checkout;
 mod compose;
+mod config;
 mod lockfile;
 mod manifest;
 mod overlay;
@@ -27,8 +28,8 @@ use crate::error::{Code, Error, Result};
 use lockfile::Lockfile;
 use manifest::Manifest;
 
-pub use manifest::{FILE, Scope, TargetConfig};
-pub use overlay::fs_key;
+pub use config::{Scope, TargetConfig};
+pub use manifest::FILE;
 pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 
 /// A config repo that was opened.

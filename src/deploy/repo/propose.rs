@@ -8,13 +8,15 @@ use serde_json::{Value, json};
 use super::baseline::Baseline;
 use super::branch::{self, Change};
 use super::compose::{self, Draft, Upstream};
-use super::manifest::{Declared, Source};
+use super::config::{Declared, Source};
 use super::overlay::{self, Made, Overlay, Overlays};
 use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
 use super::{Choice, Repo, patch};
 use crate::clock::{Millis, rfc3339};
+use crate::deploy::disk::posix;
 use crate::deploy::module::Layer;
+use crate::deploy::module::{fs_key, sanitise};
 use crate::error::{Code, Error, Result, nearest};
 
 /// Files that are to become overlays.
@@ -96,7 +98,7 @@ pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> 
     let name = match (proposal.branch, modules.keys().next()) {
         (Some(name), _) => git.free(name)?,
         (None, Some(id)) => {
-            let about = if modules.len() == 1 { overlay::sanitise(id) } else { "multi".to_owned() };
+            let about = if modules.len() == 1 { sanitise(id) } else { "multi".to_owned() };
             let time = rfc3339(proposal.now).replace(['-', ':'], "");
             let scope = word(proposal.scope);
             git.free_like(&format!("evolve/propose-{scope}-{}-{time}", &about[..about.len().min(64)]))?
@@ -285,7 +287,7 @@ impl Work<'_> {
 
     /// The overlay's folder, relative to the repo.
     fn folder(&self, own: Option<&Overlay>, to: &Written) -> Result<String> {
-        let Some(own) = own else { return Ok(format!("{}/{}", to.below, overlay::fs_key(&self.declared.id))) };
+        let Some(own) = own else { return Ok(format!("{}/{}", to.below, fs_key(&self.declared.id))) };
         let real = own.folder.canonicalize().map_err(|error| Error::file("follow", &own.folder, error))?;
         match real.strip_prefix(&self.repo.folder) {
             Ok(below) => Ok(posix(below)),
@@ -339,8 +341,4 @@ fn word(layer: Layer) -> &'static str {
         Layer::Machine => "machine",
         Layer::Project => "project",
     }
-}
-
-fn posix(path: &Path) -> String {
-    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

@@ -1,6 +1,7 @@
 //! Whole repos in a temporary folder.
 
 mod git_sources;
+mod manifests;
 mod overlays;
 mod proposals;
 

@@ -1,7 +1,6 @@
 //! The files of a folder: what belongs to a module, where links lead, what it all hashes to.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.
@@ -122,7 +122,9 @@ impl Walk<'_> {
         let Ok(target) = link.canonicalize() else {
             return Err(refuse(self.whose, link, "is a link that leads nowhere, or in circles"));
         };
-        if !target.starts_with(&real) || PRIVATE.iter().any(|name| target.components().any(|c| c.as_os_str() == *name))
+        // Only what lies below counts: the repo's own home is called `.agentpack` too.
+        let below = target.strip_prefix(&real).ok();
+        if below.is_none_or(|below| below.components().any(|part| PRIVATE.iter().any(|name| part.as_os_str() == *name)))
         {
             let why = format!("is a link that leads out of `{}`", self.root.display());
             return Err(refuse(self.whose, link, &why));
@@ -194,15 +196,6 @@ impl Hashes {
     }
 }
 
-/// Returns bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // A String takes everything.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -242,7 +235,7 @@ mod tests {
     fn follows_links_inside_only() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("m");
+        let root = folder.path().join(".agentpack/repo/m");
         write(&root, "real/a.txt", "a");
         write(&root, "run.sh", "b");
         std::fs::set_permissions(root.join("run.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -253,10 +246,15 @@ mod tests {
         assert_eq!(read.keys().collect::<Vec<_>>(), ["again.sh", "linked/a.txt", "real/a.txt", "run.sh"]);
         assert!(read["again.sh"].executable && read["again.sh"].linked && !read["real/a.txt"].executable);
 
-        write(folder.path(), "secret", "s");
-        for (target, says) in
-            [("../secret", "leads out"), ("..", "leads out"), (".", "leads back"), ("nowhere", "leads nowhere")]
-        {
+        write(&root, "../secret", "s");
+        write(&root, ".git/config", "");
+        for (target, says) in [
+            ("../secret", "leads out"),
+            (".git/config", "leads out"),
+            ("..", "leads out"),
+            (".", "leads back"),
+            ("nowhere", "leads nowhere"),
+        ] {
             symlink(target, root.join("bad")).unwrap();
             let error = find("m", &root).unwrap_err();
             assert_eq!(error.code(), Code::ConfigInvalid);

@@ -149,7 +149,7 @@ fn homeless(id: &str, kind: Kind, target: Target) -> String {
 }
 
 /// Returns the modules of a kind that are for a target.
-fn of_kind<'m>(modules: &'m [Module], kind: Kind, target: Target) -> impl Iterator<Item = &'m Module> {
+fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
     modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
 }
 

@@ -1,6 +1,7 @@
 //! Proposals: what lies on the branch afterwards, and what stays as it was.
 
 use super::*;
+use crate::deploy::module::fs_key;
 use crate::git;
 
 const NOW: i64 = 1_767_225_600_000;

@@ -1,0 +1,102 @@
+//! What `agentpack.yaml` may say, and how it is told what it may not.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::deploy::repo::config::Source;
+
+fn parse(text: &str) -> Result<Manifest> {
+    Manifest::parse(Path::new("agentpack.yaml"), text)
+}
+
+fn refused(text: &str) -> (Code, String, Value) {
+    let error = parse(text).unwrap_err();
+    let hints = error.hints().join("; ");
+    (error.code(), format!("{} | {hints}", error.message()), error.details().cloned().unwrap_or_default())
+}
+
+const HEAD: &str = "version: 1\nprofiles:\n  default:\n    include_tags: [base]\n";
+
+#[test]
+fn reads_what_the_original_reads() {
+    let manifest = parse(&format!(
+        "{HEAD}targets:\n  codex:\n    mode: files\n    scope: both\n    options: {{write_repo_skills: 'no', x: 1, \
+         y: maybe, codex_home: /c}}\n  cursor: {{scope: project}}\nmodules:\n  - id: instructions:a\n    type: \
+         instructions\n    tags: [base]\n    targets: [codex]\n    source: {{local_path: {{path: ./modules/x/../a}}}}\n    \
+         metadata: {{owner: [me]}}\n  - id: skill:b\n    type: skill\n    enabled: false\n    source:\n      git: \
+         {{url: https://h/o/r.git, subdir: a/b/}}\n"
+    ))
+    .unwrap();
+    let codex = &manifest.targets[&Target::Codex];
+    assert_eq!((codex.scope, codex.text("codex_home")), (Scope::Both, Some("/c")));
+    assert_eq!(
+        [codex.flag("write_repo_skills", true), codex.flag("x", false), codex.flag("y", true), codex.flag("z", false)],
+        [false, true, true, false]
+    );
+    let a = &manifest.modules["instructions:a"];
+    assert!(a.enabled && matches!(&a.source, Source::Local(path) if path == Path::new("modules/a")));
+    assert_eq!(a.targets, [Target::Codex]);
+    let b = &manifest.modules["skill:b"];
+    let Source::Git(git) = &b.source else { panic!("git") };
+    assert_eq!((git.reference.as_str(), git.subdir.as_str(), git.shallow, b.enabled), ("main", "a/b", true, false));
+}
+
+#[test]
+fn d36_unknown_keys_are_refused_with_position_and_suggestion() {
+    let (code, message, details) = refused("version: 1\nprofils:\n  default: {}\n");
+    assert_eq!(code, Code::ConfigInvalid);
+    assert_eq!(
+        message,
+        "`agentpack.yaml:2:1`: unknown key `profils`; known are version, profiles, targets, modules | did you mean `profiles`?"
+    );
+    assert_eq!(
+        (&details["line"], &details["column"], &details["did_you_mean"]),
+        (&json!(2), &json!(1), &json!("profiles"))
+    );
+    let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skill\n    tag: [x]\n"));
+    assert!(message.contains("`tag`") && message.contains("did you mean `tags`"), "{message}");
+    assert_eq!(details["line"], 8);
+    let (_, message, _) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
+    assert!(message.contains("unknown value `skil`") && message.contains("did you mean `skill`"), "{message}");
+}
+
+#[test]
+fn d10_ids_stay_in_their_folder() {
+    for id in ["skill:../../../evil", "'skill:'", "''", "skill:a/b", "skill:a\\b", "'..'", "skill:.", "\"skill:a\\0\""]
+    {
+        let source = "source: {local_path: {path: a}}";
+        let (code, message, details) =
+            refused(&format!("{HEAD}modules:\n  - id: {id}\n    type: skill\n    {source}\n"));
+        assert_eq!(code, Code::ConfigInvalid, "{id}");
+        assert!(message.contains("would not stay in its folder") && details["module_id"].is_string(), "{message}");
+    }
+}
+
+#[test]
+fn says_what_is_wrong() {
+    let module = |rest: &str| format!("{HEAD}modules:\n  - id: a\n    type: skill\n    {rest}\n");
+    let twice = "source: {local_path: {path: a}}\n  - id: a\n    type: skill\n    source: {local_path: {path: a}}";
+    for (text, code, says) in [
+        ("version: 2\nnews: 1\n".to_owned(), Code::ConfigVersion, "version 2 is not supported"),
+        ("profiles: {}\n".to_owned(), Code::ConfigInvalid, "version"),
+        ("version: 1\n".to_owned(), Code::ConfigInvalid, "no profile `default`"),
+        ("version: [\n".to_owned(), Code::ConfigInvalid, "agentpack.yaml:"),
+        (format!("{HEAD}targets: {{cursor: {{scope: user}}}}"), Code::ConfigInvalid, "project or both"),
+        (format!("{HEAD}targets: {{zed: {{scope: project}}}}"), Code::TargetUnsupported, "does not write for `zed`"),
+        (format!("{HEAD}targets: {{codx: {{scope: user}}}}"), Code::TargetUnsupported, "did you mean `codex`"),
+        (format!("{HEAD}targets: {{codex: {{mode: link, scope: user}}}}"), Code::ConfigInvalid, "`link`"),
+        (format!("{HEAD}targets: {{codex: {{}}}}"), Code::ConfigInvalid, "scope"),
+        (module("targets: [vim]\n    source: {local_path: {path: a}}"), Code::TargetUnsupported, "`vim`"),
+        (module("source: {}"), Code::ConfigInvalid, "has no source"),
+        (module("source: {local_path: {path: a}, git: {url: b}}"), Code::ConfigInvalid, "has two sources"),
+        (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "leads out of the repo"),
+        (module("source: {git: {url: --upload-pack=x}}"), Code::ConfigInvalid, "the url"),
+        (module("source: {git: {url: u, ref: -x}}"), Code::ConfigInvalid, "the ref"),
+        (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "leads out of its repository"),
+        (module(twice), Code::ConfigInvalid, "used twice"),
+    ] {
+        let (found, message, _) = refused(&text);
+        assert_eq!(found, code, "{text}: {message}");
+        assert!(message.contains(says), "{message}");
+    }
+}
