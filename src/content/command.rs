@@ -68,6 +68,26 @@ pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> 
     Ok((attributes.template || replaces).then_some((attributes, content)))
 }
 
+/// Gives up front matter that was kept where the new text, taken as it stands, begins with front matter itself.
+pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
+    if matches!(matter::split(text), Ok(Some(_))) {
+        attributes.front_matter = None;
+    }
+}
+
+/// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
+pub fn refresh(attributes: &mut Attributes, text: &str) {
+    let Some(file) = attributes.front_matter.as_ref().and_then(|_| to_file("", attributes, text).ok()) else {
+        return;
+    };
+    let Read { attributes: again, content, .. } = read(&file);
+    let now = Attributes { front_matter: again.front_matter.clone(), ..attributes.clone() };
+    let same = content == text && now == Attributes { file: now.file.clone(), ..again };
+    if same && to_file("", &now, text).is_ok_and(|back| back == file) {
+        *attributes = now;
+    }
+}
+
 /// Returns the file of a prompt.
 ///
 /// # Errors

@@ -160,7 +160,10 @@ impl Operation for Update {
                     let hints = declare(&mut prompt.attributes, &mut content);
                     (content, hints)
                 }
-                Some(content) => (content, Vec::new()),
+                Some(content) => {
+                    command::drop_replaced(&mut prompt.attributes, &content);
+                    (content, Vec::new())
+                }
                 None => (answer::text(blobs::get(db, prompt.blob)?)?, Vec::new()),
             };
             if let Some(description) = description {
@@ -171,6 +174,7 @@ impl Operation for Update {
                 prompt.attributes.template = template;
             }
             check(&prompt.attributes, &content)?;
+            command::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
             Ok((prompt, project.name.clone(), hints))
         })?;
@@ -342,22 +346,19 @@ fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
 /// Takes what front matter says that declares arguments, or takes the place of one that is kept, and leaves the text
 /// behind it; any other content stays byte for byte. Returns what people should know of it.
 pub(super) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<String> {
-    let kept = attributes.front_matter.is_some();
-    match command::declared(content, kept) {
+    match command::declared(content, attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
             let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
             let hints = if declared.template { vec![hint] } else { Vec::new() };
-            let description = declared.description.or(attributes.description.take().filter(|_| !kept));
+            let description = declared.description.or(attributes.description.take());
             *attributes = Attributes { description, file: attributes.file.take(), ..declared };
             *content = text;
             hints
         }
-        Ok(None) => Vec::new(),
-        Err(error) => {
-            // It stands in the text now.
-            attributes.front_matter = None;
-            vec![format!("it was taken as it stands: {error}")]
+        other => {
+            command::drop_replaced(attributes, content);
+            other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
         }
     }
 }

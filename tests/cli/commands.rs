@@ -168,15 +168,20 @@ fn a_folder_is_bound_and_unbound() {
 #[test]
 fn front_matter_declares_a_template() {
     let scratch = Scratch::with_project();
-    scratch.file("pr.md", "---\ndescription: Review a PR\nargument-hint: [pr]\nmodel: x\n---\nReview $ARGUMENTS\n");
+    let exported = |to: &str| {
+        scratch.ok(&["export", to]);
+        std::fs::read_to_string(scratch.path().join(to).join(".claude/commands/pr.md")).expect("the prompt's file")
+    };
+    let file = "---\ndescription: Review a PR\nargument-hint: [pr]\nmodel: x\n---\nReview $ARGUMENTS\n";
+    scratch.file("pr.md", file);
     assert_snapshot!(scratch.run(&["prompt", "create", "pr", "@pr.md"]), @r#"
     status: 0
     --- stdout
     Created prompt 'pr' in project 'p'
     --- stderr
     hint: its front matter makes it a template, with the arguments: arguments
-    hint: front matter that MCP has no place for was left out: model
     "#);
+    assert_eq!(exported("created"), file);
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "arguments=7"]), "Review 7\n");
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "--raw"]), "Review {{ arguments }}\n");
     scratch.ok(&["prompt", "update", "pr", "-d", "Changed"]);
@@ -185,8 +190,18 @@ fn front_matter_declares_a_template() {
     let listed = &scratch.json(&["prompt", "list"])["prompts"][0];
     assert_eq!((&listed["description"], &listed["arguments"][0]["name"]), (&"Changed".into(), &"pr".into()));
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "pr=8"]), "See 8");
+    let described = "---\ndescription: \"Changed\"\narguments: [pr]\n---\nSee {{ pr }}";
+    assert_eq!(exported("updated"), described);
     scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md", "--template", "false"]);
-    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "---\narguments: [pr]\n---\nSee {{ pr }}");
+    let plain = "---\narguments: [pr]\n---\nSee {{ pr }}";
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), plain);
+    assert_eq!(exported("plain").matches("arguments: [pr]").count(), 1);
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    // Front matter takes the place of front matter, also where it declares nothing.
+    scratch.file("pr.md", "---\nmodel: y\n---\nSee");
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "See");
+    assert_eq!(exported("replaced"), "---\ndescription: \"Changed\"\nmodel: y\n---\nSee");
     assert_snapshot!(scratch.run(&["prompt", "create", "bad", "---\n- no keys\n---\nx"]), @r#"
     status: 0
     --- stdout
