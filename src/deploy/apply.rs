@@ -64,11 +64,6 @@ impl<'a> Work<'a> {
         let Plan { rows, changes, quiet, .. } = plan;
         Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, changes, quiet, rows }
     }
-
-    /// Whether anything would be written or kept.
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
-    }
 }
 
 /// Applies the work, and returns the snapshot's id. `allow` is asked in the transaction that writes the journal: what

@@ -39,6 +39,19 @@ pub struct Part {
     pub layer: Layer,
 }
 
+impl Part {
+    /// Its text without the front matter, which says how one agent loads a rule of its own.
+    pub fn body(&self) -> &[u8] {
+        gather::split_front(&self.bytes).1
+    }
+
+    /// Its bytes with another text after the same front matter.
+    pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
+        let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
+        [head, body].concat()
+    }
+}
+
 /// A file that shall stand on disk.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -223,8 +236,10 @@ impl Landing {
         let parts = parts(modules);
         let inner = match parts.as_slice() {
             [] => return Ok(()),
-            [only] => gather::escape(&only.bytes),
-            _ => gather::sections(&texts(&parts)),
+            [only] => gather::escape(only.body()),
+            parts => {
+                gather::sections(&parts.iter().map(|part| (part.module_id.as_str(), part.body())).collect::<Vec<_>>())
+            }
         };
         self.add(targets, root, relative, Form::Block, parts, gather::block(&inner).into(), false)
     }

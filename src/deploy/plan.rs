@@ -202,6 +202,13 @@ pub struct Plan {
     pub quiet: Vec<Quiet>,
 }
 
+impl Plan {
+    /// Whether an apply would neither write nor keep anything.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+    }
+}
+
 /// Compares what shall stand on disk with what stands there.
 ///
 /// # Errors
