@@ -235,7 +235,10 @@ fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
 /// As [`metadata`].
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("delete", path, error)),
+        // A read-only disk says so of what is not there as well.
+        Err(error) if error.kind() != ErrorKind::NotFound && metadata(path)?.is_some() => {
+            Err(failed("delete", path, error))
+        }
         _ => Ok(()),
     }
 }

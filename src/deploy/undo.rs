@@ -12,7 +12,8 @@ use crate::store::snapshots::{self, State};
 use crate::store::{Access, Applying};
 
 /// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
-/// with it; where there is nothing to do it costs one look at an index.
+/// with it; where there is nothing to do it costs one look at an index. Where the disk does not let it, the log says so:
+/// what only reads goes on, and the next apply fails by it.
 ///
 /// # Errors
 /// How the disk failed.
@@ -23,7 +24,12 @@ pub fn recover(context: &Context) -> Result<()> {
         return Ok(());
     }
     match Applying::begin(context.store.path())? {
-        Some(lock) => finish_all(context, &lock),
+        Some(lock) => {
+            if let Err(error) = finish_all(context, &lock) {
+                tracing::warn!("a deploy that ended half done cannot be undone yet: {error}");
+            }
+            Ok(())
+        }
         // It is alive, and looks after its own.
         None => Ok(()),
     }
