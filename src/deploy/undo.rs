@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::apply::{self, Journal, Right};
+use super::apply::{self, Journal};
 use super::disk::{self, Found};
 use super::plan::After;
 use crate::error::{Code, Error, Result};
@@ -24,8 +24,8 @@ pub fn recover(context: &Context) -> Result<()> {
         return Ok(());
     }
     match Applying::begin(context.store.path())? {
-        Some(lock) => {
-            if let Err(error) = finish_all(context, &lock) {
+        Some(right) => {
+            if let Err(error) = finish(context, &right) {
                 tracing::warn!("a deploy that ended half done cannot be undone yet: {error}");
             }
             Ok(())
@@ -35,19 +35,11 @@ pub fn recover(context: &Context) -> Result<()> {
     }
 }
 
-/// Undoes what others left half done.
+/// Finishes what others left unfinished: what was being applied is undone, what was applied is cleaned up.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn finish_others(context: &Context, _right: &Right) -> Result<()> {
-    finish_unfinished(context)
-}
-
-fn finish_all(context: &Context, _lock: &Applying) -> Result<()> {
-    finish_unfinished(context)
-}
-
-fn finish_unfinished(context: &Context) -> Result<()> {
+pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
     for snapshot in context.store.read(snapshots::unfinished)? {
         let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
         let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
@@ -68,7 +60,7 @@ fn finish_unfinished(context: &Context) -> Result<()> {
 }
 
 /// Undoes an apply that failed, and returns its failure.
-pub fn after(context: &Context, _right: &Right, place: i64, journal: &Journal, error: Error) -> Error {
+pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal, error: Error) -> Error {
     let why = error.message().to_owned();
     let undone = match put_back(context, place, journal) {
         Ok(kept) if kept.is_empty() => {

@@ -6,7 +6,7 @@ mod raw;
 mod scratch;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
-pub use machine::{Mount, Random, finds, is_root, memory, signal};
+pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
 

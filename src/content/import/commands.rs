@@ -1,4 +1,4 @@
-//! `$ARGUMENTS` and `$1` to `$9` of slash commands, as arguments of a template.
+//! Slash commands as prompts: front matter, and `$ARGUMENTS` and `$1` to `$9` as arguments of a template.
 
 use crate::store::prompts::Argument;
 
