@@ -1,7 +1,8 @@
 //! The same story for every target, from a project and from a config repo: deployed, edited, deployed again, changed,
 //! rolled back, taken out, and proposed back.
 
-use crate::deploy::place::{Place, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
 
 /// A target, what lands for it, and where a file of nobody's is told of.
 struct Case {

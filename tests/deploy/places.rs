@@ -1,6 +1,7 @@
 //! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
 
-use crate::deploy::place::{Place, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
 
 #[test]
 fn d01_a_deploy_in_one_root_leaves_the_files_of_another_alone() {
@@ -138,4 +139,24 @@ fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one()
     assert!(place.exists(skill), "codex still has it");
     place.deploy(&["--target", "codex"]);
     assert!(!place.exists(skill), "the last one let go");
+}
+
+#[test]
+fn what_to_do_next_names_the_same_place() {
+    let place = Place::with_project();
+    let other = place.scratch.path().join("other root");
+    std::fs::create_dir(&other).expect("a folder");
+    let words = ["-p", "p", "--machine", "another", "--root", other.to_str().expect("UTF-8")];
+    let data = place.data(&[&["status"][..], &words].concat());
+    let actions = data["next_actions_detailed"].as_array().expect("actions");
+    let deploy = actions.iter().find(|action| action["action"] == "deploy_apply").expect("a deploy");
+    let expected =
+        format!("mcpkg deploy --apply --project p --root '{}' --machine another --yes --json", other.display());
+    assert_eq!(deploy["command"], expected.as_str());
+    // And it is a command: after it nothing is left to do there.
+    let line = word(&deploy["command"]).replacen("mcpkg", crate::support::BINARY, 1);
+    let mut shell = place.command_under(&["sh", "-c", &line]);
+    assert_eq!(place.scratch.finish(&mut shell).status, 0, "{line}");
+    assert_eq!(place.drift(&words), [""; 0]);
+    assert_eq!(place.files(), [""; 0], "nothing was written here");
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::deploy::place::{Place, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
 
 /// Writes what the original writes after a deploy: the files, and its manifest in their root.
 fn deployed_by_the_original(place: &Place, root: &str, target: &str, files: &[(&str, &str)]) {
