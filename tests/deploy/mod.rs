@@ -2,6 +2,7 @@
 
 mod answers;
 mod conformance;
+mod conformance_places;
 mod contract_000;
 mod evolving;
 mod gates;
