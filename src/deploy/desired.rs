@@ -251,10 +251,7 @@ impl Landing {
     }
 
     fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
-        let (_, sha256) = self
-            .hashes
-            .entry(bytes.as_ptr())
-            .or_insert_with(|| (Arc::clone(bytes), disk::sha256(bytes)));
+        let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), disk::sha256(bytes)));
         *sha256
     }
 

@@ -409,7 +409,7 @@ impl Comparing<'_> {
             op,
             path: output.path.clone(),
             root: output.root.clone(),
-            targets: names(&output.targets),
+            targets: self.targets(output),
             module_ids: output.module_ids(),
             block: output.is_block(),
             before,
@@ -422,16 +422,27 @@ impl Comparing<'_> {
         Ok(())
     }
 
+    /// The targets that keep a file: of those that were chosen, who wants it; of the others, who kept it before.
+    fn targets(&self, output: &Output) -> Vec<String> {
+        let row = self.rows.get(output.path.to_string_lossy().as_ref());
+        let kept = |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
+        let keeps = |target: &Target| match self.site.selected.contains(target) {
+            true => output.targets.contains(target),
+            false => kept(target),
+        };
+        names(&Target::ALL.into_iter().filter(keeps).collect::<Vec<_>>())
+    }
+
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
         if let Found::File { bytes, .. } = found {
-            let (targets, module_ids) = (names(&output.targets), output.module_ids());
+            let (targets, module_ids) = (self.targets(output), output.module_ids());
             let row = Deployed { targets, module_ids, applied: image_of(found), stat: None, ..row.clone() };
             self.quiet.push(Quiet::Follow(row, bytes.as_slice().into()));
         }
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
-        let (targets, module_ids) = (names(&output.targets), output.module_ids());
+        let (targets, module_ids) = (self.targets(output), output.module_ids());
         if row.targets != targets || row.module_ids != module_ids {
             self.quiet.push(Quiet::Keep(Deployed { targets, module_ids, ..row.clone() }));
         }
@@ -455,7 +466,7 @@ impl Comparing<'_> {
             path: output.path.to_string_lossy().into_owned(),
             place: 0,
             root: output.root.to_string_lossy().into_owned(),
-            targets: names(&output.targets),
+            targets: self.targets(output),
             module_ids: output.module_ids(),
             block: output.is_block(),
             written,

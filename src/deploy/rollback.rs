@@ -104,10 +104,19 @@ impl Operation for Rollback {
 }
 
 fn data(goal: &Goal, event: Option<Uuid>, back: &Back) -> serde_json::Value {
+    let mut changes = changes_json(&back.changes);
+    for (json, change) in changes.iter_mut().zip(&back.changes) {
+        // A file that is nobody's afterwards is told of by those who keep it now.
+        let row = back.rows.get(change.path.to_string_lossy().as_ref()).filter(|_| change.targets.is_empty());
+        if let Some(row) = row {
+            json["target"] = json!(row.targets.first());
+            json["targets"] = json!(row.targets);
+        }
+    }
     json!({
         "rolled_back_to": goal.word,
         "event_snapshot_id": event.map(|id| id.to_string()),
-        "changes": changes_json(&back.changes),
+        "changes": changes,
         "summary": summary(&back.changes),
     })
 }

@@ -86,6 +86,8 @@ pub struct Site {
     pub aims: Vec<Aim>,
     /// Whether it lands below the deploy root or in the user's own folders.
     pub scope: Scope,
+    /// The project, the root and the machine as a command line names them, where they were named.
+    pub named: String,
 }
 
 /// The modules of a source.
@@ -139,7 +141,8 @@ impl Site {
                 .with_details(json!({ "profile": profile }))
                 .hint("profiles are a config repo's; a project's modules are chosen with `mcpkg module set`"));
         }
-        Ok(Self { source, place, ground, profile, filter, selected, aims, scope })
+        let named = named(context, choice, &source);
+        Ok(Self { source, place, ground, profile, filter, selected, aims, scope, named })
     }
 
     /// Whether it is a config repo.
@@ -183,6 +186,7 @@ impl Site {
         if self.scope == Scope::User {
             words.push_str(" --scope user");
         }
+        words.push_str(&self.named);
         words
     }
 
@@ -241,6 +245,14 @@ impl Source {
                 .hint("select one with `mcpkg project select NAME`, or name a repo with --repo DIR")),
         }
     }
+}
+
+fn named(context: &Context, choice: &Choice, source: &Source) -> String {
+    let project = context.selection.named.as_deref().filter(|_| matches!(source, Source::Project(_)));
+    let root = choice.root.as_ref().map(|root| root.to_string_lossy());
+    let named = [("project", project), ("root", root.as_deref()), ("machine", choice.machine.as_deref())];
+    let words = named.iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", shell_word((*value)?))));
+    words.collect()
 }
 
 fn repo_of_the_original(home: &Path) -> PathBuf {

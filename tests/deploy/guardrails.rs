@@ -4,7 +4,8 @@ use mcpkg::op::Effect;
 use mcpkg::operations;
 use serde_json::{Value, json};
 
-use crate::deploy::place::{Place, tool, tool_refused, word};
+use crate::deploy::answers::{tool, tool_refused, word};
+use crate::deploy::place::Place;
 
 /// A project with two deploys, a file that was changed, one that is missing, and a proposal: whatever is called has
 /// something to do.
@@ -47,7 +48,8 @@ fn in_a_shell_without_a_terminal_nothing_is_written_without_yes() {
     let (place, id) = with_work();
     let before = place.tree();
     let mut seen = 0;
-    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.shell()) {
+    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.shell())
+    {
         let arguments = shell(entry.tool, &id);
         let words: Vec<&str> = entry.cli.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
         seen += 1;
