@@ -1,6 +1,7 @@
 //! Contract 000, on scratch homes and roots: the defects of its original by their numbers, its tools, its tokens.
 
 mod answers;
+mod blocks;
 mod conformance;
 mod conformance_places;
 mod contract_000;
@@ -10,6 +11,7 @@ mod golden;
 mod goldens;
 mod goldens_repo;
 mod guardrails;
+mod keeping;
 mod place;
 mod places;
 mod safety;
