@@ -15,6 +15,7 @@ mod keeping;
 mod place;
 mod places;
 mod safety;
+mod sources;
 mod taken_over;
 mod telling;
 mod work;
