@@ -12,6 +12,7 @@ mod goldens;
 mod goldens_repo;
 mod guardrails;
 mod keeping;
+mod odd_texts;
 mod place;
 mod places;
 mod safety;
