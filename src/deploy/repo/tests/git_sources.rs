@@ -50,8 +50,11 @@ fn branches_tags_and_commits_are_found_and_kept() {
         let composed = other.compose().unwrap_or_else(|error| panic!("{url}{more}: {error} {:?}", error.details()));
         assert_eq!(composed.warnings.len(), usize::from(!more.contains(first.as_str())), "{:?}", composed.warnings);
         assert_eq!(text(&other).contains("two"), expected == &second, "{url}{more}");
-        let cached =
-            other.home().join("cache/git").join(crate::deploy::disk::hex(&<sha2::Sha256 as sha2::Digest>::digest(url))).join(expected);
+        let cached = other
+            .home()
+            .join("cache/git")
+            .join(crate::deploy::disk::hex(&<sha2::Sha256 as sha2::Digest>::digest(url)))
+            .join(expected);
         assert!(cached.join("skills/a/SKILL.md").is_file());
         let beside: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();
         assert_eq!(beside.len(), 1, "{beside:?}");
