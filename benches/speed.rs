@@ -3,7 +3,8 @@
 //! `cargo bench` measures all; `cargo bench -- --quick` takes fewer samples; any other word keeps the rows whose name
 //! holds it. Nothing is asserted about time: the machine may be busy. See docs/benchmarks.md.
 //!
-//! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`.
+//! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
+//! FROM TO`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -11,6 +12,8 @@ use std::process::Command;
 
 #[path = "speed/data.rs"]
 mod data;
+#[path = "speed/deploys.rs"]
+mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
 #[path = "speed/peer.rs"]
@@ -57,6 +60,7 @@ fn main() {
     match words[..] {
         ["--echo"] => references::echo(),
         ["--replay", file] => references::replay(Path::new(file)),
+        ["--write", from, to] => references::write(Path::new(from), Path::new(to)),
         ["--hand", database] => references::hand(Path::new(database)),
         _ => measure(&words),
     }
@@ -74,6 +78,7 @@ fn measure(words: &[&str]) {
     requests::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
+    deploys::measure(&data, &effort, &mut table);
     print!("{table}");
 }
 

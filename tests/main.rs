@@ -4,6 +4,7 @@
 
 mod cli;
 mod contract;
+mod deploy;
 mod faults;
 mod journeys;
 mod mcp;

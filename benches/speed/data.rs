@@ -105,7 +105,7 @@ fn resource(db: &Db<'_>, project: &Project, name: &str, text: bool, content: &[u
         text,
         executable: false,
     };
-    resources::insert(db, AUTHOR, project, Clock::system().uuid(), name, attributes, content).map(drop)
+    resources::insert(db, AUTHOR, project, Clock::system().uuid(), name, attributes, &content.to_vec().into()).map(drop)
 }
 
 /// Returns `size` bytes of what people keep: this repository's sources and pages, ASCII only, again and again.

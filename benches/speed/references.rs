@@ -26,6 +26,28 @@ pub fn replay(file: &Path) {
     lines(|_, output| output.write_all(&answer));
 }
 
+/// Writes every file below `from` into one folder below `to`: beside its place, synced, renamed; then the folder.
+pub fn write(from: &Path, to: &Path) {
+    let folder = to.join(".claude/commands");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let mut folders = vec![from.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder").map(|entry| entry.expect("an entry")) {
+            if entry.file_type().expect("a type").is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let bytes = std::fs::read(entry.path()).expect("a file");
+            let place = folder.join(entry.file_name());
+            let beside = place.with_extension("new");
+            let mut file = File::create_new(&beside).expect("a new file");
+            file.write_all(&bytes).and_then(|()| file.sync_data()).expect("the bytes are written");
+            std::fs::rename(&beside, &place).expect("a rename");
+        }
+    }
+    File::open(&folder).and_then(|folder| folder.sync_all()).expect("the folder is synced");
+}
+
 /// Answers each create_prompt: parses it, writes its rows in one transaction, says so.
 pub fn hand(database: &Path) {
     let store = Store::open(database).expect("the database opens");

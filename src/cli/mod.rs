@@ -59,11 +59,14 @@ impl Globals {
         while let Some((_, inner)) = innermost.subcommand() {
             innermost = inner;
         }
-        let from_environment = innermost.value_source("project") == Some(clap::parser::ValueSource::EnvVariable);
+        let (project, project_by) = match innermost.get_one::<String>("project") {
+            Some(name) => (Some(name.clone()), "--project"),
+            None => (std::env::var("MCPKG_PROJECT").ok(), "MCPKG_PROJECT"),
+        };
         Self {
-            db: innermost.get_one::<PathBuf>("db").cloned(),
-            project: innermost.get_one::<String>("project").filter(|name| !name.is_empty()).cloned(),
-            project_by: if from_environment { "MCPKG_PROJECT" } else { "--project" },
+            db: innermost.get_one("db").cloned().or_else(|| std::env::var_os("MCPKG_DB").map(PathBuf::from)),
+            project: project.filter(|name| !name.is_empty()),
+            project_by,
             json: innermost.get_flag("json"),
             quiet: innermost.get_flag("quiet"),
             verbose: innermost.get_count("verbose"),
@@ -96,11 +99,9 @@ impl Globals {
     }
 }
 
-/// The working directory as the database keeps it: absolute, links resolved, `/` between, none at the end.
+/// The working directory as the database keeps it, links resolved.
 fn working_directory() -> Option<String> {
-    let path = std::env::current_dir().ok()?.canonicalize().ok()?;
-    let text = path.to_str()?.replace('\\', "/");
-    Some(text.trim_end_matches('/').to_owned())
+    Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {

@@ -78,16 +78,15 @@ fn leaf(entry: &Entry) -> Command {
     if entry.help.is_empty() { command } else { command.after_help(entry.help) }
 }
 
+/// The environment is read elsewhere: clap would show a variable that is set in the usage of every failure.
 fn globals() -> [Arg; 7] {
     let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
     [
         global("db")
             .value_name("PATH")
-            .env("MCPKG_DB")
-            .hide_env(true)
             .value_parser(value_parser!(PathBuf))
             .help("Database file [default: mcpkg.db in the user's data directory]"),
-        global("project").short('p').value_name("NAME").env("MCPKG_PROJECT").hide_env(true).help("Project to use"),
+        global("project").short('p').value_name("NAME").help("Project to use"),
         global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
         global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),

@@ -1,18 +1,32 @@
 //! CONTENT as an argument: text from an agent; text, `@file` or `-` from the shell.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use crate::error::{Code, Error, Result};
+use crate::store::source::Source;
+
+/// Content as a caller named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A JSON string of a tool call.
+    Agent(String),
+    /// Typed on the command line.
+    Typed(String),
+    /// Standard input.
+    Input,
+    /// A file.
+    File(PathBuf),
+}
 
 /// Content that a caller gave, and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// Where they came from.
+pub struct Given {
+    /// The content.
+    pub content: Source,
+    /// Where it came from.
     pub origin: Origin,
 }
 
@@ -28,57 +42,72 @@ pub enum Origin {
 }
 
 impl Content {
-    /// Reads a command line's CONTENT: `@path` is a file, `-` standard input, `@@` a literal `@`; else the text itself.
+    /// Takes a command line's CONTENT: `@path` is a file, `-` standard input, `@@` a literal `@`; else the text itself.
+    ///
+    /// # Errors
+    /// None: what cannot be read is not a matter of how the command was written.
+    pub fn from_shell(argument: &str) -> Result<Self, std::convert::Infallible> {
+        Ok(match (argument, argument.strip_prefix('@')) {
+            ("-", _) => Self::Input,
+            (_, Some(literal)) if literal.starts_with('@') => Self::Typed(literal.to_owned()),
+            (_, Some(path)) => Self::File(PathBuf::from(path)),
+            (text, None) => Self::Typed(text.to_owned()),
+        })
+    }
+
+    /// Reads it; a file is looked through, and stays where it is.
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`.
-    pub fn from_shell(argument: &str) -> Result<Self> {
-        if argument == "-" {
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
-                .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?;
-            return Ok(Self { bytes, origin: Origin::Shell });
-        }
-        if let Some(literal) = argument.strip_prefix("@@") {
-            return Ok(Self { bytes: format!("@{literal}").into_bytes(), origin: Origin::Shell });
-        }
-        match argument.strip_prefix('@') {
-            Some(path) => Self::from_file(Path::new(path)),
-            None => Ok(Self { bytes: argument.as_bytes().to_vec(), origin: Origin::Shell }),
-        }
+    pub fn read(self) -> Result<Given> {
+        Ok(match self {
+            Self::Agent(text) => Given { content: text.into_bytes().into(), origin: Origin::Agent },
+            Self::Typed(text) => Given { content: text.into_bytes().into(), origin: Origin::Shell },
+            Self::Input => {
+                let mut bytes = Vec::new();
+                std::io::stdin()
+                    .lock()
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?;
+                Given { content: bytes.into(), origin: Origin::Shell }
+            }
+            Self::File(path) => {
+                let content = Source::file(&path)
+                    .map_err(|error| error.hint("`@PATH` reads a file, `-` standard input; `@@` is a literal `@`"))?;
+                Given { content, origin: Origin::File(path) }
+            }
+        })
     }
 
-    fn from_file(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|error| {
-            Error::file("read", path, error).hint("`@PATH` reads a file, `-` standard input; `@@` is a literal `@`")
-        })?;
-        Ok(Self { bytes, origin: Origin::File(path.to_path_buf()) })
-    }
-
-    /// Returns the content as a prompt's text.
+    /// Reads it as a prompt's text.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where it is empty, not UTF-8, or holds U+0000.
-    pub fn into_prompt(self) -> Result<String> {
-        if self.bytes.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
-        }
-        let text = String::from_utf8(self.bytes).map_err(|error| {
-            Error::new(Code::InvalidArgument, "Prompt content is not UTF-8 text")
-                .hint("store binary content with `mcpkg resource create`")
-                .with_source(error)
-        })?;
-        super::names::check_text("Prompt content", &text)?;
-        Ok(text)
+    /// As [`Content::read`]; `E_INVALID_ARGUMENT` where it is empty, not UTF-8, or holds U+0000.
+    pub fn read_prompt(self) -> Result<String> {
+        prompt(self.read()?.content.bytes()?.into_owned())
     }
+}
+
+/// Returns bytes as a prompt's text.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where they are empty, not UTF-8, or hold U+0000.
+pub fn prompt(bytes: Vec<u8>) -> Result<String> {
+    if bytes.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Error::new(Code::InvalidArgument, "Prompt content is not UTF-8 text")
+            .hint("store binary content with `mcpkg resource create`")
+            .with_source(error)
+    })?;
+    super::names::check_text("Prompt content", &text)?;
+    Ok(text)
 }
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(Self { bytes: text.into_bytes(), origin: Origin::Agent })
+        String::deserialize(deserializer).map(Self::Agent)
     }
 }
 
@@ -131,10 +160,12 @@ mod tests {
     #[test]
     fn only_the_shell_expands_files() {
         let agent: Content = serde_json::from_str("\"@/etc/passwd\"").unwrap();
-        assert_eq!(agent, Content { bytes: b"@/etc/passwd".to_vec(), origin: Origin::Agent });
-        assert_eq!(Content::from_shell("@@x").unwrap().bytes, b"@x");
-        assert_eq!(Content::from_shell("plain").unwrap().bytes, b"plain");
-        assert_eq!(Content::from_shell("@/no/such/file").unwrap_err().code(), Code::NotFound);
+        assert_eq!(agent, Content::Agent("@/etc/passwd".to_owned()));
+        let typed = |text: &str| Content::Typed(text.to_owned());
+        assert_eq!(Content::from_shell("@@x").unwrap(), typed("@x"));
+        assert_eq!(Content::from_shell("plain").unwrap(), typed("plain"));
+        assert_eq!(Content::from_shell("-").unwrap(), Content::Input);
+        assert_eq!(Content::from_shell("@/no/such/file").unwrap().read().unwrap_err().code(), Code::NotFound);
     }
 
     #[test]

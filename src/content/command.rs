@@ -52,6 +52,42 @@ fn understand(file: &str) -> Result<(Attributes, String)> {
     Ok((attributes, content))
 }
 
+/// Returns what the text given for a prompt says of it, where its front matter declares arguments or takes the place of
+/// one that was `kept`; `None` for any other text, which goes out as it stands.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is to be taken as it stands for what is wrong with it.
+pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
+    let Parts { front, matter, body } = split(text)?;
+    let declares = matter.hint.is_some() || !matter.arguments.is_empty();
+    let replaces = kept && !front.is_empty();
+    if body.is_empty() || !(declares || replaces) {
+        return Ok(None);
+    }
+    let (attributes, content) = understand(text)?;
+    Ok((attributes.template || replaces).then_some((attributes, content)))
+}
+
+/// Gives up front matter that was kept where the new text, taken as it stands, begins with front matter itself.
+pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
+    if matches!(matter::split(text), Ok(Some(_))) {
+        attributes.front_matter = None;
+    }
+}
+
+/// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
+pub fn refresh(attributes: &mut Attributes, text: &str) {
+    let Some(file) = attributes.front_matter.as_ref().and_then(|_| to_file("", attributes, text).ok()) else {
+        return;
+    };
+    let Read { attributes: again, content, .. } = read(&file);
+    let now = Attributes { front_matter: again.front_matter.clone(), ..attributes.clone() };
+    let same = content == text && now == Attributes { file: now.file.clone(), ..again };
+    if same && to_file("", &now, text).is_ok_and(|back| back == file) {
+        *attributes = now;
+    }
+}
+
 /// Returns the file of a prompt.
 ///
 /// # Errors

@@ -6,8 +6,7 @@ use std::process::Command;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::argument::{Content, Origin};
-use super::{TOOLSET, answer, prompts as prompt_ops, template};
+use super::{TOOLSET, answer, argument, prompts as prompt_ops};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::{blobs, prompts};
@@ -60,12 +59,9 @@ impl Operation for Edit {
 impl Edit {
     /// Writes the edited text, where nobody changed the prompt meanwhile.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
-        let text = Content { bytes: edited, origin: Origin::Shell }.into_prompt()?;
-        if before.attributes.template {
-            template::check(&text)?;
-        }
+        let mut text = argument::prompt(edited)?;
         context.write("prompt.update", &self.name, |db, project, author| {
-            let current = prompts::get(db, project, &self.name)?;
+            let mut current = prompts::get(db, project, &self.name)?;
             if current.revision != before.revision {
                 return Err(Error::new(
                     Code::EditorFailed,
@@ -76,6 +72,8 @@ impl Edit {
                 )
                 .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
             }
+            prompt_ops::declare(&mut current.attributes, &mut text);
+            prompt_ops::check(&current.attributes, &text)?;
             prompts::update(db, author, project, current, "update", &text)
         })
     }

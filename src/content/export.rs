@@ -3,6 +3,8 @@
 mod layout;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -17,6 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::page::Page;
 use crate::store::projects::Project;
+use crate::store::source::Source;
 use crate::store::{Db, blobs, prompts, resources};
 
 /// Export the project as files
@@ -42,17 +45,10 @@ impl Operation for Export {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let is_new = make(&self.folder)?;
-        let exported = context.read(|db, project| Ok((stored(db, project)?, project.name.clone()))).and_then(
-            |(items, project)| {
-                let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
-                let counts = (count(true), count(false));
-                write(&self.folder, &lay_out(items)?, context)?;
-                Ok((counts, project))
-            },
-        );
+        let exported = export(&self.folder, context);
         if exported.is_err() && is_new {
             // Empty again, or the error says more than this one would.
-            let _ = std::fs::remove_dir(&self.folder);
+            let _ = fs::remove_dir(&self.folder);
         }
         let ((prompts, resources), project) = exported?;
         let folder = self.folder.display().to_string();
@@ -67,41 +63,70 @@ impl Operation for Export {
     }
 }
 
+/// Writes the project into the folder; returns how many prompts and resources it has, and its name.
+fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> {
+    let scratch = scratch(folder)?;
+    let (items, project) =
+        context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
+    let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
+    let counts = (count(true), count(false));
+    write(folder, &lay_out(&items)?)?;
+    Ok((counts, project))
+}
+
+/// Makes a folder inside `folder` that is gone when dropped.
+fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
+    let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
+    made.map_err(|error| Error::file("write", folder, error))
+}
+
 /// Makes the folder, or takes an empty one; returns whether it is new.
 fn make(folder: &Path) -> Result<bool> {
     let failed = |error| Error::file("write", folder, error);
-    match std::fs::read_dir(folder) {
+    match fs::read_dir(folder) {
         Ok(mut listing) => match listing.next() {
             None => Ok(false),
             Some(_) => Err(Error::new(Code::AlreadyExists, format!("The folder `{}` is not empty", folder.display()))
                 .hint("name a folder that does not exist; an export overwrites nothing")),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(folder).map_err(failed)?;
+            fs::create_dir_all(folder).map_err(failed)?;
             Ok(true)
         }
         Err(error) => Err(failed(error)),
     }
 }
 
-fn stored(db: &Db<'_>, project: &Project) -> Result<Vec<(Entry, Vec<u8>)>> {
+/// Writes each content to a file in `scratch`, from where it moves to its place.
+fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
+    let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter();
+    let prompts = prompts.map(|prompt| (prompt.name, What::Prompt(prompt.attributes), prompt.blob));
+    let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter();
+    let resources = resources.map(|resource| (resource.name, What::Resource(resource.attributes), resource.blob));
+    let all: Vec<_> = prompts.chain(resources).collect();
+    let total = all.len() as u64;
     let mut items = Vec::new();
-    for prompt in prompts::list(db, project.id, &Page::all())?.rows {
-        let entry = Entry { name: prompt.name, what: What::Prompt(prompt.attributes) };
-        items.push((entry, blobs::get(db, prompt.blob)?));
-    }
-    for resource in resources::list(db, project.id, &Page::all())?.rows {
-        let entry = Entry { name: resource.name, what: What::Resource(resource.attributes) };
-        items.push((entry, blobs::get(db, resource.blob)?));
+    for (done, (name, what, blob)) in (1..).zip(all) {
+        let path = scratch.join(done.to_string());
+        let failed = |error| Error::file("write", &path, error);
+        let mut file = fs::File::create(&path).map_err(failed)?;
+        blobs::stream_by_id(db, blob, |piece| {
+            if context.is_cancelled() {
+                return Err(Error::new(Code::Cancelled, "The export was given up; nothing was written"));
+            }
+            file.write_all(piece).map_err(failed)
+        })?;
+        items.push((Entry { name, what }, Source::file(&path)?));
+        (context.progress)("Exporting", done, total);
     }
     Ok(items)
 }
 
-/// Returns the files of these items. What the rules of import would not bring back as it is gets its bytes alone and
+/// Returns the files of these items. What the rules of import would not bring back as it is gets its content alone and
 /// a line in the manifest; since that can free a name another file was given a substitute for, it is asked again.
-fn lay_out(items: Vec<(Entry, Vec<u8>)>) -> Result<Vec<File>> {
+fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
     let mut layout = layout::Layout::default();
-    let mut files: Vec<File> = items.iter().map(|(entry, bytes)| layout.file(entry, bytes)).collect();
+    let mut files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     loop {
         let mut order: Vec<&File> = files.iter().collect();
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -109,54 +134,53 @@ fn lay_out(items: Vec<(Entry, Vec<u8>)>) -> Result<Vec<File>> {
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let differs: Vec<bool> = files
             .iter()
-            .zip(&items)
-            .map(|(file, (entry, bytes))| {
-                back.get(file.relative.as_str()).is_none_or(|item| item.entry != *entry || item.bytes != *bytes)
+            .zip(items)
+            .map(|(file, (entry, content))| {
+                back.get(file.relative.as_str()).is_none_or(|item| item.entry != *entry || item.content != *content)
             })
             .collect();
         if !differs.contains(&true) {
             return Ok(files);
         }
-        for ((file, (entry, bytes)), _) in files.iter_mut().zip(&items).zip(differs).filter(|(_, differs)| *differs) {
+        for ((file, (entry, content)), _) in files.iter_mut().zip(items).zip(differs).filter(|(_, differs)| *differs) {
             if file.listed.is_some() {
                 return Err(Error::internal(format!("`{}` would not import back from the manifest", file.relative)));
             }
             file.listed = Some(entry.clone());
-            file.bytes.clone_from(bytes);
+            file.content.clone_from(content);
         }
     }
 }
 
-/// Writes the files in a folder inside `folder`, and moves them up once all are there.
-fn write(folder: &Path, files: &[File], context: &Context) -> Result<()> {
+/// Puts the files into a folder inside `folder`, and moves them up once all are there.
+fn write(folder: &Path, files: &[File]) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
-    let staging = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder).map_err(failed)?;
-    let total = files.len() as u64;
-    for (done, file) in (1..).zip(files) {
-        if context.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "The export was given up; nothing was written"));
-        }
-        write_file(&staging.path().join(&file.relative), &file.bytes, file.executable)?;
-        (context.progress)("Exporting", done, total);
+    let staging = scratch(folder)?;
+    for file in files {
+        write_file(&staging.path().join(&file.relative), &file.content, file.executable)?;
     }
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let mut json = serde_json::to_vec_pretty(&Manifest::new(listed))
         .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
     json.push(b'\n');
-    write_file(&staging.path().join(manifest::FILE), &json, false)?;
-    for entry in std::fs::read_dir(staging.path()).map_err(failed)? {
+    write_file(&staging.path().join(manifest::FILE), &json.into(), false)?;
+    for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        std::fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
+        fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
     }
     Ok(())
 }
 
-fn write_file(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
+/// Moves the file that holds the content, or writes it.
+fn write_file(path: &Path, content: &Source, executable: bool) -> Result<()> {
     let failed = |error| Error::file("write", path, error);
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        fs::create_dir_all(folder).map_err(failed)?;
     }
-    std::fs::write(path, bytes).map_err(failed)?;
+    match content.path() {
+        Some(scratch) => fs::rename(scratch, path).map_err(failed)?,
+        None => fs::write(path, content.bytes()?).map_err(failed)?,
+    }
     set_mode(path, executable).map_err(failed)
 }
 
@@ -164,7 +188,7 @@ fn write_file(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
 fn set_mode(path: &Path, executable: bool) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = if executable { 0o755 } else { 0o644 };
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::store::projects::Project;
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Author;
+use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
 /// Gives a resource new bytes. Its MIME type stays where they fit it, and a description that was the front matter's
@@ -34,10 +35,10 @@ pub fn replace(
         attributes.description = description(bytes);
     }
     let kept = attributes.mime_type.as_deref();
-    let Media { mime_type, text, bytes } = decide(bytes, kept, &attributes.uri)?;
+    let Media { mime_type, text, content } = decide(bytes, kept, &attributes.uri)?;
     attributes.mime_type = Some(mime_type);
     attributes.text = text;
-    resources::update(db, author, project, resource, "update", &bytes)
+    resources::update(db, author, project, resource, "update", Some(&content))
 }
 
 /// Adds the file at `path` to a skill, as an import would.
@@ -62,13 +63,14 @@ pub fn add_to_skill(
     while resources::find(db, project.id, Key::Name(&name))?.is_some() {
         name = names.next().unwrap_or_default();
     }
-    let Media { mime_type, text, bytes } = decide(bytes, None, path)?;
+    let Media { mime_type, text, content } = decide(bytes, None, path)?;
     let attributes = Attributes { uri, description, mime_type: Some(mime_type), text, executable: false };
-    resources::insert(db, author, project, clock.uuid(), &name, attributes, &bytes)
+    resources::insert(db, author, project, clock.uuid(), &name, attributes, &content)
 }
 
 fn decide(bytes: &[u8], mime_type: Option<&str>, name: &str) -> Result<Media> {
-    let decide = |mime_type| media::from_bytes(bytes.to_vec(), mime_type, Path::new(name));
+    let content = Source::from(bytes.to_vec());
+    let decide = |mime_type| media::from_file(content.clone(), mime_type, Path::new(name));
     decide(mime_type).or_else(|_| decide(None))
 }
 

@@ -12,6 +12,9 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table}
 use crate::store::revisions::{self, Kind, Revision};
 use crate::store::{blobs, prompts, resources};
 
+/// Bytes of a content that is compared line by line.
+const MAX_COMPARED: i64 = 16 << 20;
+
 macro_rules! history_operations {
     ($kind:ident, $word:literal, $history:ident, $diff:ident, $restore:ident) => {
         #[doc = concat!("Show the revisions of a ", $word)]
@@ -143,7 +146,12 @@ fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result
     let (old, new) = context.read(|db, project| {
         let side = |number| {
             let revision = revisions::get(db, project, kind, name, number)?;
-            Ok::<_, Error>((blobs::get(db, revision.blob)?, revision))
+            let text = if revision.size <= MAX_COMPARED {
+                String::from_utf8(blobs::get(db, revision.blob)?).ok()
+            } else {
+                None
+            };
+            Ok::<_, Error>((text, revision))
         };
         Ok((side(from)?, side(to)?))
     })?;
@@ -162,12 +170,14 @@ fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result
         &format!("{name} {from} (attributes)"),
         &format!("{name} {to} (attributes)"),
     ));
-    match (std::str::from_utf8(&old.0), std::str::from_utf8(&new.0)) {
-        (Ok(old), Ok(new)) => text.push_str(&unified(old, new, &format!("{name} {from}"), &format!("{name} {to}"))),
-        _ if old.0 != new.0 => {
-            text.push_str(&format!("Binary contents differ ({} and {} bytes)\n", old.0.len(), new.0.len()))
+    let (before, after) = (old.1.size, new.1.size);
+    match (&old.0, &new.0) {
+        (Some(old), Some(new)) => text.push_str(&unified(old, new, &format!("{name} {from}"), &format!("{name} {to}"))),
+        _ if old.1.blob == new.1.blob => {}
+        _ => {
+            let kind = if before.max(after) > MAX_COMPARED { "Large" } else { "Binary" };
+            text.push_str(&format!("{kind} contents differ ({before} and {after} bytes)\n"));
         }
-        _ => {}
     }
     let data = json!({ "name": name, "from": from, "to": to, "same": text.is_empty(), "diff": text });
     Ok(Reply::new(Body::Diff(text), data))

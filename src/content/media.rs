@@ -5,9 +5,10 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::argument::{Content, Origin};
+use super::argument::{Given, Origin};
 use super::names;
 use crate::error::{Code, Error, Result};
+use crate::store::source::Source;
 
 /// The MIME type of content for which nobody named one (contract 001).
 pub const DEFAULT: &str = "text/plain";
@@ -21,8 +22,8 @@ pub struct Media {
     pub mime_type: String,
     /// Whether it is served as text.
     pub text: bool,
-    /// The bytes.
-    pub bytes: Vec<u8>,
+    /// The content.
+    pub content: Source,
 }
 
 /// Whether a MIME type means text.
@@ -52,31 +53,33 @@ pub fn is_textual(mime_type: &str) -> bool {
             ))
 }
 
-/// Decides what `content` is. From an agent the MIME type decides, and defaults to text/plain; from the shell the
+/// Decides what content is. From an agent the MIME type decides, and defaults to text/plain; from the shell the
 /// bytes and the name of the file, or of the URI, do.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the content is empty or does not fit the MIME type.
-pub fn decide(content: Content, mime_type: Option<&str>, uri: &str) -> Result<Media> {
-    if content.bytes.is_empty() {
+pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
+    if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
     }
     if let Some(mime_type) = mime_type {
         check(mime_type)?;
     }
-    match content.origin {
-        Origin::Agent => from_agent(content.bytes, mime_type.unwrap_or(DEFAULT)),
-        Origin::Shell => from_bytes(content.bytes, mime_type, Path::new(uri)),
-        Origin::File(path) => from_bytes(content.bytes, mime_type, &path),
+    match given.origin {
+        Origin::Agent => from_agent(given.content, mime_type.unwrap_or(DEFAULT)),
+        Origin::Shell => from_file(given.content, mime_type, Path::new(uri)),
+        Origin::File(path) => from_file(given.content, mime_type, &path),
     }
 }
 
-fn from_agent(bytes: Vec<u8>, mime_type: &str) -> Result<Media> {
+fn from_agent(content: Source, mime_type: &str) -> Result<Media> {
     let mime_type = mime_type.to_owned();
+    let bytes = content.bytes()?;
     if is_textual(&mime_type) {
         let text = std::str::from_utf8(&bytes).map_err(|_| Error::internal("an agent's string is not UTF-8"))?;
         names::check_text("Resource content", text)?;
-        return Ok(Media { mime_type, text: true, bytes });
+        drop(bytes);
+        return Ok(Media { mime_type, text: true, content });
     }
     let decoded = STANDARD.decode(&bytes).map_err(|error| {
         Error::new(
@@ -88,19 +91,19 @@ fn from_agent(bytes: Vec<u8>, mime_type: &str) -> Result<Media> {
     if decoded.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
     }
-    Ok(Media { mime_type, text: false, bytes: decoded })
+    Ok(Media { mime_type, text: false, content: decoded.into() })
 }
 
-/// Decides what a file's bytes are; empty ones are fine.
+/// Decides what a file's content is; an empty one is fine.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where `mime_type` is textual and the bytes are not UTF-8.
-pub fn from_bytes(bytes: Vec<u8>, mime_type: Option<&str>, name: &Path) -> Result<Media> {
+/// `E_INVALID_ARGUMENT` where `mime_type` is textual and the content is not.
+pub fn from_file(content: Source, mime_type: Option<&str>, name: &Path) -> Result<Media> {
+    let readable = content.is_text();
     if let Some(mime_type) = mime_type {
-        let text = fits(mime_type, &bytes)?;
-        return Ok(Media { mime_type: mime_type.to_owned(), text, bytes });
+        let text = fits(mime_type, readable)?;
+        return Ok(Media { mime_type: mime_type.to_owned(), text, content });
     }
-    let readable = is_text(&bytes);
     let guessed = guess(name);
     let (mime_type, text) = match guessed {
         Some(mime_type) if is_textual(&mime_type) && !readable => (BINARY.to_owned(), false),
@@ -111,17 +114,17 @@ pub fn from_bytes(bytes: Vec<u8>, mime_type: Option<&str>, name: &Path) -> Resul
         None if readable => (DEFAULT.to_owned(), true),
         None => (BINARY.to_owned(), false),
     };
-    Ok(Media { mime_type, text, bytes })
+    Ok(Media { mime_type, text, content })
 }
 
-/// Returns whether content of this MIME type and these bytes is served as text.
+/// Returns whether content of this MIME type is served as text; `readable` says whether its bytes could be.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the type is textual and the bytes are not.
-pub fn fits(mime_type: &str, bytes: &[u8]) -> Result<bool> {
+pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
     check(mime_type)?;
     let textual = is_textual(mime_type);
-    if textual && !is_text(bytes) {
+    if textual && !readable {
         return Err(Error::new(
             Code::InvalidArgument,
             format!("The content is not UTF-8 text, so it cannot have the MIME type '{mime_type}'"),
@@ -129,10 +132,6 @@ pub fn fits(mime_type: &str, bytes: &[u8]) -> Result<bool> {
         .hint("name a binary type such as application/octet-stream, or give new content"));
     }
     Ok(textual)
-}
-
-fn is_text(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
 /// A few names that the common table gets wrong for source code.
@@ -175,8 +174,8 @@ fn check(mime_type: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn agent(text: &str) -> Content {
-        Content { bytes: text.as_bytes().to_vec(), origin: Origin::Agent }
+    fn agent(text: &str) -> Given {
+        Given { content: text.as_bytes().to_vec().into(), origin: Origin::Agent }
     }
 
     #[test]
@@ -205,7 +204,7 @@ mod tests {
         let plain = decide(agent("hello"), None, "file:///a.png").unwrap();
         assert_eq!((plain.mime_type.as_str(), plain.text), ("text/plain", true));
         let blob = decide(agent("AAEC"), Some("image/png"), "file:///a.png").unwrap();
-        assert_eq!((blob.text, blob.bytes), (false, vec![0, 1, 2]));
+        assert_eq!((blob.text, blob.content), (false, vec![0, 1, 2].into()));
         let refused = decide(agent("not base64!"), Some("image/png"), "x:y").unwrap_err();
         assert!(refused.message().starts_with("Resource content of MIME type 'image/png' must be valid base64"));
         assert!(decide(agent(""), None, "x:y").is_err());
@@ -216,7 +215,7 @@ mod tests {
     #[test]
     fn a_files_bytes_and_name_decide() {
         let media = |bytes: &[u8], name: &str| {
-            let media = from_bytes(bytes.to_vec(), None, Path::new(name)).unwrap();
+            let media = from_file(bytes.to_vec().into(), None, Path::new(name)).unwrap();
             (media.mime_type, media.text)
         };
         assert_eq!(media(b"# hi", "a.md"), ("text/markdown".to_owned(), true));
@@ -225,6 +224,6 @@ mod tests {
         assert_eq!(media(b"words", "README"), ("text/plain".to_owned(), true));
         assert_eq!(media(b"let x", "a.ts"), ("text/typescript".to_owned(), true));
         assert_eq!(media(b"a\0", "a"), ("application/octet-stream".to_owned(), false));
-        assert!(from_bytes(vec![0xff], Some("text/plain"), Path::new("a")).is_err());
+        assert!(from_file(vec![0xff].into(), Some("text/plain"), Path::new("a")).is_err());
     }
 }

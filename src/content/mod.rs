@@ -33,6 +33,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<projects::List>(),
     Entry::of::<projects::Show>(),
     Entry::of::<projects::Select>(),
+    Entry::of::<projects::Unbind>(),
     Entry::of::<projects::Current>(),
     Entry::of::<projects::Rename>(),
     Entry::of::<projects::Delete>(),

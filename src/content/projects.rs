@@ -1,5 +1,7 @@
 //! `mcpkg project ...`: agents never manage projects.
 
+use std::path::{Path, PathBuf};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -166,6 +168,7 @@ impl Operation for Select {
         "Select the project that applies where no other is named; running servers follow at once";
     const HELP: &'static str = "Which project applies: --project, else MCPKG_PROJECT, else the one bound to the working\n\
         directory or a folder above it, else the selected one.\n\n\
+        `mcpkg project unbind` takes --here back.\n\n\
         Examples:\n  mcpkg project select auth-module\n  mcpkg project select auth-module --here";
     const EFFECT: Effect = Effect::Write;
     const TOOLSET: &'static str = TOOLSET;
@@ -200,6 +203,56 @@ impl Operation for Select {
             _ => reply,
         })
     }
+}
+
+/// Take back the binding of a folder
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Unbind {
+    /// Folder that was bound; the working directory where it is left out
+    folder: Option<PathBuf>,
+}
+
+impl Operation for Unbind {
+    const TOOL: &'static str = "unbind_folder";
+    const CLI: &'static [&'static str] = &["project", "unbind"];
+    const TITLE: &'static str = "Unbind folder";
+    const ABOUT: &'static str = "Take back what `project select --here` did; the project stays as it is";
+    const HELP: &'static str = "Examples:\n  mcpkg project unbind\n  mcpkg project unbind ../gone";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let directory = match &self.folder {
+            Some(folder) => stored(folder),
+            None => Some(context.selection.directory.clone()).filter(|directory| !directory.is_empty()),
+        };
+        let directory = directory
+            .ok_or_else(|| Error::new(Code::InvalidArgument, "The folder's path is not known, or is not UTF-8"))?;
+        let author = context.author();
+        let project = context.store.write(|db| {
+            let project = projects::unbind(db, &directory)?;
+            context.event(db, author, Some(&project.name), "project.unbind", &directory)?;
+            Ok(project)
+        })?;
+        let sentence = format!("Unbound {directory} from project '{}'", project.name);
+        let reply = Reply::sentence(sentence, data(&project, json!({ "directory": directory })));
+        let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
+        Ok(match applies {
+            Some(now) => reply.hint(format!("here '{}' applies now; `mcpkg project current` says why", now.name)),
+            None => reply,
+        })
+    }
+}
+
+/// Returns a folder as it was bound: links resolved, unless it is gone.
+fn stored(folder: &Path) -> Option<String> {
+    projects::Selection::folder(&folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?)
 }
 
 /// Say which project applies

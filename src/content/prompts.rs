@@ -1,18 +1,20 @@
 //! Prompts: create, update, rename, delete, list, show.
 
-use std::collections::BTreeMap;
+mod show;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::argument::{self, Content};
-use super::{TOOLSET, answer, cursor, names, template};
+use super::{TOOLSET, answer, command, cursor, names, template};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::blobs;
 use crate::store::prompts::{self, Argument, Attributes, Prompt};
+
+pub use show::{Show, Shown};
 
 /// An argument of a prompt template
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +68,9 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["prompt", "create"];
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        Front matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it a template, as in \
+        `mcpkg import`; any other content goes out byte for byte.\n\n\
         Examples:\n  mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'\n  \
         mcpkg prompt create guide @guide.md\n  \
         mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
@@ -82,14 +86,16 @@ impl Operation for Create {
 
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Prompt", &self.name)?;
-        let content = self.content.into_prompt()?;
-        let arguments: Vec<Argument> = self.arguments.unwrap_or_default().into_iter().map(Argument::from).collect();
-        let attributes = Attributes {
-            description: names::description(self.description)?,
-            template: self.template || !arguments.is_empty(),
-            arguments,
-            ..Attributes::default()
+        let mut content = self.content.read_prompt()?;
+        let mut attributes = Attributes { template: self.template, ..Attributes::default() };
+        let hints = match &self.arguments {
+            None => declare(&mut attributes, &mut content),
+            Some(_) => Vec::new(),
         };
+        if let Some(description) = self.description {
+            attributes.description = names::description(Some(description))?;
+        }
+        take(&mut attributes, self.arguments);
         check(&attributes, &content)?;
         let (prompt, project) = context.write("prompt.create", &self.name, |db, project, author| {
             let uuid = context.clock.uuid();
@@ -97,7 +103,7 @@ impl Operation for Create {
             Ok((prompt, project.name.clone()))
         })?;
         let sentence = format!("Created prompt '{}' in project '{project}'", prompt.name);
-        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &prompt)) })
     }
 }
 
@@ -145,30 +151,35 @@ impl Operation for Update {
                 "At least one of --content or --description must be provided",
             ));
         }
-        let content = self.content.map(Content::into_prompt).transpose()?;
+        let content = self.content.map(Content::read_prompt).transpose()?;
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
-        let (prompt, project) = context.write("prompt.update", &self.name, |db, project, author| {
+        let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
+            let (content, hints) = match content {
+                Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
+                    let hints = declare(&mut prompt.attributes, &mut content);
+                    (content, hints)
+                }
+                Some(content) => {
+                    command::drop_replaced(&mut prompt.attributes, &content);
+                    (content, Vec::new())
+                }
+                None => (answer::text(blobs::get(db, prompt.blob)?)?, Vec::new()),
+            };
             if let Some(description) = description {
                 prompt.attributes.description = description;
             }
-            if let Some(arguments) = self.arguments {
-                prompt.attributes.arguments = arguments.into_iter().map(Argument::from).collect();
-                prompt.attributes.template |= !prompt.attributes.arguments.is_empty();
-            }
+            take(&mut prompt.attributes, self.arguments);
             if let Some(template) = self.template {
                 prompt.attributes.template = template;
             }
-            let content = match content {
-                Some(content) => content,
-                None => answer::text(blobs::get(db, prompt.blob)?)?,
-            };
             check(&prompt.attributes, &content)?;
+            command::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
-            Ok((prompt, project.name.clone()))
+            Ok((prompt, project.name.clone(), hints))
         })?;
         let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
-        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &prompt)) })
     }
 }
 
@@ -324,73 +335,35 @@ impl Operation for List {
     }
 }
 
-/// Show a prompt
-#[derive(clap::Args, Deserialize, JsonSchema)]
-pub struct Show {
-    /// Prompt name
-    name: String,
-    /// Values for the template's arguments
-    #[arg(long = "argument", short = 'a', value_name = "NAME=VALUE", value_parser = argument::key_value)]
-    #[schemars(with = "Option<BTreeMap<String, String>>")]
-    #[serde(default, deserialize_with = "values")]
-    arguments: Vec<(String, String)>,
-    /// Return the template itself, not rendered
-    #[arg(long)]
-    raw: Option<Option<bool>>,
-}
-
-fn values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
-    Ok(Option::<BTreeMap<String, String>>::deserialize(deserializer)?.unwrap_or_default().into_iter().collect())
-}
-
-/// A prompt's text
-#[derive(Serialize, JsonSchema)]
-pub struct Shown {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    text: String,
-}
-
-impl Operation for Show {
-    const TOOL: &'static str = "get_prompt";
-    const CLI: &'static [&'static str] = &["prompt", "show"];
-    const TITLE: &'static str = "Get prompt";
-    const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
-    const HELP: &'static str = "Examples:\n  mcpkg prompt show code-review\n  mcpkg prompt show focus -a file=main.rs\n  mcpkg prompt show focus --raw";
-    const ALIASES: &'static [&'static str] = &["get"];
-    const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
-    const FACES: Faces = Faces::Both;
-    const STRUCTURED: bool = true;
-    type Output = Shown;
-
-    fn run(self, context: &Context) -> Result<Reply> {
-        let raw = matches!(self.raw, Some(None | Some(true)));
-        let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
-        let (prompt, content) = context.read(|db, project| {
-            let prompt = prompts::get(db, project, &self.name)?;
-            answer::check_size(
-                prompt.size,
-                context.max_answer,
-                || format!("Prompt '{}'", prompt.name),
-                || format!("mcpkg prompt show {}", prompt.name),
-            )?;
-            let content = answer::text(blobs::get(db, prompt.blob)?)?;
-            Ok((prompt, content))
-        })?;
-        let Attributes { description, template, arguments, .. } = prompt.attributes;
-        let text = if template && !raw {
-            template::render(&prompt.name, &content, &arguments, &given, context.max_answer)?
-        } else {
-            content
-        };
-        let data = answer::serialize(&Shown { name: prompt.name, description, text: text.clone() })?;
-        Ok(Reply::new(Body::Text(text), data))
+/// Takes the arguments that a caller declares.
+fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
+    if let Some(arguments) = arguments {
+        attributes.arguments = arguments.into_iter().map(Argument::from).collect();
+        attributes.template |= !attributes.arguments.is_empty();
     }
 }
 
-fn check(attributes: &Attributes, content: &str) -> Result<()> {
+/// Takes what front matter says that declares arguments, or takes the place of one that is kept, and leaves the text
+/// behind it; any other content stays byte for byte. Returns what people should know of it.
+pub(super) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<String> {
+    match command::declared(content, attributes.front_matter.is_some()) {
+        Ok(Some((declared, text))) => {
+            let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
+            let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
+            let hints = if declared.template { vec![hint] } else { Vec::new() };
+            let description = declared.description.or(attributes.description.take());
+            *attributes = Attributes { description, file: attributes.file.take(), ..declared };
+            *content = text;
+            hints
+        }
+        other => {
+            command::drop_replaced(attributes, content);
+            other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
+        }
+    }
+}
+
+pub(super) fn check(attributes: &Attributes, content: &str) -> Result<()> {
     template::check_arguments(&attributes.arguments)?;
     for argument in &attributes.arguments {
         if let Some(description) = &argument.description {

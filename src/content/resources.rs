@@ -62,7 +62,8 @@ impl Operation for Create {
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Resource", &self.name)?;
         names::check_uri(&self.uri)?;
-        let Media { mime_type, text, bytes } = media::decide(self.content, self.mime_type.as_deref(), &self.uri)?;
+        let Media { mime_type, text, content } =
+            media::decide(self.content.read()?, self.mime_type.as_deref(), &self.uri)?;
         let attributes = Attributes {
             uri: self.uri,
             description: names::description(self.description)?,
@@ -72,7 +73,7 @@ impl Operation for Create {
         };
         let (resource, project) = context.write("resource.create", &self.name, |db, project, author| {
             let uuid = context.clock.uuid();
-            let resource = resources::insert(db, author, project, uuid, &self.name, attributes, &bytes)?;
+            let resource = resources::insert(db, author, project, uuid, &self.name, attributes, &content)?;
             Ok((resource, project.name.clone()))
         })?;
         let sentence = format!("Created resource '{}' in project '{project}'", resource.name);
@@ -126,6 +127,7 @@ impl Operation for Update {
             ));
         }
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
+        let given = self.content.map(Content::read).transpose()?;
         let (resource, project) = context.write("resource.update", &self.name, |db, project, author| {
             let mut resource = resources::get(db, project, &self.name)?;
             if let Some(description) = description {
@@ -134,29 +136,29 @@ impl Operation for Update {
             if let Some(executable) = self.executable {
                 resource.attributes.executable = executable;
             }
-            let bytes = match self.content {
-                Some(content) => {
+            let content = match given {
+                Some(given) => {
                     // A type nobody names anew stays, unless a file's name tells a better one.
-                    let kept = match content.origin {
+                    let kept = match given.origin {
                         Origin::File(_) => None,
                         Origin::Agent | Origin::Shell => resource.attributes.mime_type.clone(),
                     };
                     let mime_type = self.mime_type.or(kept);
-                    let decided = media::decide(content, mime_type.as_deref(), &resource.attributes.uri)?;
+                    let decided = media::decide(given, mime_type.as_deref(), &resource.attributes.uri)?;
                     resource.attributes.mime_type = Some(decided.mime_type);
                     resource.attributes.text = decided.text;
-                    decided.bytes
+                    Some(decided.content)
                 }
                 None => {
-                    let bytes = blobs::get(db, resource.blob)?;
                     if let Some(mime_type) = self.mime_type {
-                        resource.attributes.text = media::fits(&mime_type, &bytes)?;
+                        let readable = resource.attributes.text || blobs::is_text(db, resource.blob)?;
+                        resource.attributes.text = media::fits(&mime_type, readable)?;
                         resource.attributes.mime_type = Some(mime_type);
                     }
-                    bytes
+                    None
                 }
             };
-            let resource = resources::update(db, author, project, resource, "update", &bytes)?;
+            let resource = resources::update(db, author, project, resource, "update", content.as_ref())?;
             Ok((resource, project.name.clone()))
         })?;
         let sentence = format!("Updated resource '{}' in project '{project}'", resource.name);

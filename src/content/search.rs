@@ -56,7 +56,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["search"];
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
-    const HELP: &'static str = "Examples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
+    const HELP: &'static str = "Of a text larger than 16 MiB the first 16 MiB are searched.\n\nExamples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
@@ -79,8 +79,15 @@ impl Operation for Search {
                 .into_iter()
                 .map(|hit| {
                     // A damaged content must not hide the others.
-                    let snippet = match blobs::get(db, hit.blob) {
-                        Ok(body) => snippet(&String::from_utf8_lossy(&body), &words),
+                    let mut body = Vec::new();
+                    let read = blobs::stream_by_id(db, hit.blob, |piece| {
+                        if body.len() < search::INDEXED << 20 {
+                            body.extend_from_slice(piece);
+                        }
+                        Ok(())
+                    });
+                    let snippet = match read {
+                        Ok(()) => snippet(&String::from_utf8_lossy(&body), &words),
                         Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
                         Err(error) => return Err(error),
                     };

@@ -86,6 +86,17 @@ pub fn render(
     String::from_utf8(output.bytes).map_err(|_| Error::internal("a template rendered to something that is not UTF-8"))
 }
 
+/// Returns the names that a template looks up and has to be given.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED`.
+pub fn variables(source: &str) -> Result<Vec<String>> {
+    let environment = environment();
+    let template = environment.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
+    let own = |name: &String| environment.globals().any(|(global, _)| global == name);
+    Ok(template.undeclared_variables(false).into_iter().filter(|name| !own(name)).collect())
+}
+
 /// Returns the values that a template compares an argument with, in order of appearance: what can be suggested.
 pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     let Ok(pattern) = regex::Regex::new(&format!(
@@ -188,6 +199,13 @@ mod tests {
             assert!(error.code() == code || error.code() == Code::TooLarge, "{source}: {error}");
         }
         assert!(check("{% if %}").unwrap_err().message().contains("line 1"));
+    }
+
+    #[test]
+    fn knows_what_it_looks_up() {
+        let mut names = variables("{% for i in range(n) %}{{ i }}{{ a.b }}{% endfor %}{% set c = 1 %}{{ c }}").unwrap();
+        names.sort_unstable();
+        assert_eq!(names, ["a", "n"]);
     }
 
     #[test]

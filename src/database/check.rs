@@ -30,8 +30,10 @@ impl Operation for Check {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (verified, faults) = context.store.read(|db| {
+        let (verified, faults, code) = context.store.read(|db| {
             let mut faults = check::faults(db)?;
+            // A file that is broken is more than a content that is.
+            let code = if faults.is_empty() { Code::Damaged } else { Code::NotDatabase };
             let mut verified = 0;
             if self.deep {
                 let progress = |done, total| (context.progress)("Verifying", done, total);
@@ -39,11 +41,11 @@ impl Operation for Check {
                 verified = count;
                 faults.extend(damaged);
             }
-            Ok((verified, faults))
+            Ok((verified, faults, code))
         })?;
         let path = context.store.path().display();
         if !faults.is_empty() {
-            return Err(Error::new(Code::Damaged, format!("The database `{path}` is damaged: {}", faults.join("; ")))
+            return Err(Error::new(code, format!("The database `{path}` is damaged: {}", faults.join("; ")))
                 .hint("`mcpkg restore FILE` brings back a backup")
                 .with_details(json!({ "faults": faults })));
         }

@@ -20,22 +20,16 @@ use crate::store::deploys::{self, Deployed, Image};
 use crate::store::snapshots::{self, File, Kind, NewSnapshot, State};
 use crate::store::{Applying, Db, blobs};
 
-/// The right to apply; while it lives no other process does.
-pub struct Right {
-    _lock: Applying,
-}
-
 /// Takes the right to apply, and undoes first what a process that died left half done.
 ///
 /// # Errors
 /// `E_DEPLOY_IN_PROGRESS`, and how undoing failed.
-pub fn begin(context: &Context) -> Result<Right> {
-    let Some(lock) = Applying::begin(context.store.path())? else {
+pub fn begin(context: &Context) -> Result<Applying> {
+    let Some(right) = Applying::begin(context.store.path())? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is being applied with this database")
             .hint("wait for its end and try again"));
     };
-    let right = Right { _lock: lock };
-    undo::finish_others(context, &right)?;
+    undo::finish(context, &right)?;
     Ok(right)
 }
 
@@ -64,11 +58,6 @@ impl<'a> Work<'a> {
         let Plan { rows, changes, quiet, .. } = plan;
         Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, changes, quiet, rows }
     }
-
-    /// Whether anything would be written or kept.
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
-    }
 }
 
 /// Applies the work, and returns the snapshot's id. `allow` is asked in the transaction that writes the journal: what
@@ -78,7 +67,7 @@ impl<'a> Work<'a> {
 /// What `allow` returns; `E_DEPLOY_UNDONE` where a file could not be written, with everything put back.
 pub fn apply(
     context: &Context,
-    right: &Right,
+    right: &Applying,
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {

@@ -226,8 +226,7 @@ impl Applying<'_> {
             None => Ok(()),
         };
         let data = |applied, reason| applied_data(applied, reason, &made);
-        let nothing = made.plan.changes.is_empty();
-        if nothing && !made.plan.quiet.iter().any(|quiet| matches!(quiet, super::plan::Quiet::Claim(..))) {
+        if made.plan.is_empty() {
             let data = data(false, Some("no_changes"));
             context.store.write(|db| {
                 consume(db)?;
@@ -235,7 +234,7 @@ impl Applying<'_> {
             })?;
             return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(made.warnings));
         }
-        if !nothing {
+        if !made.plan.changes.is_empty() {
             approve(context, &made)?;
         }
         let mut data = data(true, None);

@@ -1,6 +1,6 @@
 //! What shall stand on disk: every file that the modules make, once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,6 +37,19 @@ pub struct Part {
     pub bytes: Arc<[u8]>,
     /// Where they come from.
     pub layer: Layer,
+}
+
+impl Part {
+    /// Its text without the front matter, which says how one agent loads a rule of its own.
+    pub fn body(&self) -> &[u8] {
+        gather::split_front(&self.bytes).1
+    }
+
+    /// Its bytes with another text after the same front matter.
+    pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
+        let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
+        [head, body].concat()
+    }
 }
 
 /// A file that shall stand on disk.
@@ -102,6 +115,10 @@ pub struct Desired {
 pub struct Landing {
     desired: Desired,
     folders: RealFolders,
+    /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
+    hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
+    /// The texts that were gathered, by their modules.
+    gathered: HashMap<Vec<String>, Arc<[u8]>>,
 }
 
 impl Landing {
@@ -174,7 +191,7 @@ impl Landing {
             );
         }
         let path = real.join(name);
-        let sha256 = disk::sha256(&bytes);
+        let sha256 = self.hash(&bytes);
         let target = targets.first().copied();
         if let Some(there) = self.desired.outputs.get_mut(&path) {
             if there.sha256 != sha256 {
@@ -211,7 +228,9 @@ impl Landing {
         if parts.is_empty() {
             return Ok(());
         }
-        let bytes = gather::sections(&texts(&parts)).into();
+        let key = modules.iter().map(|module| module.id.clone()).collect();
+        let gathered = self.gathered.entry(key).or_insert_with(|| gather::sections(&texts(&parts)).into());
+        let bytes = Arc::clone(gathered);
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
@@ -223,10 +242,17 @@ impl Landing {
         let parts = parts(modules);
         let inner = match parts.as_slice() {
             [] => return Ok(()),
-            [only] => gather::escape(&only.bytes),
-            _ => gather::sections(&texts(&parts)),
+            [only] => gather::escape(only.body()),
+            parts => {
+                gather::sections(&parts.iter().map(|part| (part.module_id.as_str(), part.body())).collect::<Vec<_>>())
+            }
         };
         self.add(targets, root, relative, Form::Block, parts, gather::block(&inner).into(), false)
+    }
+
+    fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
+        let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), disk::sha256(bytes)));
+        *sha256
     }
 
     /// Returns what has landed for the targets `selected`.

@@ -202,6 +202,13 @@ pub struct Plan {
     pub quiet: Vec<Quiet>,
 }
 
+impl Plan {
+    /// Whether an apply would neither write nor keep anything.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+    }
+}
+
 /// Compares what shall stand on disk with what stands there.
 ///
 /// # Errors
@@ -533,9 +540,10 @@ pub fn take_block_out(db: &Db<'_>, pristine: &Image, text: &[u8], mode: u32, unt
         Image::Absent | Image::Link(_) => None,
     };
     Ok(match (gather::take_out(text), pristine) {
-        (_, Some((bytes, mode))) if untouched => (Op::Update, After::file(bytes, mode)),
-        (Some(rest), Some((bytes, _))) if rest.trim_ascii() == bytes.trim_ascii() => {
-            (Op::Update, After::file(bytes, mode))
+        // What the user wrote beside the block before the last deploy is in no image of what stood there first.
+        (None, Some((bytes, mode))) if untouched => (Op::Update, After::file(bytes, mode)),
+        (Some(rest), Some((bytes, first))) if rest.trim_ascii() == bytes.trim_ascii() => {
+            (Op::Update, After::file(bytes, if untouched { first } else { mode }))
         }
         // What stood there went into the block as a whole, and comes out with it.
         (Some(rest), Some((bytes, _))) if !contains(&rest, bytes.trim_ascii()) => {

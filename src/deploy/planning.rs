@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::TOOLSET;
@@ -64,30 +65,34 @@ impl Made {
     }
 }
 
-/// The SHA-256 of what was asked for and of every change, in order: a change of a byte, a mode or a path changes it.
+/// The SHA-256 of what was asked for and of every change, in order: another byte, mode or path makes another hash.
 fn hash(site: &Site, plan: &Plan) -> String {
-    let changes: Vec<Value> = plan
-        .changes
-        .iter()
-        .map(|change| {
-            let mode = match &change.after {
-                After::File { mode, .. } => Some(*mode),
-                After::Absent | After::Link(_) => None,
-            };
-            json!([change.json(), mode])
-        })
-        .collect();
-    let mut claims: Vec<&str> = plan
-        .quiet
-        .iter()
-        .filter_map(|quiet| match quiet {
-            plan::Quiet::Claim(row, _) => Some(row.path.as_str()),
-            plan::Quiet::Keep(_) | plan::Quiet::Follow(..) | plan::Quiet::Forget(_) => None,
-        })
-        .collect();
-    claims.sort_unstable();
-    let whole = json!({ "inputs": site.inputs(), "changes": changes, "claims": claims });
-    disk::hex(&disk::sha256(whole.to_string().as_bytes()))
+    let mut hash = Sha256::new();
+    // Each field ends with a byte that stands in none of them.
+    let mut field = |bytes: &[u8]| {
+        hash.update(bytes);
+        hash.update([0]);
+    };
+    field(site.inputs().to_string().as_bytes());
+    for change in &plan.changes {
+        field(change.op.word().as_bytes());
+        change.targets.iter().chain(&change.module_ids).for_each(|word| field(word.as_bytes()));
+        field(change.path.as_os_str().as_encoded_bytes());
+        field(change.before.sha256().map_or(String::new(), |sha256| disk::hex(sha256)).as_bytes());
+        match &change.after {
+            After::Absent => field(b"nothing"),
+            After::Link(text) => field(text.as_bytes()),
+            After::File { sha256, mode, .. } => field(format!("{} {mode:o}", disk::hex(sha256)).as_bytes()),
+        }
+        field(change.reason.as_bytes());
+        field(&[u8::from(change.adopt) + 2 * u8::from(change.drifted) + b'0']);
+    }
+    for quiet in &plan.quiet {
+        if let plan::Quiet::Claim(row, _) = quiet {
+            field(row.path.as_bytes());
+        }
+    }
+    disk::hex(&hash.finalize())
 }
 
 /// The changes as contract 000 writes them.

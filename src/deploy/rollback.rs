@@ -238,15 +238,18 @@ impl Back {
         };
         let mut after = apply::wanted(db, &wanted.image)?;
         if wanted.block
-            && !untouched
+            && !(untouched && matches!(after, After::Link(_)))
             && let Found::File { bytes, mode, .. } = &found
         {
-            // The rest of the file is the user's: only the block goes back.
+            // The rest of the file is the user's, also what was there before the last deploy: only the block goes back.
             let block = after.bytes().and_then(gather::find).map(|split| split.block.to_vec());
-            after = match block {
+            let kept = match block {
                 Some(block) => After::file(gather::put(bytes, &block), *mode),
-                None => plan::take_block_out(db, &wanted.image, bytes, *mode, false)?.1,
+                None => plan::take_block_out(db, &wanted.image, bytes, *mode, untouched)?.1,
             };
+            if !untouched || kept.bytes() != after.bytes() {
+                after = kept;
+            }
         }
         if after.is(&found) {
             self.quiet.push(match row {

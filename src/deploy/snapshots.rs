@@ -243,6 +243,11 @@ impl Operation for Pin {
     }
 }
 
+/// How many snapshots pruning leaves unless told otherwise.
+fn keep() -> usize {
+    10
+}
+
 /// Prune stored deploys
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
@@ -250,7 +255,8 @@ pub struct Prune {
     #[serde(flatten)]
     choice: Choice,
     /// How many of the newest stay
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = keep())]
+    #[serde(default = "keep")]
     keep: usize,
     /// Show which would go and change nothing
     #[arg(long)]

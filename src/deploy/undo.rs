@@ -3,21 +3,20 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::apply::{self, Journal, Right};
+use super::apply::{self, Journal};
 use super::disk::{self, Found};
 use super::plan::After;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::deploys::{self, Image};
-use crate::store::snapshots::{self, File, State};
+use crate::store::snapshots::{self, File, Snapshot, State};
 use crate::store::{Access, Applying};
 
 /// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
 /// with it; where there is nothing to do it costs one look at an index. Where it cannot be done now, because a disk is
 /// full or not there, that is told, and the command goes on: only an apply has to wait for it.
 pub fn recover(context: &Context) {
-    let recovered = try_recover(context);
-    if let Err(error) = recovered {
+    if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "a deploy whose process died could not be undone yet; the next command tries again");
     }
 }
@@ -29,46 +28,46 @@ fn try_recover(context: &Context) -> Result<()> {
         return Ok(());
     }
     match Applying::begin(context.store.path())? {
-        Some(lock) => finish_all(context, &lock),
+        Some(right) => finish(context, &right),
         // It is alive, and looks after its own.
         None => Ok(()),
     }
 }
 
-/// Undoes what others left half done.
+/// Finishes what others left unfinished: what was being applied is undone, what was applied is cleaned up. Where one
+/// fails, the others are finished all the same.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn finish_others(context: &Context, _right: &Right) -> Result<()> {
-    finish_unfinished(context)
-}
-
-fn finish_all(context: &Context, _lock: &Applying) -> Result<()> {
-    finish_unfinished(context)
-}
-
-fn finish_unfinished(context: &Context) -> Result<()> {
+pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
+    let mut finished = Ok(());
     for snapshot in context.store.read(snapshots::unfinished)? {
-        let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
-        let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
-        if snapshot.state == State::Applied.word() {
-            clean_up(context, snapshot.place, &journal)?;
-            continue;
+        if let Err(error) = finish_one(context, &snapshot) {
+            finished = Err(error);
         }
-        let kept = put_back(context, snapshot.place, &journal)?;
-        let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
-        if kept.is_empty() {
-            tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
-        } else {
-            let files = kept.join(", ");
-            tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
-        }
+    }
+    finished
+}
+
+fn finish_one(context: &Context, snapshot: &Snapshot) -> Result<()> {
+    let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
+    let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
+    if snapshot.state == State::Applied.word() {
+        return clean_up(context, snapshot.place, &journal);
+    }
+    let kept = put_back(context, snapshot.place, &journal)?;
+    let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+    if kept.is_empty() {
+        tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
+    } else {
+        let files = kept.join(", ");
+        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
     }
     Ok(())
 }
 
 /// Undoes an apply that failed, and returns its failure.
-pub fn after(context: &Context, _right: &Right, place: i64, journal: &Journal, error: Error) -> Error {
+pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal, error: Error) -> Error {
     let why = error.message().to_owned();
     let undone = match put_back(context, place, journal) {
         Ok(kept) if kept.is_empty() => {

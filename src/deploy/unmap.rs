@@ -1,8 +1,7 @@
 //! From a deployed file that a user changed back to the modules it was made of.
 
 use super::desired::{Form, Output, Part};
-use super::gather;
-use super::targets::split_front;
+use super::gather::{self, split_front};
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,24 +32,24 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
     let mut found = Unmapped::default();
     match output.form {
         Form::Copy => found.edit(first, disk.to_vec()),
-        Form::Gathered => gathered(&mut found, &output.parts, disk)?,
+        Form::Gathered => gathered(&mut found, &output.parts, disk, Unmapped::edit_line)?,
         Form::Block => {
             let Some(split) = gather::find(disk) else {
                 return Err("its block was taken out".to_owned());
             };
             match output.parts.as_slice() {
-                [only] => found.edit_line(only, gather::unescape(split.inner)),
-                parts => gathered(&mut found, parts, split.inner)?,
+                [only] => found.edit_body(only, &gather::unescape(split.inner)),
+                parts => gathered(&mut found, parts, split.inner, Unmapped::edit_body)?,
             }
         }
         Form::CursorRule => {
             let text = gather::with_newline(&first.bytes);
             let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
             match disk.strip_prefix(head) {
-                Some(rest) => found.edit_line(first, rest.to_vec()),
+                Some(rest) => found.edit_line(first, rest),
                 None => {
                     found.lost.push("the front matter, which is mcpkg's".to_owned());
-                    found.edit_line(first, split_front(disk).1.to_vec());
+                    found.edit_line(first, split_front(disk).1);
                 }
             }
         }
@@ -60,15 +59,18 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
             if ours != theirs {
                 found.lost.push("the front matter, which is mcpkg's".to_owned());
             }
-            let before = split_front(&first.bytes).1;
-            let head = first.bytes.strip_suffix(before).unwrap_or_default();
-            found.edit(first, [head, body].concat());
+            found.edit(first, first.with_body(body));
         }
     }
     Ok(found)
 }
 
-fn gathered(found: &mut Unmapped, parts: &[Part], disk: &[u8]) -> Result<(), String> {
+fn gathered(
+    found: &mut Unmapped,
+    parts: &[Part],
+    disk: &[u8],
+    edit: impl Fn(&mut Unmapped, &Part, &[u8]),
+) -> Result<(), String> {
     if let [only] = parts {
         found.edit(only, disk.to_vec());
         return Ok(());
@@ -79,7 +81,7 @@ fn gathered(found: &mut Unmapped, parts: &[Part], disk: &[u8]) -> Result<(), Str
     }
     for part in parts {
         match sections.iter().find(|(id, _)| *id == part.module_id) {
-            Some((_, text)) => found.edit_line(part, text.clone()),
+            Some((_, text)) => edit(found, part, text),
             None => return Err(format!("the section of {} is gone", part.module_id)),
         }
     }
@@ -94,9 +96,16 @@ impl Unmapped {
     }
 
     /// An edit of a text that was given the end of its last line.
-    fn edit_line(&mut self, part: &Part, bytes: Vec<u8>) {
+    fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
         if bytes != gather::with_newline(&part.bytes) {
-            self.edit(part, bytes);
+            self.edit(part, bytes.to_vec());
+        }
+    }
+
+    /// As [`Unmapped::edit_line`], of a text whose front matter was left out.
+    fn edit_body(&mut self, part: &Part, body: &[u8]) {
+        if body != gather::with_newline(part.body()) {
+            self.edit(part, part.with_body(body));
         }
     }
 }

@@ -125,7 +125,35 @@ impl Entry {
         if let Some(unknown) = self.unknown(&arguments) {
             return Err(invalid(format!("unknown field `{unknown}`")));
         }
-        (self.from_agent)(arguments).map_err(|error| invalid(error.to_string()))
+        // A flattened struct does not say which of its fields was wrong.
+        let misfit = self.misfit(&arguments).map_or(String::new(), |name| format!("`{name}`: "));
+        (self.from_agent)(arguments).map_err(|error| invalid(format!("{misfit}{error}")))
+    }
+
+    /// The first argument that its schema does not allow, by type or among the values there are.
+    fn misfit(&self, arguments: &Value) -> Option<String> {
+        let schema = self.input_schema();
+        let wrong = |(name, value): &(&String, &Value)| {
+            let property = &schema["properties"][name.as_str()];
+            let of_type = match property["type"].as_str() {
+                Some("string") => value.is_string(),
+                Some("boolean") => value.is_boolean(),
+                Some("integer") => value.is_i64() || value.is_u64(),
+                Some("number") => value.is_number(),
+                Some("array") => value.is_array(),
+                Some("object") => value.is_object(),
+                _ => property.get("const").is_none_or(|only| value.is_boolean() || only == *value),
+            };
+            let items = property["items"]["enum"].as_array();
+            let among = match value {
+                Value::Array(values) => items.is_none_or(|known| values.iter().all(|value| known.contains(value))),
+                _ => property["enum"].as_array().is_none_or(|known| known.contains(value)),
+            };
+            !(of_type && among)
+        };
+        let wrong: Vec<_> = arguments.as_object()?.iter().filter(wrong).collect();
+        // Many fields take a null though their schema does not say so.
+        wrong.iter().find(|(_, value)| !value.is_null()).or(wrong.first()).map(|(name, _)| (*name).clone())
     }
 
     /// The first argument that a schema which is closed does not list.

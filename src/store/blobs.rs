@@ -1,13 +1,16 @@
 //! Content, stored once per SHA-256 and verified whenever it is read.
 
+use std::borrow::Cow;
+
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::Db;
+use super::source::{Source, Text};
 use crate::error::{Code, Error, Result};
 
 /// Bytes in the blob's own row, and in each chunk after it.
-const PIECE: usize = 1 << 20;
+pub(super) const PIECE: usize = 1 << 20;
 
 /// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +102,32 @@ pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>)
     stream(db, Blob::from_row(row, 0)?, each)
 }
 
+/// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
+pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
+    let head = "SELECT head FROM blob WHERE id = ?1";
+    let mut bytes: Vec<u8> = db.connection.prepare_cached(head)?.query_row([id], |row| row.get(0))?;
+    let mut statement =
+        db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n")?;
+    let mut rows = statement.query([id, pieces])?;
+    while let Some(row) = rows.next()? {
+        bytes.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
+    }
+    Ok(bytes)
+}
+
+/// Returns whether the content of the blob with key `id` is UTF-8 without U+0000.
+///
+/// # Errors
+/// As [`stream`].
+pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
+    let mut text = Text::default();
+    stream_by_id(db, id, |piece| {
+        text.add(piece);
+        Ok(())
+    })?;
+    Ok(text.so_far())
+}
+
 /// Stores `bytes` where they are not stored yet, and returns their key.
 ///
 /// # Errors
@@ -107,43 +136,55 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_known(db, &Sha256::digest(bytes).into(), bytes)
 }
 
-fn insert(db: &Db<'_>, sha256: &[u8], bytes: &[u8]) -> Result<i64> {
-    let mut pieces = bytes.chunks(PIECE);
-    db.connection.prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?.execute(params![
-        sha256,
-        bytes.len() as i64,
-        pieces.next().unwrap_or_default()
-    ])?;
-    let id = db.connection.last_insert_rowid();
-    let mut insert = db.connection.prepare_cached("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)")?;
-    for (n, piece) in (1_i64..).zip(pieces) {
-        insert.execute(params![id, n, piece])?;
-    }
-    Ok(id)
-}
-
 /// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
-    match find_known(db, sha256)? {
-        Some(id) => Ok(id),
-        None => insert(db, sha256, bytes),
+    insert(db, sha256, bytes.len() as u64, bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece))))
+}
+
+/// Stores `content` where it is not stored yet, and returns its key.
+///
+/// # Errors
+/// How the disk failed; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+pub fn put_source(db: &Db<'_>, content: &Source) -> Result<i64> {
+    insert(db, &content.sha256, content.size(), content.pieces())
+}
+
+fn insert<'p>(
+    db: &Db<'_>,
+    sha256: &[u8],
+    size: u64,
+    mut pieces: impl Iterator<Item = Result<Cow<'p, [u8]>>>,
+) -> Result<i64> {
+    if let Some(id) = by_hash(db, sha256)? {
+        return Ok(id);
     }
+    let head = pieces.next().transpose()?.unwrap_or_default();
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    db.connection
+        .prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?
+        .execute(params![sha256, size, head])?;
+    let id = db.connection.last_insert_rowid();
+    let mut insert = db.connection.prepare_cached("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)")?;
+    for (n, piece) in (1_i64..).zip(pieces) {
+        insert.execute(params![id, n, piece?])?;
+    }
+    Ok(id)
 }
 
-fn find_known(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
-    let mut statement = db.connection.prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?;
-    Ok(statement.query_row([sha256], |row| row.get(0)).optional()?)
-}
-
-/// Returns the key of the blob that holds `bytes`, if they are stored.
+/// Returns the key of the blob that holds `content`, if it is stored.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn find(db: &Db<'_>, bytes: &[u8]) -> Result<Option<i64>> {
-    find_known(db, &Sha256::digest(bytes))
+pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
+    by_hash(db, &content.sha256)
+}
+
+fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
+    let mut statement = db.connection.prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?;
+    Ok(statement.query_row([sha256], |row| row.get(0)).optional()?)
 }
 
 /// Removes the blobs that nothing refers to.

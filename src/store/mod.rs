@@ -27,6 +27,7 @@ pub mod resources;
 pub mod revisions;
 pub mod search;
 pub mod snapshots;
+pub mod source;
 pub mod tokens;
 pub mod watch;
 

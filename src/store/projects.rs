@@ -1,5 +1,7 @@
 //! Projects, the selected one, and the folders bound to one.
 
+use std::path::Path;
+
 use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
@@ -30,6 +32,13 @@ pub struct Selection {
     pub named_by: &'static str,
     /// The folder the command or server was started in, `/`-separated without a final one; empty means none.
     pub directory: String,
+}
+
+impl Selection {
+    /// Returns an absolute path as bindings keep it: `/` between, none at the end; `None` where it is not UTF-8.
+    pub fn folder(path: &Path) -> Option<String> {
+        Some(path.to_str()?.replace('\\', "/").trim_end_matches('/').to_owned())
+    }
 }
 
 /// Why a project applies.
@@ -93,16 +102,17 @@ pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
     }
-    let bound = db
-        .connection
-        .prepare_cached(
-            "SELECT path FROM directory
-              WHERE path <= ?1 AND (path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/')
-              ORDER BY path DESC LIMIT 1",
-        )?
-        .query_row([&selection.directory], |row| row.get(0))
-        .optional()?;
-    Ok(bound.map_or(Reason::Selected, Reason::Bound))
+    Ok(bound(db, &selection.directory)?.map_or(Reason::Selected, Reason::Bound))
+}
+
+/// Returns the bound folder that counts for `directory`: itself, or the nearest one above it.
+fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
+    let mut statement = db.connection.prepare_cached(
+        "SELECT path FROM directory
+          WHERE path <= ?1 AND (path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/')
+          ORDER BY path DESC LIMIT 1",
+    )?;
+    Ok(statement.query_row([directory], |row| row.get(0)).optional()?)
 }
 
 /// Adds a project; the first one becomes the selected one. Returns it, and whether it was selected.
@@ -232,6 +242,31 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
              ON CONFLICT (path) DO UPDATE SET project_id = excluded.project_id",
         )?
         .execute(params![directory, project.id])?;
+    Ok(project)
+}
+
+/// Takes back the binding of a folder, not of those above or below it; returns the project it was bound to.
+///
+/// # Errors
+/// `E_NOT_FOUND` where it is not bound.
+pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
+    let project = db
+        .connection
+        .prepare_cached(
+            "SELECT id, uuid, name, created_at FROM project
+              WHERE id = (SELECT project_id FROM directory WHERE path = ?1)",
+        )?
+        .query_row([directory], from_row)
+        .optional()?;
+    let Some(project) = project else {
+        let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))
+            .with_details(serde_json::json!({ "directory": directory }));
+        return Err(match bound(db, directory)? {
+            Some(above) => error.hint(format!("`mcpkg project unbind {above}` unbinds the one above it")),
+            None => error.hint("`mcpkg project show NAME` lists the folders bound to a project"),
+        });
+    };
+    db.connection.prepare_cached("DELETE FROM directory WHERE path = ?1")?.execute([directory])?;
     Ok(project)
 }
 

@@ -8,6 +8,7 @@ use super::blobs::{self, Blob};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
+use super::source::Source;
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
@@ -242,7 +243,7 @@ pub fn insert(
     uuid: Uuid,
     name: &str,
     attributes: Attributes,
-    content: &[u8],
+    content: &Source,
 ) -> Result<Resource> {
     let (uuid, number) = revisions::deleted(db, project.id, Kind::Resource, name)?.unwrap_or((uuid, 0));
     let resource = Resource {
@@ -250,17 +251,16 @@ pub fn insert(
         uuid,
         name: name.to_owned(),
         attributes,
-        blob: blobs::put(db, content)?,
-        size: i64::try_from(content.len()).unwrap_or(i64::MAX),
+        blob: blobs::put_source(db, content)?,
+        size: i64::try_from(content.size()).unwrap_or(i64::MAX),
         revision: number + 1,
         created_at: author.now,
         updated_at: author.now,
     };
-    write(db, author, project, resource, Change { action: "create", restored: None }, content)
+    write(db, author, project, resource, Change { action: "create", restored: None })
 }
 
-/// Writes a resource that was read before and changed since; adds its revision. `content` is that of `resource.blob`
-/// or the new one.
+/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name or URI is taken.
@@ -270,13 +270,15 @@ pub fn update(
     project: &Project,
     mut resource: Resource,
     action: &str,
-    content: &[u8],
+    content: Option<&Source>,
 ) -> Result<Resource> {
-    resource.blob = blobs::put(db, content)?;
-    resource.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
+    if let Some(content) = content {
+        resource.blob = blobs::put_source(db, content)?;
+        resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
+    }
     resource.revision += 1;
     resource.updated_at = author.now;
-    write(db, author, project, resource, Change { action, restored: None }, content)
+    write(db, author, project, resource, Change { action, restored: None })
 }
 
 /// Deletes a resource; its revisions stay, and the deletion is one of them.
@@ -307,7 +309,8 @@ pub fn restore(
         .prepare_cached(&format!("SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
         .query_row([revision.item.as_bytes()], from_row)
         .optional()?;
-    let content = blobs::get(db, revision.blob)?;
+    // What is damaged is not brought back as if it were good.
+    blobs::stream_by_id(db, revision.blob, |_| Ok(()))?;
     let attributes = attributes(&revision.attributes)?;
     let resource = Resource {
         id: live.as_ref().map_or(0, |live| live.id),
@@ -321,7 +324,7 @@ pub fn restore(
         updated_at: author.now,
     };
     let change = Change { action: "restore", restored: Some(revision.number) };
-    write(db, author, project, resource, change, &content)
+    write(db, author, project, resource, change)
 }
 
 /// Returns the attributes a revision kept.
@@ -340,7 +343,6 @@ fn write(
     project: &Project,
     mut resource: Resource,
     change: Change<'_>,
-    content: &[u8],
 ) -> Result<Resource> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
     let taken = |error: rusqlite::Error| {
@@ -400,12 +402,13 @@ fn write(
             .map_err(taken)?;
     }
     keep_revision(db, author, project, &resource, change)?;
-    match std::str::from_utf8(content) {
-        Ok(body) if resource.attributes.text => {
-            let description = resource.attributes.description.as_deref();
-            search::index(db, Kind::Resource, resource.id, project.id, &resource.name, description, body)?;
-        }
-        _ => search::unindex(db, Kind::Resource, resource.id)?,
+    if resource.attributes.text {
+        let description = resource.attributes.description.as_deref();
+        let body = blobs::beginning(db, resource.blob, search::INDEXED as i64)?;
+        let body = String::from_utf8_lossy(&body);
+        search::index(db, Kind::Resource, resource.id, project.id, &resource.name, description, &body)?;
+    } else {
+        search::unindex(db, Kind::Resource, resource.id)?;
     }
     Ok(resource)
 }

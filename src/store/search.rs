@@ -6,6 +6,9 @@ use super::Db;
 use super::revisions::Kind;
 use crate::error::Result;
 
+/// MiB of a text whose words are found: the index is made in memory.
+pub const INDEXED: usize = 16;
+
 /// A prompt or resource that holds the words, best first.
 #[derive(Clone, Debug)]
 pub struct Hit {
@@ -25,7 +28,7 @@ pub struct Hit {
     pub blob: i64,
 }
 
-/// Puts an item's words into the index, in place of those it had.
+/// Puts the words of an item, of its first [`INDEXED`] MiB, into the index in place of those it had.
 pub(super) fn index(
     db: &Db<'_>,
     kind: Kind,
@@ -35,6 +38,7 @@ pub(super) fn index(
     description: Option<&str>,
     body: &str,
 ) -> Result<()> {
+    let body = &body[..body.floor_char_boundary(INDEXED << 20)];
     db.connection
         .prepare_cached(
             "INSERT OR REPLACE INTO search (rowid, project, name, description, body) VALUES (?1, ?2, ?3, ?4, ?5)",

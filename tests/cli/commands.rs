@@ -125,6 +125,124 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
 }
 
 #[test]
+fn a_folder_is_bound_and_unbound() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "create", "q"]);
+    std::fs::create_dir_all(scratch.path().join("sub/gone")).expect("folders");
+    let inside = |folder: &str, arguments: &[&str]| {
+        scratch.finish(scratch.command().current_dir(scratch.path().join(folder)).args(arguments))
+    };
+    inside("", &["project", "select", "q", "--here"]);
+    inside("sub/gone", &["project", "select", "q", "--here"]);
+    assert_snapshot!(inside("sub", &["project", "unbind"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder <SCRATCH>/sub is not bound to a project
+    hint: `mcpkg project unbind <SCRATCH>` unbinds the one above it
+    "#);
+    std::fs::remove_dir(scratch.path().join("sub/gone")).expect("a folder");
+    scratch.ok(&["project", "unbind", "sub/gone"]);
+    assert_snapshot!(inside("", &["project", "unbind"]), @r#"
+    status: 0
+    --- stdout
+    Unbound <SCRATCH> from project 'q'
+    --- stderr
+    hint: here 'p' applies now; `mcpkg project current` says why
+    "#);
+    assert_snapshot!(inside("", &["project", "unbind"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder <SCRATCH> is not bound to a project
+    hint: `mcpkg project show NAME` lists the folders bound to a project
+    "#);
+    let events = scratch.json(&["events"]);
+    let newest = &events["events"].as_array().expect("events")[6];
+    assert_eq!(
+        (&newest["kind"], &newest["subject"], &newest["project"]),
+        (&"project.unbind".into(), &"<SCRATCH>".into(), &"q".into())
+    );
+}
+
+#[test]
+fn front_matter_declares_a_template() {
+    let scratch = Scratch::with_project();
+    let exported = |to: &str| {
+        scratch.ok(&["export", to]);
+        std::fs::read_to_string(scratch.path().join(to).join(".claude/commands/pr.md")).expect("the prompt's file")
+    };
+    let file = "---\ndescription: Review a PR\nargument-hint: [pr]\nmodel: x\n---\nReview $ARGUMENTS\n";
+    scratch.file("pr.md", file);
+    assert_snapshot!(scratch.run(&["prompt", "create", "pr", "@pr.md"]), @r#"
+    status: 0
+    --- stdout
+    Created prompt 'pr' in project 'p'
+    --- stderr
+    hint: its front matter makes it a template, with the arguments: arguments
+    "#);
+    assert_eq!(exported("created"), file);
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "arguments=7"]), "Review 7\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "--raw"]), "Review {{ arguments }}\n");
+    scratch.ok(&["prompt", "update", "pr", "-d", "Changed"]);
+    scratch.file("pr.md", "---\narguments: [pr]\n---\nSee {{ pr }}");
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    let listed = &scratch.json(&["prompt", "list"])["prompts"][0];
+    assert_eq!((&listed["description"], &listed["arguments"][0]["name"]), (&"Changed".into(), &"pr".into()));
+    assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "pr=8"]), "See 8");
+    let described = "---\ndescription: \"Changed\"\narguments: [pr]\n---\nSee {{ pr }}";
+    assert_eq!(exported("updated"), described);
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md", "--template", "false"]);
+    let plain = "---\narguments: [pr]\n---\nSee {{ pr }}";
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), plain);
+    assert_eq!(exported("plain").matches("arguments: [pr]").count(), 1);
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    // Front matter takes the place of front matter, also where it declares nothing.
+    scratch.file("pr.md", "---\nmodel: y\n---\nSee");
+    scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "See");
+    assert_eq!(exported("replaced"), "---\ndescription: \"Changed\"\nmodel: y\n---\nSee");
+    assert_snapshot!(scratch.run(&["prompt", "create", "bad", "---\n- no keys\n---\nx"]), @r#"
+    status: 0
+    --- stdout
+    Created prompt 'bad' in project 'p'
+    --- stderr
+    hint: it was taken as it stands: the front matter is malformed: it is no list of keys and values
+    "#);
+}
+
+#[test]
+fn a_value_that_a_template_has_no_use_for_is_refused() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "look", "Look at {{ file }}", "--argument", "file"]);
+    scratch.ok(&["prompt", "create", "free", "{% set a = 1 %}{{ x }}{{ a }}", "--template"]);
+    scratch.ok(&["prompt", "create", "plain", "x"]);
+    assert_snapshot!(scratch.run(&["prompt", "show", "look", "-a", "fiel=a.rs"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'look' takes no argument 'fiel'
+    hint: did you mean 'file'?
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "look", "-a", "file=a.rs", "-a", "depth=2"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'look' takes no argument 'depth'
+    hint: it takes file
+    "#);
+    assert_snapshot!(scratch.run(&["prompt", "show", "plain", "-a", "file=a.rs"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Prompt 'plain' takes no argument 'file'
+    hint: it takes none
+    "#);
+    assert_eq!(scratch.ok(&["prompt", "show", "free", "-a", "x=2"]), "21");
+    assert_eq!(scratch.ok(&["prompt", "show", "look", "--raw", "-a", "x=2"]), "Look at {{ file }}");
+}
+
+#[test]
 fn a_files_bytes_and_name_tell_what_a_resource_is() {
     let scratch = Scratch::with_project();
     let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();

@@ -28,12 +28,11 @@ fn errors_name_the_thing_and_say_what_to_do() {
     hint: did you mean 'code-review'?
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "a", "@nowhere.md"]), @r#"
-    status: 2
+    status: 1
     --- stdout
     --- stderr
-    error: invalid value '@nowhere.md' for '<CONTENT>': Cannot read `nowhere.md`: No such file or directory (os error 2)
-
-    For more information, try '--help'.
+    error: Cannot read `nowhere.md`: No such file or directory (os error 2)
+    hint: `@PATH` reads a file, `-` standard input; `@@` is a literal `@`
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "a", "{% if %}", "--template"]), @r#"
     status: 1
@@ -107,6 +106,19 @@ fn usage_errors_exit_2_and_suggest() {
         "message": "the following required arguments were not provided: <NAME> <CONTENT>"
       }
     }
+    "#);
+    // The test's MCPKG_DB is no flag that somebody has to write.
+    assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <NAME>
+      <CONTENT>
+
+    Usage: mcpkg prompt create <NAME> <CONTENT>
+
+    For more information, try '--help'.
     "#);
     assert_eq!(scratch.run(&[]).status, 2);
     assert_eq!(scratch.run(&["prompt"]).status, 2);

@@ -210,3 +210,27 @@ fn batches_are_answered_as_an_array_on_2025_03_26() {
     assert_eq!(client.answer(&Value::Null)["error"]["code"], -32600);
     client.finish();
 }
+
+#[test]
+fn a_batch_sent_before_initialize_was_answered_waits_for_that() {
+    for (version, has_batches) in [("2025-03-26", true), ("2025-06-18", false)] {
+        let scratch = Scratch::with_project();
+        let mut client = Client::start(&scratch, &[]);
+        let hello =
+            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+        let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let batch = json!([{ "jsonrpc": "2.0", "id": 2, "method": "ping" }]);
+        client.raw(format!("{initialize}\n{initialized}\n{batch}\n").as_bytes());
+        match client.wait(crate::support::DEADLINE) {
+            crate::support::Wait::Line(first) => assert_eq!(first["result"]["protocolVersion"], version, "{first}"),
+            other => panic!("no answer to initialize: {other:?}"),
+        }
+        match client.wait(crate::support::DEADLINE) {
+            crate::support::Wait::Line(Value::Array(answers)) => assert!(has_batches && answers[0]["id"] == 2),
+            crate::support::Wait::Line(refused) => assert!(!has_batches && refused["error"]["code"] == -32600),
+            other => panic!("no answer to the batch: {other:?}"),
+        }
+        client.finish();
+    }
+}

@@ -33,6 +33,42 @@ fn initialize_is_answered_with_the_servers_name_and_capabilities() {
 }
 
 #[test]
+fn front_matter_makes_a_template_only_where_it_declares_arguments() {
+    let (_scratch, mut client) = auth_module();
+    let text_of = |client: &mut Client, name: &str, arguments: serde_json::Value| {
+        let mut result = client.result("prompts/get", json!({ "name": name, "arguments": arguments }));
+        result["messages"][0]["content"]["text"].take()
+    };
+    for plain in [
+        "---\ndescription: x\n---\nReview {{ file }} $ARGUMENTS\r\n",
+        "---\nargument-hint: [pr]\n---\nTakes none",
+        "---\narguments: 3\n---\nmalformed",
+        "Just $ARGUMENTS",
+    ] {
+        let (_, failed) = client.call("create_prompt", json!({ "name": "plain", "content": plain }));
+        assert!(!failed);
+        assert_eq!(text_of(&mut client, "plain", json!({})), plain, "byte for byte");
+        client.call("delete_prompt", json!({ "name": "plain" }));
+    }
+    let declared = "---\ndescription: Look\narguments:\n  - name: file\n    required: true\n---\nLook at {{ file }}\n";
+    client.call("create_prompt", json!({ "name": "look", "content": declared }));
+    assert_eq!(
+        client.result("prompts/list", json!({}))["prompts"],
+        json!([{ "name": "look", "description": "Look", "arguments": [{ "name": "file", "required": true }] }])
+    );
+    assert_eq!(text_of(&mut client, "look", json!({ "file": "a.rs" })), "Look at a.rs\n");
+    client.call(
+        "update_prompt",
+        json!({ "name": "look", "content": "---\nargument-hint: [pr]\n---\nFix $1", "description": "Fix" }),
+    );
+    assert_eq!(text_of(&mut client, "look", json!({ "arg1": "7" })), "Fix 7");
+    // What the caller declares goes before what the text says.
+    client.call("create_prompt", json!({ "name": "own", "content": declared, "arguments": [] }));
+    assert_eq!(text_of(&mut client, "own", json!({})), declared);
+    client.finish();
+}
+
+#[test]
 fn prompts_are_created_read_updated_and_deleted() {
     let (_scratch, mut client) = auth_module();
     let ok = |text: &str| (text.to_owned(), false);

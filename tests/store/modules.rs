@@ -26,7 +26,15 @@ fn resource(context: &Context, name: &str, uri: &str, content: &str) -> resource
         executable: uri.ends_with(".sh"),
     };
     let written = context.write("t", name, |db, project, author| {
-        resources::insert(db, author, project, context.clock.uuid(), name, attributes, content.as_bytes())
+        resources::insert(
+            db,
+            author,
+            project,
+            context.clock.uuid(),
+            name,
+            attributes,
+            &content.as_bytes().to_vec().into(),
+        )
     });
     written.expect("a resource")
 }
@@ -115,7 +123,9 @@ fn rows_change_what_a_module_is() {
     assert_eq!(warnings, [""; 0]);
     differs(&context);
     context
-        .write("t", "", |db, project, author| resources::update(db, author, project, doc, "update", b"New"))
+        .write("t", "", |db, project, author| {
+            resources::update(db, author, project, doc, "update", Some(&b"New".to_vec().into()))
+        })
         .expect("an update");
     differs(&context);
     context.write("t", "", |db, project, author| prompts::delete(db, author, project, "review")).expect("a deletion");

@@ -29,7 +29,7 @@ fn add_resource(context: &Context, name: &str, uri: &str, content: &[u8]) -> Res
             text: std::str::from_utf8(content).is_ok(),
             executable: false,
         };
-        resources::insert(db, author, project, context.clock.uuid(), name, attributes, content)
+        resources::insert(db, author, project, context.clock.uuid(), name, attributes, &content.to_vec().into())
     })
 }
 
@@ -82,7 +82,7 @@ fn deleting_a_project_takes_everything_with_it() {
         .store
         .read(|db| {
             assert_eq!(search::find(db, None, &["needle"], 10)?.len(), 0);
-            assert_eq!(blobs::find(db, b"needle")?, None, "nothing refers to it");
+            assert_eq!(blobs::find(db, &b"needle".to_vec().into())?, None, "nothing refers to it");
             assert!(projects::resolve(db, &context.selection)?.is_none(), "nothing is selected");
             assert!(blobs::get(db, prompt.blob).is_err());
             Ok(())

@@ -8,6 +8,14 @@ pub fn finds(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
 }
 
+/// The free bytes of the disk that `path` is on, as `df` says; none where it cannot.
+pub fn free_space(path: &Path) -> u64 {
+    let output = Command::new("df").arg("-Pk").arg(path).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let column = text.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));
+    column.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 /// Whether the tests run as root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|metadata| {

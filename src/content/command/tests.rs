@@ -36,6 +36,35 @@ fn what_mcp_has_no_place_for_stays_in_the_file() {
 }
 
 #[test]
+fn only_declared_arguments_make_a_template() {
+    let given = |text: &str| declared(text, false).unwrap();
+    for plain in [
+        "Fix $ARGUMENTS",
+        "---\ndescription: x\n---\nFix $ARGUMENTS {{ y }}",
+        "---\nargument-hint: [pr]\n---\nTakes none",
+        "---\narguments: [pr]\n---\n",
+        "---\n---\nx",
+    ] {
+        assert_eq!(given(plain), None, "{plain}");
+    }
+    let file = "---\ndescription: Fix\nargument-hint: [pr]\nmodel: x\n---\nFix $1 {{ y }}";
+    let (attributes, text) = given(file).unwrap();
+    assert_eq!((attributes.description.as_deref(), text.as_str()), (Some("Fix"), "Fix {{ arg1 }} {{ '{' }}{ y }}"));
+    assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
+    assert_eq!(given("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().1, "Fix {{ pr }}");
+    for odd in ["---\narguments: 3\n---\nx", "---\narguments: [arg1]\n---\n{{ arg1 }} and $1"] {
+        assert!(declared(odd, false).is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn front_matter_takes_the_place_of_what_was_kept() {
+    let (attributes, text) = declared("---\nmodel: y\n---\nLook", true).unwrap().unwrap();
+    assert_eq!((attributes.front_matter.as_deref(), text.as_str()), (Some("---\nmodel: y\n---\n"), "Look"));
+    assert_eq!(declared("Look", true).unwrap(), None);
+}
+
+#[test]
 fn what_mcpkg_wrote_itself_is_not_kept_twice() {
     for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1"] {
         assert_eq!(prompt(file).0.front_matter, None, "{file}");

@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 
-use crate::content::command;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
 use crate::content::import::place::{decode, digest};
 use crate::content::import::scan::File;
+use crate::content::{answer, command};
+use crate::error::Result;
 use crate::store::prompts::Attributes;
+use crate::store::source::Source;
 
 /// Where files go that have no place of their own.
 const OTHERS: &str = "mcpkg.files";
@@ -30,15 +32,18 @@ impl Default for Layout {
 
 impl Layout {
     /// Returns the file of an item. In its own place a prompt begins with front matter; elsewhere the manifest lists
-    /// the item, and the bytes stand alone.
-    pub fn file(&mut self, entry: &Entry, bytes: &[u8]) -> File {
+    /// the item, and the content stands alone.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
         if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
-            let bytes = match &entry.what {
-                What::Prompt(attributes) => prompt(entry, attributes, bytes),
-                What::Resource(_) => bytes.to_vec(),
+            let content = match &entry.what {
+                What::Prompt(attributes) => prompt(entry, attributes, content)?,
+                What::Resource(_) => content.clone(),
             };
-            return File { relative, bytes, executable, listed: None };
+            return Ok(File { relative, content, executable, listed: None });
         }
         let mut relative = format!("{OTHERS}/{}", entry.name);
         let mut seed = format!("{} {}", entry.what.word(), entry.name);
@@ -46,7 +51,7 @@ impl Layout {
             seed = digest(&seed, 16);
             relative = format!("{OTHERS}/{seed}");
         }
-        File { relative, bytes: bytes.to_vec(), executable, listed: Some(entry.clone()) }
+        Ok(File { relative, content: content.clone(), executable, listed: Some(entry.clone()) })
     }
 
     /// Takes a path, unless it is taken, is a folder already, or lies below a file.
@@ -65,17 +70,16 @@ impl Layout {
 }
 
 /// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.
-fn prompt(entry: &Entry, attributes: &Attributes, bytes: &[u8]) -> Vec<u8> {
+fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<Source> {
+    let text = answer::text(content.bytes()?.into_owned())?;
     let comes_back = |file: &String| {
         let read = command::read(file);
-        read.content.as_bytes() == bytes
-            && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
+        read.content == text && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
     };
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    match command::to_file(&entry.name, attributes, text).ok().filter(comes_back) {
-        Some(file) => file.into_bytes(),
-        None => [matter::write(attributes).as_bytes(), bytes].concat(),
-    }
+    let file = command::to_file(&entry.name, attributes, &text).ok().filter(comes_back);
+    let file = file.unwrap_or_else(|| matter::write(attributes) + &text);
+    // What is written as it stands stays where it is.
+    Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
 /// Returns the path at which agents, or people, would look for an item.

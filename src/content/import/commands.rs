@@ -1,4 +1,4 @@
-//! `$ARGUMENTS` and `$1` to `$9` of slash commands, as arguments of a template.
+//! Slash commands as prompts: front matter, and `$ARGUMENTS` and `$1` to `$9` as arguments of a template.
 
 use crate::store::prompts::Argument;
 
@@ -47,7 +47,7 @@ pub fn restore(template: &str, keep: &[Argument], escaped: bool) -> String {
     while let Some(at) = rest.find("{{ ") {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let tag = rest.find(" }}").map(|end| (&rest[3..end], &rest[end + 3..]));
+        let tag = rest[3..].split_once(" }}");
         match tag.and_then(|(inner, after)| Some((inner, dollar(inner)?, after))) {
             Some((name, word, after)) if !keep.iter().any(|argument| argument.name == name) => {
                 out.push_str(&word);
@@ -118,6 +118,15 @@ mod tests {
         let arguments = declare(Vec::new(), &rewritten.arguments, None);
         let given: BTreeMap<_, _> = given.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         template::render("p", &rewritten.text, &arguments, &given, 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn a_rewritten_text_is_restored() {
+        for text in ["Fix $1 {{ x }}", "{{ }}", "{{ $ARGUMENTS", "{{$1", "}} {% $2 }}", "{{{ '{' }}"] {
+            assert_eq!(restore(&rewrite(text, true).text, &[], true), text);
+        }
+        let declared = Argument { name: "arg1".to_owned(), description: None, required: false };
+        assert_eq!(restore("{{ arg1 }} {{ arg2 }} {{ a }}", &[declared], false), "{{ arg1 }} $2 {{ a }}");
     }
 
     #[test]

@@ -7,11 +7,13 @@ use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
 use super::place::{self, Place, Role, is_agents};
 use super::scan::File;
+use crate::content::answer::text;
 use crate::content::command::{self, Read};
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Attributes;
 use crate::store::resources;
+use crate::store::source::Source;
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub struct Item {
     /// Name and attributes.
     pub entry: Entry,
     /// The content.
-    pub bytes: Vec<u8>,
+    pub content: Source,
 }
 
 /// What files become.
@@ -48,19 +50,23 @@ pub struct Clash {
     pub path: String,
 }
 
+/// Bytes of a file whose front matter is looked at.
+const MAX_DESCRIBED: u64 = 16 << 20;
+
 /// Returns what `files`, sorted by path, become. What a manifest lists goes first: its names are exact.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored.
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored; `E_FILE_FAILED` where a file is no
+/// longer what it was.
 pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Understood> {
     let mut understood = Understood::default();
     let (listed, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.listed.is_some());
     for file in listed {
         if let Some(entry) = file.listed.clone() {
-            manifest::check(&entry, &file.bytes).map_err(|error| naming(&file.relative, error))?;
+            manifest::check(&entry, &file.content).map_err(|error| naming(&file.relative, error))?;
             let fresh = understood.names[usize::from(entry.what.is_prompt())].insert(entry.name.clone());
             if fresh {
-                understood.add(file, entry, file.bytes.clone());
+                understood.add(file, entry, file.content.clone());
             } else {
                 understood.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
             }
@@ -85,18 +91,17 @@ impl Understood {
             self.strangers += 1;
             return Ok(());
         }
-        let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
-        match (place.role, text) {
-            (Role::Prompt, Some(text)) => {
-                self.prompt(file, &place, text);
+        match (place.role, file.content.is_text()) {
+            (Role::Prompt, true) => {
+                self.prompt(file, &place, &text(file.content.bytes()?.into_owned())?);
                 Ok(())
             }
-            (Role::Prompt, None) => {
+            (Role::Prompt, false) => {
                 self.hints
                     .push(format!("`{}` is not UTF-8 text, so it is no prompt; it was not imported", file.relative));
                 Ok(())
             }
-            _ => self.resource(file, &place, text),
+            _ => self.resource(file, &place),
         }
     }
 
@@ -109,11 +114,12 @@ impl Understood {
             self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
             return;
         }
-        let bytes = content.into_bytes();
+        // What comes in as it stands stays where it is.
+        let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
         // Agents that have folders of their own may have the same command.
         let wanted = place.wanted_name();
         let is_same = |item: &Item| match &item.entry.what {
-            What::Prompt(other) if item.entry.name == wanted && item.bytes == bytes => {
+            What::Prompt(other) if item.entry.name == wanted && item.content == content => {
                 *other == Attributes { file: other.file.clone(), ..attributes.clone() }
             }
             _ => false,
@@ -127,15 +133,18 @@ impl Understood {
         if attributes.file.is_none() {
             self.files.insert(own.to_lowercase());
         }
-        self.add(file, Entry { name, what: What::Prompt(attributes) }, bytes);
+        self.add(file, Entry { name, what: What::Prompt(attributes) }, content);
     }
 
-    fn resource(&mut self, file: &File, place: &Place, text: Option<&str>) -> Result<()> {
+    fn resource(&mut self, file: &File, place: &Place) -> Result<()> {
         let described = matches!(place.role, Role::Skill | Role::Instructions)
-            && Path::new(&file.relative).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
-        let description = match text {
-            Some(text) if described => self.front_matter(file, text).0.description,
-            _ => None,
+            && Path::new(&file.relative).extension().is_some_and(|ending| ending == "md" || ending == "mdc")
+            && file.content.is_text()
+            && file.content.size() <= MAX_DESCRIBED;
+        let description = if described {
+            self.front_matter(file, &text(file.content.bytes()?.into_owned())?).0.description
+        } else {
+            None
         };
         // `add` merges what is the same under the same URI; that must not use up a name.
         let known = match place.role {
@@ -145,10 +154,10 @@ impl Understood {
         let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &file.relative));
         let uri = place.uri(&name);
         names::check_uri(&uri)?;
-        let media = media::from_bytes(file.bytes.clone(), None, Path::new(&file.relative))?;
+        let media = media::from_file(file.content.clone(), None, Path::new(&file.relative))?;
         let (mime_type, executable) = (Some(media.mime_type), file.executable);
         let what = What::Resource(resources::Attributes { uri, description, mime_type, text: media.text, executable });
-        self.add(file, Entry { name, what }, media.bytes);
+        self.add(file, Entry { name, what }, media.content);
         Ok(())
     }
 
@@ -172,14 +181,14 @@ impl Understood {
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.
-    fn add(&mut self, file: &File, entry: Entry, bytes: Vec<u8>) {
+    fn add(&mut self, file: &File, entry: Entry, content: Source) {
         let path = file.relative.clone();
-        let item = Item { path, entry, bytes };
+        let item = Item { path, entry, content };
         let Some(uri) = item.entry.what.uri() else {
             return self.items.push(item);
         };
         match self.uris.get(uri).and_then(|at| self.items.get(*at)) {
-            Some(same) if same.entry == item.entry && same.bytes == item.bytes => {}
+            Some(same) if same.entry == item.entry && same.content == item.content => {}
             Some(_) => self.clashes.push(Clash { wanted: uri.to_owned(), path: item.path }),
             None => {
                 self.uris.insert(uri.to_owned(), self.items.len());

@@ -5,8 +5,9 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{command, media, names, template};
+use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
+use crate::store::source::Source;
 use crate::store::{prompts, resources};
 
 /// The manifest's name; it stands at the root of an exported folder.
@@ -101,11 +102,11 @@ fn stays_inside(path: &str) -> bool {
     plain && Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
 }
 
-/// Checks that an item may be stored; the manifest and the bytes come from outside.
+/// Checks that an item may be stored; the manifest and the content come from outside.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
-pub fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
+pub fn check(entry: &Entry, content: &Source) -> Result<()> {
     match &entry.what {
         What::Prompt(prompts::Attributes { description, template, arguments, front_matter, file }) => {
             names::check("Prompt", &entry.name)?;
@@ -115,29 +116,22 @@ pub fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
                 names::check_text("The argument's description", argument.description.as_deref().unwrap_or_default())?;
             }
             command::check_origin(front_matter.as_deref(), file.as_deref())?;
-            let text = text("Prompt content", bytes)?;
-            if text.is_empty() {
-                return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
-            }
-            if *template { template::check(text) } else { Ok(()) }
+            let text = argument::prompt(content.bytes()?.into_owned())?;
+            if *template { template::check(&text) } else { Ok(()) }
         }
         What::Resource(resources::Attributes { uri, description, mime_type, text: is_text, executable: _ }) => {
             names::check("Resource", &entry.name)?;
             names::check_uri(uri)?;
             names::check_text("The description", description.as_deref().unwrap_or_default())?;
             if let Some(mime_type) = mime_type {
-                media::fits(mime_type, bytes)?;
+                media::fits(mime_type, content.is_text())?;
             }
-            if *is_text { text("Resource content", bytes).map(drop) } else { Ok(()) }
+            if *is_text && !content.is_text() {
+                return Err(Error::new(Code::InvalidArgument, "Resource content is not UTF-8 text"));
+            }
+            Ok(())
         }
     }
-}
-
-fn text<'b>(what: &str, bytes: &'b [u8]) -> Result<&'b str> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Error::new(Code::InvalidArgument, format!("{what} is not UTF-8 text")).with_source(error))?;
-    names::check_text(what, text)?;
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -161,8 +155,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(serde_json::to_value(&entry).unwrap()["kind"], "resource");
-        assert!(check(&entry, b"a").is_ok());
-        assert!(check(&entry, b"\xff").is_err());
-        assert!(check(&Entry { name: "..".to_owned(), ..entry }, b"a").is_err());
+        let content = |byte: u8| Source::from(vec![byte]);
+        assert!(check(&entry, &content(b'a')).is_ok());
+        assert!(check(&entry, &content(0xff)).is_err());
+        assert!(check(&Entry { name: "..".to_owned(), ..entry }, &content(b'a')).is_err());
     }
 }

@@ -89,7 +89,7 @@ fn action(
     if !claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
     }
-    if same && blobs::find(db, &item.bytes)? == Some(blob) {
+    if same && blobs::find(db, &item.content)? == Some(blob) {
         return Ok(Action::Unchanged);
     }
     Ok(if update { Action::Update(existing) } else { Action::Conflict("it differs") })
@@ -132,7 +132,7 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Does what was planned.
 ///
 /// # Errors
-/// How the disk failed.
+/// How the disk failed; `E_FILE_FAILED` where a file is no longer what it was.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -145,19 +145,19 @@ pub fn apply(
         let name = item.entry.name.clone();
         match (item.entry.what.clone(), action) {
             (What::Prompt(attributes), Action::Create) => {
-                let content = text(item.bytes.clone())?;
+                let content = text(item.content.bytes()?.into_owned())?;
                 prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?;
             }
             (What::Prompt(attributes), Action::Update(Existing::Prompt(prompt))) => {
-                let content = text(item.bytes.clone())?;
+                let content = text(item.content.bytes()?.into_owned())?;
                 prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?;
             }
             (What::Resource(attributes), Action::Create) => {
-                resources::insert(db, author, project, clock.uuid(), &name, attributes, &item.bytes)?;
+                resources::insert(db, author, project, clock.uuid(), &name, attributes, &item.content)?;
             }
             (What::Resource(attributes), Action::Update(Existing::Resource(resource))) => {
                 let resource = Resource { name, attributes, ..resource };
-                resources::update(db, author, project, resource, "update", &item.bytes)?;
+                resources::update(db, author, project, resource, "update", Some(&item.content))?;
             }
             (_, Action::Unchanged) => {}
             (_, Action::Conflict(_) | Action::Update(_)) => {

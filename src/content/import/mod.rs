@@ -65,7 +65,6 @@ impl Operation for Import {
     fn run(self, context: &Context) -> Result<Reply> {
         let scan::Found { files, mut hints } = scan::scan(&self.paths, context)?;
         let understood = item::understand(&files)?;
-        drop(files);
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
         }

@@ -10,6 +10,7 @@ use super::manifest::{self, Entry, Manifest};
 use super::place;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::store::source::Source;
 
 /// A file that is to be imported.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub struct File {
     /// Where it lies below the import root, `/` between.
     pub relative: String,
     /// Its content.
-    pub bytes: Vec<u8>,
+    pub content: Source,
     /// Whether it can be executed.
     pub executable: bool,
     /// What the manifest says of it.
@@ -33,13 +34,13 @@ pub struct Found {
     pub hints: Vec<String>,
 }
 
-/// Where a file lies, before it is read.
+/// Where a file lies, before it is looked through.
 struct Candidate {
     relative: String,
     listed: Option<Entry>,
 }
 
-/// Reads the files at and below `paths`.
+/// Looks through the files at and below `paths`.
 ///
 /// # Errors
 /// `E_NOT_FOUND`; `E_FILE_FAILED`, also for a link that leads out of its import root; `E_INVALID_ARGUMENT` for a
@@ -68,9 +69,9 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
             return Err(super::cancelled());
         }
         let failed = |error| Error::file("read", &path, error);
-        let bytes = std::fs::read(&path).map_err(failed)?;
+        let content = Source::file(&path)?;
         let executable = is_executable(&std::fs::metadata(&path).map_err(failed)?);
-        found.files.push(File { relative, bytes, executable, listed });
+        found.files.push(File { relative, content, executable, listed });
         (context.progress)("Importing", done, total);
     }
     found.files.sort_by(|a, b| a.relative.cmp(&b.relative));

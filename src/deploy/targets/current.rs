@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Aim, Ground, file_name, of_kind, original};
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::disk;
+use crate::deploy::gather::split_front;
 use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
 use crate::error::Result;
 
@@ -62,7 +63,7 @@ fn project_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim]
             }
             [Target::Cursor] => {
                 let name = format!("{}.mdc", rule_name(module));
-                original::rule(landing, &root.join(".cursor/rules"), &name, module, &module.id)?;
+                original::rule(landing, &root.join(".cursor/rules"), &name, module, None)?;
             }
             [Target::Vscode] => for_vscode.push(module),
             _ => {}
@@ -184,26 +185,6 @@ fn skill_name(text: &str) -> String {
     let name = name.trim_matches('-');
     let name = name.get(..64).unwrap_or(name).trim_end_matches('-');
     if name.is_empty() { "command".to_owned() } else { name.to_owned() }
-}
-
-/// Splits front matter from what follows it; the empty lines between belong to neither.
-pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
-    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
-    let Some(first) = lines.next().filter(|line| line.trim_ascii_end() == b"---") else {
-        return (None, text);
-    };
-    let mut at = first.len();
-    for line in lines {
-        let next = at + line.len();
-        if line.trim_ascii_end() == b"---" {
-            let body = &text[next..];
-            let blank = body.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.trim_ascii().is_empty());
-            let skipped: usize = blank.map(<[u8]>::len).sum();
-            return (Some(&text[first.len()..at]), &body[skipped..]);
-        }
-        at = next;
-    }
-    (None, text)
 }
 
 /// The one-line description in front matter.

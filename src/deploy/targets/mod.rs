@@ -11,8 +11,6 @@ use super::desired::{Desired, Landing};
 use super::module::{Kind, Module, Target};
 use crate::error::{Code, Error, Result};
 
-pub use current::split_front;
-
 /// Whose table of places a target follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {

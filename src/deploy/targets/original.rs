@@ -74,17 +74,23 @@ fn cursor(landing: &mut Landing, modules: &[Module], aim: &Aim, ground: &Ground)
     landing.root(Target::Cursor, &root, true);
     for module in of_kind(modules, Kind::Instructions, Target::Cursor) {
         let name = format!("{}.mdc", fs_key(&module.id));
-        rule(landing, &root, &name, module, &format!("agentpack: {}", module.id))?;
+        rule(landing, &root, &name, module, Some(&format!("agentpack: {}", module.id)))?;
     }
     Ok(())
 }
 
-/// Lands an instructions module as a Cursor rule that always applies.
+/// Lands an instructions module as a Cursor rule that always applies; without a description of ours, one that is a rule
+/// already stays as it is.
 ///
 /// # Errors
 /// As [`Landing::add`].
-pub fn rule(landing: &mut Landing, root: &Path, name: &str, module: &Module, description: &str) -> Result<()> {
+pub fn rule(landing: &mut Landing, root: &Path, name: &str, module: &Module, description: Option<&str>) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
+    if description.is_none() && gather::split_front(&file.bytes).0.is_some() {
+        // It is a rule already.
+        return landing.copy(Target::Cursor, root, name, module, file);
+    }
+    let description = description.unwrap_or(&module.id);
     let bytes = [rule_head(description).as_bytes(), &gather::with_newline(&file.bytes)].concat();
     landing.add(&[Target::Cursor], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }

@@ -180,6 +180,16 @@ impl Flights {
         self.state().phase
     }
 
+    /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than
+    /// whoever sent it.
+    pub(super) fn settled_phase(&self) -> Phase {
+        let mut state = self.state();
+        while state.phase == Phase::Initializing && !state.flights.is_empty() && state.to_rmcp.is_some() {
+            state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.phase
+    }
+
     /// Whether a request with this id is under way.
     pub(super) fn holds(&self, id: &str) -> bool {
         let state = self.state();
@@ -261,6 +271,15 @@ impl Flights {
     pub(crate) fn abandon(&self) {
         self.state().to_rmcp = None;
         self.landed.notify_all();
+    }
+
+    /// Writes a line at once.
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        if self.output.write(&[line]) {
+            return Ok(());
+        }
+        self.abandon();
+        Err(io::ErrorKind::BrokenPipe.into())
     }
 
     /// Ends a flight whose answer rmcp drops; its batch waits for the others only.
@@ -345,6 +364,8 @@ impl Transport<RoleServer> for RmcpTransport {
                 _ => Some(line),
             };
             let sent = match line {
+                // A session begins with this: no answer of the front may come before it, so it is not only queued.
+                Some(line) if batches.is_some() => flights.write(&line),
                 Some(line) => flights.output.queue(line).await,
                 None => Ok(()),
             };

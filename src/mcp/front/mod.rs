@@ -89,7 +89,8 @@ impl Front {
             let why = format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages");
             return self.error(Id::Null, &ErrorData::invalid_request(why, None), &Sink::Wire);
         }
-        if items.is_empty() || self.flights.phase() != (Phase::Legacy { batches: true }) {
+        self.write_out();
+        if items.is_empty() || self.flights.settled_phase() != (Phase::Legacy { batches: true }) {
             let why = match items.is_empty() {
                 true => "Invalid request: the batch is empty",
                 false => "Invalid request: batches exist on protocol version 2025-03-26 only",

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::content::import::manifest::Entry;
 use crate::content::media;
+use crate::store::source::Source;
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
@@ -67,21 +68,21 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-bA-B.]{1,3}", "[A-Za-z0-9._-]{1,20}", "[a-z]{250,255}", Just("CLAUDE.md".to_owned())]
 }
 
-fn resource() -> impl Strategy<Value = (Entry, Vec<u8>)> {
+fn resource() -> impl Strategy<Value = (Entry, Source)> {
     let mime_type =
         prop_oneof![Just(None), Just(Some("text/markdown")), Just(Some("image/png")), Just(Some("application/json"))];
     (name(), uri(), description(), mime_type, any::<bool>(), content()).prop_filter_map(
         "it fits",
         |(name, uri, description, mime_type, executable, bytes)| {
-            let decided = media::from_bytes(bytes, mime_type, Path::new(&uri)).ok()?;
+            let decided = media::from_file(bytes.into(), mime_type, Path::new(&uri)).ok()?;
             let mime_type = Some(decided.mime_type);
             let attributes = resources::Attributes { uri, description, mime_type, text: decided.text, executable };
-            Some((Entry { name, what: What::Resource(attributes) }, decided.bytes))
+            Some((Entry { name, what: What::Resource(attributes) }, decided.content))
         },
     )
 }
 
-fn prompt() -> impl Strategy<Value = (Entry, Vec<u8>)> {
+fn prompt() -> impl Strategy<Value = (Entry, Source)> {
     let argument = ("[a-c]|arg1|arguments", description(), any::<bool>())
         .prop_map(|(name, description, required)| prompts::Argument { name, description, required });
     let text = prop_oneof![
@@ -95,7 +96,7 @@ fn prompt() -> impl Strategy<Value = (Entry, Vec<u8>)> {
     (name(), description(), any::<bool>(), prop::collection::vec(argument, 0..3), text, front, file).prop_map(
         |(name, description, template, arguments, text, front_matter, file)| {
             let attributes = prompts::Attributes { description, template, arguments, front_matter, file };
-            (Entry { name, what: What::Prompt(attributes) }, text.into_bytes())
+            (Entry { name, what: What::Prompt(attributes) }, text.into_bytes().into())
         },
     )
 }
@@ -107,12 +108,12 @@ proptest! {
     fn what_is_exported_imports_back(items in prop::collection::vec(prop_oneof![resource(), prompt()], 0..12)) {
         let (from, to) = (World::new(), World::new());
         // Only what the store takes; names and URIs are unique in it.
-        for (entry, bytes) in items {
-            if manifest::check(&entry, &bytes).is_err() {
+        for (entry, content) in items {
+            if manifest::check(&entry, &content).is_err() {
                 continue;
             }
             let _ = from.context.write("test", "", |db, project, author| {
-                let item = item::Item { path: String::new(), entry, bytes };
+                let item = item::Item { path: String::new(), entry, content };
                 merge::apply(db, author, project, &from.context.clock, &[item], vec![Action::Create])
             });
         }

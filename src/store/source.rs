@@ -1,0 +1,261 @@
+//! Content before it is stored. It was looked through once, so that its size, its SHA-256 and its kind are known, and
+//! is handed over piece by piece: no size has to fit into memory.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::blobs::PIECE;
+use crate::error::{Code, Error, Result};
+
+/// Content that can be read from its beginning any number of times. Two are equal whose bytes are.
+#[derive(Clone, Debug)]
+pub struct Source {
+    holder: Holder,
+    size: u64,
+    pub(super) sha256: [u8; 32],
+    is_text: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Holder {
+    Memory(Vec<u8>),
+    File(PathBuf),
+}
+
+impl Source {
+    /// Looks through the file at `path`, which is to stay there: what it holds is read again where it is needed.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
+    pub fn file(path: &Path) -> Result<Self> {
+        let failed = |error| Error::file("read", path, error);
+        let mut file = File::open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            // A pipe is read once.
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            return Ok(Self::from(bytes));
+        }
+        let mut survey = Survey::default();
+        loop {
+            let piece = read_piece(&mut file).map_err(failed)?;
+            if piece.is_empty() {
+                return Ok(survey.source(Holder::File(path.to_path_buf())));
+            }
+            survey.add(&piece);
+        }
+    }
+
+    /// Bytes in all.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether it is UTF-8 without U+0000.
+    pub fn is_text(&self) -> bool {
+        self.is_text
+    }
+
+    /// The file that holds it.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.holder {
+            Holder::Memory(_) => None,
+            Holder::File(path) => Some(path),
+        }
+    }
+
+    /// Returns the content, of which each piece but the last has the length of a blob's. It ends with an error where
+    /// a file is no longer what it was.
+    pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
+        match &self.holder {
+            Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
+            Holder::File(path) => Box::new(Again { source: self, path, file: None, seen: Survey::default() }),
+        }
+    }
+
+    /// Returns the whole content.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`, also where a file is no longer what it was.
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>> {
+        if let Holder::Memory(bytes) = &self.holder {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let mut bytes = Vec::new();
+        for piece in self.pieces() {
+            bytes.extend_from_slice(&piece?);
+        }
+        Ok(Cow::Owned(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Source {
+    fn from(bytes: Vec<u8>) -> Self {
+        let mut survey = Survey::default();
+        survey.add(&bytes);
+        survey.source(Holder::Memory(bytes))
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256
+    }
+}
+
+impl Eq for Source {}
+
+/// A file that was looked through, read again. What was added at its end meanwhile is not seen.
+struct Again<'s> {
+    source: &'s Source,
+    path: &'s Path,
+    file: Option<std::io::Take<File>>,
+    seen: Survey,
+}
+
+impl Again<'_> {
+    fn piece(&mut self) -> Result<Option<Vec<u8>>> {
+        let failed = |error| Error::file("read", self.path, error);
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(File::open(self.path).map_err(failed)?.take(self.source.size)),
+        };
+        let piece = read_piece(file).map_err(failed)?;
+        self.seen.add(&piece);
+        if !piece.is_empty() {
+            return Ok(Some(piece));
+        }
+        if self.seen.sha256() == self.source.sha256 {
+            return Ok(None);
+        }
+        let what = format!("`{}` was changed while it was read; nothing was stored", self.path.display());
+        Err(Error::new(Code::FileFailed, what).hint("try again"))
+    }
+}
+
+impl<'s> Iterator for Again<'s> {
+    type Item = Result<Cow<'s, [u8]>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.piece().transpose().map(|piece| piece.map(Cow::Owned))
+    }
+}
+
+/// Returns what comes next, less than a piece at the end only, and nothing after it.
+fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut piece = Vec::new();
+    from.take(PIECE as u64).read_to_end(&mut piece)?;
+    Ok(piece)
+}
+
+/// What is found out of content that goes by.
+#[derive(Default)]
+struct Survey {
+    hash: Sha256,
+    size: u64,
+    text: Text,
+}
+
+impl Survey {
+    fn add(&mut self, piece: &[u8]) {
+        self.hash.update(piece);
+        self.size += piece.len() as u64;
+        self.text.add(piece);
+    }
+
+    fn sha256(&self) -> [u8; 32] {
+        self.hash.clone().finalize().into()
+    }
+
+    fn source(self, holder: Holder) -> Source {
+        Source { holder, size: self.size, sha256: self.sha256(), is_text: self.text.so_far() }
+    }
+}
+
+/// Whether bytes that come in pieces are UTF-8 without U+0000.
+#[derive(Default)]
+pub(super) struct Text {
+    broken: bool,
+    /// The beginning of a character that the end of a piece cut.
+    cut: Vec<u8>,
+}
+
+impl Text {
+    /// Looks at the next bytes.
+    pub(super) fn add(&mut self, piece: &[u8]) {
+        let mut rest = piece;
+        while !self.cut.is_empty()
+            && let [byte, after @ ..] = rest
+        {
+            self.cut.push(*byte);
+            rest = after;
+            match std::str::from_utf8(&self.cut) {
+                Ok(_) => self.cut.clear(),
+                Err(error) if error.error_len().is_some() => return self.broken = true,
+                Err(_) => {}
+            }
+        }
+        match std::str::from_utf8(rest) {
+            Ok(_) => {}
+            Err(error) if error.error_len().is_none() => self.cut.extend_from_slice(&rest[error.valid_up_to()..]),
+            Err(_) => self.broken = true,
+        }
+        self.broken |= piece.contains(&0);
+    }
+
+    /// Whether all that was seen is whole.
+    pub(super) fn so_far(&self) -> bool {
+        !self.broken && self.cut.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_what_it_was_or_an_error() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
+        file.write_all(&bytes).unwrap();
+        let source = Source::file(file.path()).unwrap();
+        assert_eq!((source.size(), source.is_text()), (bytes.len() as u64, false));
+        assert_eq!(source, Source::from(bytes.clone()));
+        let lengths: Vec<_> = source.pieces().map(|piece| piece.unwrap().len()).collect();
+        assert_eq!(lengths, [PIECE, PIECE / 2]);
+        // A log that goes on being written holds what it held.
+        file.write_all(b"more").unwrap();
+        assert_eq!(*source.bytes().unwrap(), bytes);
+        file.as_file().set_len(10).unwrap();
+        let error = source.bytes().unwrap_err();
+        assert!(error.code() == Code::FileFailed && error.message().contains("was changed"), "{error}");
+        assert_eq!(Source::file(Path::new("/no/such/file")).unwrap_err().code(), Code::NotFound);
+        assert_eq!(Source::from(Vec::new()).pieces().count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn text_in_pieces_is_text(bytes in prop_oneof!["[aé€😀]{0,9}".prop_map(String::into_bytes),
+                                                       prop::collection::vec(any::<u8>(), 0..9)],
+                                  cuts in prop::collection::vec(0..9_usize, 0..4)) {
+            let mut text = Text::default();
+            let mut cuts: Vec<_> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            let mut rest = 0;
+            for at in cuts.into_iter().chain([bytes.len()]) {
+                text.add(&bytes[rest..at]);
+                rest = at;
+            }
+            let is_text = std::str::from_utf8(&bytes).is_ok_and(|text| !text.contains('\0'));
+            prop_assert_eq!(text.so_far(), is_text);
+        }
+    }
+}

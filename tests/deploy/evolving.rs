@@ -1,0 +1,150 @@
+//! Defects about what users change on disk: D13 to D19.
+
+use serde_json::json;
+
+use crate::deploy::place::{Place, word};
+
+/// A config repo in git, and the arguments that name it.
+fn repo(targets: &[&str], modules: &[(&str, &str)]) -> (Place, String) {
+    let place = Place::with_repo(targets, modules);
+    place.commit();
+    let folder = place.repo().display().to_string();
+    (place, folder)
+}
+
+/// Proposes what was changed, merges the branch, and returns what a plan says then.
+fn proposed_and_merged(place: &Place, repo: &str) -> Vec<String> {
+    let data = place.data(&["evolve", "propose", "--yes", "--repo", repo]);
+    assert_eq!((&data["created"], &data["committed"]), (&json!(true), &json!(true)), "{data:#}");
+    place.git(&place.repo(), &["merge", "-q", "--ff-only", word(&data["branch"])]);
+    place.planned(&["--repo", repo])
+}
+
+#[test]
+fn d13_a_changed_cursor_rule_comes_back_without_its_front_matter() {
+    let (place, repo) = repo(&["cursor: project", "codex: project"], &[("instructions:a", "One\n")]);
+    place.deploy_repo();
+    let rule = "root/.cursor/rules/instructions_a--1b59cb31ea.mdc";
+    let edited = place.read(rule).replace("One", "One, edited");
+    place.write(rule, &edited);
+    let planned = proposed_and_merged(&place, &repo);
+    assert_eq!(planned, ["update root/AGENTS.md"], "the rule is as it shall be; the other target follows");
+    assert_eq!(place.read("repo/overlays/instructions_a--1b59cb31ea/AGENTS.md"), "One, edited\n");
+    place.deploy_repo();
+    assert_eq!(place.read(rule), edited);
+    assert_eq!(place.read("root/AGENTS.md"), "One, edited\n");
+}
+
+#[test]
+fn d14_a_changed_prompt_of_vs_code_goes_back_under_its_own_name() {
+    let (place, repo) = repo(&["vscode: project"], &[("prompt:ask", "Ask\n")]);
+    place.deploy_repo();
+    place.write("root/.github/prompts/ask.prompt.md", "Ask nicely\n");
+    assert_eq!(proposed_and_merged(&place, &repo), [""; 0]);
+    assert!(place.git(&place.repo(), &["ls-files", "overlays"]).contains("/ask.md\n"));
+}
+
+#[test]
+fn d15_a_proposed_overlay_has_a_baseline() {
+    let (place, repo) = repo(&["codex: project"], &[("instructions:a", "One\n")]);
+    place.deploy_repo();
+    place.write("root/AGENTS.md", "Two\n");
+    assert_eq!(proposed_and_merged(&place, &repo), [""; 0]);
+    let baseline = place.read("repo/overlays/instructions_a--1b59cb31ea/.agentpack/baseline.json");
+    let baseline: serde_json::Value = serde_json::from_str(&baseline).expect("JSON");
+    assert_eq!(baseline["version"], 2);
+    assert_eq!(baseline["file_manifest"][0]["path"], "AGENTS.md");
+    assert_eq!(baseline["upstream"]["kind"], "local_path");
+    // Without it nobody could tell that the module changed below the overlay.
+    place.module("instructions:a", "Three\n");
+    let envelope = place.envelope(&["plan", "--repo", &repo]);
+    assert!(envelope["warnings"].to_string().contains("instructions:a"), "{envelope:#}");
+}
+
+#[test]
+fn d16_what_only_the_source_changed_is_pending_and_is_not_proposed() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    place.prompt("review", "Review, changed in the project.\n");
+    let drift = place.drift(&["--target", "claude_code"]);
+    assert_eq!(drift, ["modified upstream_pending root/.claude/commands/review.md"]);
+    let data = place.data(&["evolve", "propose", "--dry-run"]);
+    assert_eq!((&data["reason"], &data["candidates"]), (&json!("no_drift"), &json!([])), "{data:#}");
+
+    // Changed on both sides it is told apart, and neither side is lost.
+    place.write("root/.claude/commands/review.md", "Changed on disk as well.\n");
+    let drift = place.drift(&["--target", "claude_code"]);
+    assert_eq!(drift, ["modified both root/.claude/commands/review.md"]);
+    let data = place.data(&["evolve", "propose", "--dry-run", "--target", "claude_code"]);
+    assert_eq!(data["reason"], "no_proposeable_drift");
+    assert_eq!(data["skipped"][0]["reason_code"], "upstream_changed", "{data:#}");
+}
+
+#[test]
+fn d17_what_stands_outside_of_the_markers_is_kept_or_reported() {
+    // A file that is all ours: what is added outside is said, and the section is proposed all the same.
+    let (place, repo) = repo(&["codex: project"], &[("instructions:a", "A\n"), ("instructions:b", "B\n")]);
+    place.deploy_repo();
+    let text = place.read("root/AGENTS.md").replace("\nA\n", "\nA, edited\n");
+    place.write("root/AGENTS.md", format!("My own words.\n\n{text}"));
+    let envelope = place.envelope(&["evolve", "propose", "--dry-run", "--repo", &repo]);
+    assert_eq!(envelope["data"]["candidates"][0]["module_id"], "instructions:a", "{envelope:#}");
+    assert!(envelope["warnings"].to_string().contains("outside of the sections"), "{envelope:#}");
+
+    // A managed block: what is outside of it stays through every deploy, and an undo takes out the block alone.
+    let place = Place::with_project();
+    place.write("root/AGENTS.md", "# Mine\n");
+    place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    place.deploy(&["--adopt"]);
+    let text = place.read("root/AGENTS.md");
+    place.write("root/AGENTS.md", format!("{text}\nMore of mine.\n"));
+    assert_eq!(place.planned(&[]), [""; 0]);
+    place.instructions("style", "Be briefer.\n");
+    place.deploy(&[]);
+    let text = place.read("root/AGENTS.md");
+    assert!(
+        text.starts_with("# Mine\n") && text.ends_with("More of mine.\n") && text.contains("Be briefer."),
+        "{text}"
+    );
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    let text = place.read("root/AGENTS.md");
+    assert!(!text.contains("mcpkg:begin") && text.contains("# Mine\n") && text.contains("More of mine.\n"), "{text}");
+}
+
+#[test]
+fn d18_text_that_holds_the_markers_is_mapped_back() {
+    let held = "Before\n<!-- /agentpack -->\n<!-- mcpkg:end -->\nAfter\n";
+    let (place, repo) = repo(&["codex: project"], &[("instructions:a", held), ("instructions:b", "B\n")]);
+    place.deploy_repo();
+    let edited = place.read("root/AGENTS.md").replace("After", "After, edited");
+    place.write("root/AGENTS.md", &edited);
+    assert_eq!(proposed_and_merged(&place, &repo), [""; 0]);
+    assert_eq!(
+        place.read("repo/overlays/instructions_a--1b59cb31ea/AGENTS.md"),
+        held.replace("After", "After, edited")
+    );
+
+    let place = Place::with_project();
+    place.instructions("style", held);
+    place.deploy(&[]);
+    let edited = place.read("root/AGENTS.md").replace("After", "After, edited");
+    place.write("root/AGENTS.md", edited);
+    let data = place.data(&["evolve", "propose", "--yes"]);
+    place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
+    assert_eq!(place.planned(&[]), [""; 0]);
+    let shown = place.ok(&["resource", "show", "instructions---style"]);
+    assert_eq!(shown, held.replace("After", "After, edited"));
+}
+
+#[test]
+fn d19_a_new_module_shows_in_the_status_of_a_root_that_has_files() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    assert_eq!(place.drift(&[]), [""; 0]);
+    place.prompt("ship", "Ship it.\n");
+    let drift = place.drift(&["--target", "claude_code"]);
+    assert_eq!(drift, ["missing upstream_pending root/.claude/commands/ship.md"]);
+    let data = place.data(&["status", "--target", "claude_code"]);
+    assert_eq!(data["summary"]["missing"], 1, "{data:#}");
+    assert!(data["next_actions"][1].as_str().is_some_and(|command| command.contains("deploy --apply")), "{data:#}");
+}

@@ -1,0 +1,223 @@
+//! The two-stage flow of contract 000: every refusal, what it says, and what it leaves as it was.
+
+use mcpkg::clock::Clock;
+use mcpkg::error::{Code, Error};
+use mcpkg::op::Context;
+use serde_json::{Value, json};
+
+use crate::deploy::place::{Place, tool_data, tool_refused, word};
+use crate::support::Client;
+
+/// A project, a server, and the token of a plan.
+fn confirmed() -> (Place, Client, Value) {
+    let place = Place::with_project();
+    let mut client = place.server(&["--as", "agentpack"]);
+    let data = tool_data(&mut client, "deploy", json!({}));
+    assert_eq!(data["applied"], false);
+    for key in ["confirm_token", "confirm_plan_hash"] {
+        assert_eq!(word(&data[key]).len(), 64, "{data:#}");
+    }
+    assert!(word(&data["confirm_token_expires_at"]).ends_with('Z'), "{data:#}");
+    let token = data["confirm_token"].clone();
+    (place, client, token)
+}
+
+#[test]
+fn without_a_yes_no_token_is_looked_at_and_nothing_is_written() {
+    let (place, mut client, token) = confirmed();
+    let before = place.tree();
+    for mut arguments in [
+        json!({}),
+        json!({ "yes": false }),
+        json!({ "dry_run": true }),
+        json!({ "confirm_token": token }),
+        json!({ "confirm_token": "nonsense", "yes": false, "adopt": true }),
+    ] {
+        for repo in [false, true] {
+            // Not even the source is looked at.
+            if repo {
+                arguments["repo"] = json!("/nowhere");
+            }
+            let error = tool_refused(&mut client, "deploy_apply", arguments.clone(), "E_CONFIRM_REQUIRED");
+            assert_eq!(error["details"]["reason_code"], "confirm_required", "{error:#}");
+            assert_eq!(error["details"]["next_actions"], json!(["retry_with_yes"]), "{error:#}");
+        }
+    }
+    assert_eq!(place.tree(), before);
+    // The token was not touched by any of it.
+    let data = tool_data(&mut client, "deploy_apply", json!({ "confirm_token": token, "yes": true }));
+    assert_eq!(data["applied"], true);
+    client.finish();
+}
+
+#[test]
+fn a_yes_without_a_good_token_is_refused_and_says_what_to_do() {
+    let (place, mut client, token) = confirmed();
+    let before = place.tree();
+    for arguments in [json!({}), json!({ "confirm_token": "" }), json!({ "confirm_token": "  " })] {
+        let mut arguments = arguments;
+        arguments["yes"] = json!(true);
+        let error = tool_refused(&mut client, "deploy_apply", arguments, "E_CONFIRM_TOKEN_REQUIRED");
+        assert_eq!(error["details"]["reason_code"], "confirm_token_required", "{error:#}");
+        assert_eq!(error["details"]["next_actions"], json!(["call_deploy", "retry_deploy_apply"]), "{error:#}");
+    }
+    let other = "0".repeat(64);
+    for (arguments, kind) in [
+        (json!({ "confirm_token": other }), "unknown"),
+        (json!({ "confirm_token": "nonsense" }), "unknown"),
+        (json!({ "confirm_token": token, "target": "cursor" }), "inputs_differ"),
+        (json!({ "confirm_token": token, "machine": "another" }), "inputs_differ"),
+    ] {
+        let mut arguments = arguments;
+        arguments["yes"] = json!(true);
+        let error = tool_refused(&mut client, "deploy_apply", arguments, "E_CONFIRM_TOKEN_MISMATCH");
+        assert_eq!(error["details"]["mismatch_kind"], kind, "{error:#}");
+        assert_eq!(error["details"]["reason_code"], "confirm_token_mismatch", "{error:#}");
+        assert_eq!(error["details"]["next_actions"], json!(["call_deploy", "retry_deploy_apply"]), "{error:#}");
+    }
+    assert_eq!(place.tree(), before);
+    assert!(!tool_data(&mut client, "plan", json!({})).to_string().contains(word(&token)));
+    client.finish();
+}
+
+#[test]
+fn a_token_is_of_the_plan_that_was_shown() {
+    let (place, mut client, token) = confirmed();
+    place.prompt("review", "Another text.\n");
+    let before = place.tree();
+    let apply = json!({ "confirm_token": token, "yes": true });
+    let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_CONFIRM_TOKEN_MISMATCH");
+    let details = &error["details"];
+    assert_eq!(details["mismatch_kind"], "plan_changed", "{error:#}");
+    assert_ne!(details["confirm_plan_hash"], details["expected_confirm_plan_hash"], "{error:#}");
+    // What changes on disk changes the plan as well.
+    place.prompt("review", "Review the change.\n");
+    place.write("root/.claude/commands/review.md", "Somebody's.\n");
+    let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_CONFIRM_TOKEN_MISMATCH");
+    assert_eq!(error["details"]["mismatch_kind"], "plan_changed", "{error:#}");
+    std::fs::remove_dir_all(place.root().join(".claude")).expect("a folder");
+    assert_eq!(place.tree(), before);
+    // Back at what was shown, it is good again.
+    assert_eq!(tool_data(&mut client, "deploy_apply", apply)["applied"], true);
+    client.finish();
+}
+
+#[test]
+fn a_token_is_used_once() {
+    let (place, mut client, token) = confirmed();
+    let apply = json!({ "confirm_token": token, "yes": true });
+    let data = tool_data(&mut client, "deploy_apply", apply.clone());
+    assert!(data["snapshot_id"].is_string(), "{data:#}");
+    let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_CONFIRM_TOKEN_MISMATCH");
+    assert_eq!(error["details"]["mismatch_kind"], "consumed", "{error:#}");
+    // A plan with nothing in it has a token too, and uses it up.
+    let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
+    let apply = json!({ "confirm_token": token, "yes": true });
+    let data = tool_data(&mut client, "deploy_apply", apply.clone());
+    assert_eq!((&data["applied"], &data["reason"]), (&json!(false), &json!("no_changes")), "{data:#}");
+    tool_refused(&mut client, "deploy_apply", apply, "E_CONFIRM_TOKEN_MISMATCH");
+    assert_eq!(place.planned(&[]), [""; 0]);
+    client.finish();
+}
+
+#[test]
+fn a_refusal_for_adopt_leaves_the_token_good() {
+    let place = Place::with_project();
+    place.write("root/.claude/commands/review.md", "Somebody's.\n");
+    let before = place.tree();
+    let mut client = place.server(&["--as", "agentpack"]);
+    let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
+    let mut apply = json!({ "confirm_token": token, "yes": true });
+    for _ in 0..2 {
+        let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_ADOPT_CONFIRM_REQUIRED");
+        assert_eq!((&error["details"]["flag"], &error["details"]["adopt_updates"]), (&json!("--adopt"), &json!(1)));
+        assert_eq!(error["details"]["reason_code"], "adopt_confirm_required", "{error:#}");
+        assert_eq!(error["details"]["next_actions"], json!(["retry_with_adopt"]), "{error:#}");
+        let sample = word(&error["details"]["sample_paths"][0]);
+        assert_eq!(place.short(sample), "root/.claude/commands/review.md");
+        assert_eq!(place.tree(), before);
+    }
+    apply["adopt"] = json!(true);
+    assert_eq!(tool_data(&mut client, "deploy_apply", apply)["applied"], true);
+    client.finish();
+}
+
+#[test]
+fn tokens_go_from_the_shell_to_a_server_and_back() {
+    let place = Place::with_project();
+    let mut client = place.server(&["--as", "agentpack"]);
+    let token = place.data(&["deploy"])["confirm_token"].clone();
+    let data = tool_data(&mut client, "deploy_apply", json!({ "confirm_token": token, "yes": true }));
+    assert_eq!(data["applied"], true);
+    place.prompt("review", "Another text.\n");
+    let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
+    client.finish();
+    let apply = ["deploy", "--apply", "--yes", "--confirm-token", word(&token)];
+    assert_eq!(place.data(&apply)["applied"], true);
+    let error = place.refused(&apply, "E_CONFIRM_TOKEN_MISMATCH");
+    assert_eq!(error["details"]["mismatch_kind"], "consumed", "{error:#}");
+    // The shell needs a yes beside the token.
+    place.prompt("review", "A third text.\n");
+    let token = place.data(&["deploy"])["confirm_token"].clone();
+    place.refused(&["deploy", "--apply", "--confirm-token", word(&token)], "E_CONFIRM_REQUIRED");
+    place.refused(&["deploy", "--apply", "--yes", "--confirm-token", "x"], "E_CONFIRM_TOKEN_MISMATCH");
+}
+
+/// Calls a tool in this process, as an agent does.
+fn called(context: &Context, name: &str, arguments: Value) -> Result<Value, Error> {
+    let entry = mcpkg::operations().find(|entry| entry.tool == name).expect("an operation");
+    entry.from_agent(arguments).expect("good arguments").run(context).map(|reply| reply.data)
+}
+
+/// A place with a project, seen from this process at a fixed time.
+fn at_a_fixed_time() -> (Place, Context) {
+    let place = Place::with_project();
+    let mut context = place.scratch.context();
+    context.clock = Clock::fixed(1_800_000_000_000);
+    context.actor = "mcp:test".to_owned();
+    context.selection.directory = place.root().canonicalize().expect("a folder").display().to_string();
+    (place, context)
+}
+
+#[test]
+fn a_token_is_good_for_ten_minutes_and_expired_for_a_day() {
+    let (place, context) = at_a_fixed_time();
+    let before = place.tree();
+    let data = called(&context, "deploy", json!({})).expect("a plan");
+    assert_eq!(data["confirm_token_expires_at"], "2027-01-15T08:10:00Z");
+    let apply = json!({ "confirm_token": data["confirm_token"], "yes": true });
+    for (later, code) in [
+        (10 * 60_000, Code::ConfirmTokenExpired),
+        (1, Code::ConfirmTokenExpired),
+        (12 * 3_600_000, Code::ConfirmTokenExpired),
+    ] {
+        context.clock.advance(later);
+        let error = called(&context, "deploy_apply", apply.clone()).expect_err("an old token");
+        assert_eq!(error.code(), code, "{error}");
+        assert_eq!(place.tree(), before);
+    }
+    // Another plan after more than a day sweeps it away.
+    context.clock.advance(30 * 3_600_000);
+    let fresh = called(&context, "deploy", json!({})).expect("a plan");
+    let error = called(&context, "deploy_apply", apply).expect_err("a token that is gone");
+    assert!(matches!(error.code(), Code::ConfirmTokenMismatch | Code::ConfirmTokenExpired), "{error}");
+    // The last moment of the ten minutes is one.
+    context.clock.advance(10 * 60_000 - 1);
+    let apply = json!({ "confirm_token": fresh["confirm_token"], "yes": true });
+    assert_eq!(called(&context, "deploy_apply", apply).expect("in time")["applied"], true);
+}
+
+#[test]
+fn a_clock_that_goes_back_makes_no_token_live_longer() {
+    let (place, context) = at_a_fixed_time();
+    let before = place.tree();
+    let data = called(&context, "deploy", json!({})).expect("a plan");
+    let apply = json!({ "confirm_token": data["confirm_token"], "yes": true });
+    context.clock.advance(-60_001);
+    let error = called(&context, "deploy_apply", apply.clone()).expect_err("the clock went back");
+    assert_eq!(error.code(), Code::ConfirmTokenExpired, "{error}");
+    assert_eq!(place.tree(), before);
+    // A minute is what clocks are set by.
+    context.clock.advance(1);
+    assert_eq!(called(&context, "deploy_apply", apply).expect("a small step")["applied"], true);
+}

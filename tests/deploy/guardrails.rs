@@ -1,0 +1,130 @@
+//! Every operation of the deploy toolset that writes: without a yes it is refused, and not a byte changes.
+
+use mcpkg::op::Effect;
+use mcpkg::operations;
+use serde_json::{Value, json};
+
+use crate::deploy::place::{Place, tool, tool_refused, word};
+
+/// A project with two deploys, a file that was changed, one that is missing, and a proposal: whatever is called has
+/// something to do.
+fn with_work() -> (Place, String) {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    place.prompt("review", "Review again.\n");
+    let id = place.deploy(&[]);
+    place.write("root/.claude/commands/review.md", "Edited.\n");
+    place.write("root/.claude/commands/stray.md", "Stray.\n");
+    std::fs::remove_file(place.root().join(".claude/skills/tidy/SKILL.md")).expect("a file");
+    place.data(&["evolve", "propose", "--yes"]);
+    place.prompt("ship", "Ship it.\n");
+    (place, id)
+}
+
+/// What writes to the database alone, and can be taken back there.
+const DATABASE_ONLY: [&str; 6] =
+    ["set_module", "add_module", "remove_module", "pin_snapshot", "accept_proposal", "reject_proposal"];
+
+/// The arguments with which an operation has something to do, for the shell.
+fn shell(tool: &str, id: &str) -> Vec<String> {
+    let words: &[&str] = match tool {
+        "deploy_shell" => &["--apply", "--adopt"],
+        "rollback" => &["--to", "pristine"],
+        "evolve_propose" | "evolve_restore" => &[],
+        "prune_snapshots" => &["--keep", "1"],
+        "pin_snapshot" => &[id],
+        "set_module" => &["command:review", "--enabled", "false"],
+        "remove_module" => &["command:review"],
+        "add_module" => &["command:review"],
+        "accept_proposal" | "reject_proposal" => &["1"],
+        other => panic!("{other} writes: say how it is called without a yes"),
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn in_a_shell_without_a_terminal_nothing_is_written_without_yes() {
+    let (place, id) = with_work();
+    let before = place.tree();
+    let mut seen = 0;
+    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.shell())
+    {
+        let arguments = shell(entry.tool, &id);
+        let words: Vec<&str> = entry.cli.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
+        seen += 1;
+        if DATABASE_ONLY.contains(&entry.tool) {
+            assert_ne!(entry.effect, Effect::Destroy, "{} asks for no yes", entry.tool);
+            place.run(&words);
+        } else {
+            let error = place.refused(&words, "E_CONFIRM_REQUIRED");
+            assert_eq!(error["details"]["reason_code"], "confirm_required", "{words:?}: {error:#}");
+            let ran = place.run(&words);
+            assert!(ran.status == 1 && ran.stderr.contains("--yes"), "{words:?}: {ran}");
+        }
+        assert_eq!(place.tree(), before, "{words:?}");
+    }
+    assert!(seen >= 11, "only {seen} operations were called");
+}
+
+#[test]
+fn an_agent_writes_nothing_without_yes() {
+    let (place, id) = with_work();
+    let before = place.tree();
+    let snapshots = place.data(&["snapshot", "list"]);
+    let mut client = place.server(&["--as", "agentpack"]);
+    let token = tool(&mut client, "deploy", json!({}))["data"]["confirm_token"].clone();
+    let mut seen = 0;
+    for entry in operations().filter(|entry| entry.toolset == "deploy" && !entry.effect.reads() && entry.faces.tool()) {
+        let arguments = match entry.tool {
+            "deploy_apply" => json!({ "confirm_token": token, "adopt": true }),
+            "rollback" => json!({ "to": id }),
+            "evolve_propose" | "evolve_restore" => json!({}),
+            other => panic!("{other} writes: say how it is called without a yes"),
+        };
+        seen += 1;
+        for yes in [Value::Null, json!(false)] {
+            let mut arguments = arguments.clone();
+            if yes == json!(false) {
+                arguments["yes"] = yes;
+            }
+            let error = tool_refused(&mut client, entry.tool, arguments, "E_CONFIRM_REQUIRED");
+            assert!(word(&error["message"]).contains("nothing was changed"), "{error:#}");
+            assert_eq!(place.tree(), before, "{}", entry.tool);
+        }
+    }
+    assert_eq!(seen, 4);
+    // Nor does what only reads write.
+    for name in ["plan", "diff", "preview", "status", "doctor", "deploy", "explain"] {
+        let arguments = if name == "explain" { json!({ "kind": "status" }) } else { json!({}) };
+        assert_eq!(tool(&mut client, name, arguments)["ok"], true, "{name}");
+        assert_eq!(place.tree(), before, "{name}");
+    }
+    client.finish();
+    assert_eq!(place.data(&["snapshot", "list"]), snapshots);
+}
+
+#[test]
+fn a_dry_run_writes_nothing_with_a_yes_either() {
+    let (place, _) = with_work();
+    let before = place.tree();
+    let snapshots = place.data(&["snapshot", "list"]);
+    let proposals = place.data(&["evolve", "list"]);
+    for words in [
+        &["deploy", "--apply", "--adopt"][..],
+        &["rollback", "--to", "pristine"],
+        &["evolve", "propose"],
+        &["evolve", "restore"],
+        &["snapshot", "prune", "--keep", "1"],
+    ] {
+        place.data(&[words, &["--dry-run", "--yes"]].concat());
+        assert_eq!(place.tree(), before, "{words:?}");
+    }
+    let mut client = place.server(&["--as", "agentpack"]);
+    for name in ["deploy_apply", "evolve_propose", "evolve_restore"] {
+        assert_eq!(tool(&mut client, name, json!({ "dry_run": true, "yes": true }))["ok"], true, "{name}");
+        assert_eq!(place.tree(), before, "{name}");
+    }
+    client.finish();
+    assert_eq!(place.data(&["snapshot", "list"]), snapshots);
+    assert_eq!(place.data(&["evolve", "list"]), proposals);
+}

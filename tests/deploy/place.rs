@@ -1,0 +1,375 @@
+//! A scratch home, a scratch root to deploy into, a database, and a config repo where a test wants one.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Ran, Scratch};
+
+/// Where a test deploys. Nothing of the user's is read or written.
+pub struct Place {
+    pub scratch: Scratch,
+}
+
+/// What lies below a folder: its files with mode and bytes, its links, its empty folders.
+pub type Tree = BTreeMap<String, String>;
+
+impl Place {
+    /// A home, a root and no source.
+    pub fn new() -> Self {
+        let place = Self { scratch: Scratch::new() };
+        for folder in [place.home(), place.root()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        place
+    }
+
+    /// A place with the selected project `p`: an instructions module, a command and a skill with a program.
+    pub fn with_project() -> Self {
+        let place = Self::new();
+        place.ok(&["project", "create", "p"]);
+        place.instructions("style", "Be brief.\n");
+        place.prompt("review", "Review the change.\n");
+        place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies up\n---\nTidy.\n");
+        place
+    }
+
+    /// A place with a config repo of these target lines and modules, such as `("instructions:a", "Text\n")`.
+    pub fn with_repo(targets: &[&str], modules: &[(&str, &str)]) -> Self {
+        let place = Self::new();
+        place.declare(targets, modules);
+        place
+    }
+
+    /// A place with a config repo whose last module comes from a git repository by a branch that nothing pins.
+    pub fn with_git_source(targets: &[&str]) -> Self {
+        let place = Self::with_repo(targets, &[("instructions:a", "Reviewed\n")]);
+        place.write("upstream/AGENTS.md", "From git\n");
+        let upstream = place.scratch.path().join("upstream");
+        place.git(&upstream, &["init", "-q", "-b", "main"]);
+        place.git(&upstream, &["add", "-A"]);
+        place.git(&upstream, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "x"]);
+        let manifest = place.read("repo/agentpack.yaml");
+        let source = format!("git: {{url: 'file://{}'}}", upstream.display());
+        let module = format!("  - {{id: 'instructions:z', type: instructions, tags: [base], source: {{{source}}}}}\n");
+        place.write("repo/agentpack.yaml", format!("{manifest}{module}"));
+        place
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().join("home")
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.scratch.path().join("root")
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.scratch.path().join("repo")
+    }
+
+    /// Writes the config repo anew. A target is `codex: project` or `codex: {scope: both, options: {...}}`.
+    pub fn declare(&self, targets: &[&str], modules: &[(&str, &str)]) {
+        let mut text = "version: 1\nprofiles:\n  default: {include_tags: [base]}\ntargets:\n".to_owned();
+        for target in targets {
+            let (name, rest) = target.split_once(": ").expect("a target's line");
+            let rest = if rest.starts_with('{') { rest.to_owned() } else { format!("{{scope: {rest}}}") };
+            text.push_str(&format!("  {name}: {rest}\n"));
+        }
+        text.push_str("modules:\n");
+        for (id, body) in modules {
+            let kind = id.split(':').next().expect("a type");
+            let folder = format!("modules/{}", id.replace([':', '/'], "_"));
+            text.push_str(&format!(
+                "  - {{id: '{id}', type: {kind}, tags: [base], source: {{local_path: {{path: {folder}}}}}}}\n"
+            ));
+            self.module(id, body);
+        }
+        self.write("repo/agentpack.yaml", text);
+    }
+
+    /// Writes the text of a module of the config repo.
+    pub fn module(&self, id: &str, body: &str) {
+        let name = id.split_once(':').map_or(id, |(_, name)| name);
+        let file = match id.split(':').next() {
+            Some("instructions") => "AGENTS.md".to_owned(),
+            Some("skill") => "SKILL.md".to_owned(),
+            _ => format!("{name}.md"),
+        };
+        self.write(&format!("repo/modules/{}/{file}", id.replace([':', '/'], "_")), body);
+    }
+
+    /// Makes the config repo a git repository with one commit of what is there, or commits again.
+    pub fn commit(&self) {
+        let repo = self.repo();
+        self.git(&repo, &["init", "-q", "-b", "main"]);
+        self.git(&repo, &["add", "-A"]);
+        self.git(&repo, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "x"]);
+    }
+
+    /// Runs git, which must succeed, and returns what it said.
+    #[track_caller]
+    pub fn git(&self, folder: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(folder).env("HOME", self.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+        let output = command.stdin(Stdio::null()).output().expect("git starts");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Makes or changes a resource below `instructions://`.
+    pub fn instructions(&self, name: &str, text: &str) {
+        self.resource(&format!("instructions://{name}"), text);
+    }
+
+    /// Makes or changes a resource; its name is its URI's.
+    pub fn resource(&self, uri: &str, text: &str) {
+        let name: String = uri.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        if self.run(&["resource", "show", &name]).status == 0 {
+            self.ok(&["resource", "update", &name, "--content", text]);
+        } else {
+            self.ok(&["resource", "create", &name, uri, text]);
+        }
+    }
+
+    /// Makes or changes a prompt.
+    pub fn prompt(&self, name: &str, text: &str) {
+        if self.run(&["prompt", "show", name]).status == 0 {
+            self.ok(&["prompt", "update", name, "--content", text]);
+        } else {
+            self.ok(&["prompt", "create", name, text]);
+        }
+    }
+
+    /// The real binary, started in the root.
+    pub fn command(&self) -> Command {
+        self.command_under(&[])
+    }
+
+    /// The real binary under another program.
+    pub fn command_under(&self, wrapper: &[&str]) -> Command {
+        let mut command = self.scratch.command_under(wrapper);
+        command
+            .env("HOME", self.home())
+            .env("AGENTPACK_HOME", self.scratch.path().join("agentpack"))
+            .env("AGENTPACK_MACHINE_ID", "box")
+            .current_dir(self.root());
+        command
+    }
+
+    /// Runs the binary in the root.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.scratch.finish(self.command().args(arguments))
+    }
+
+    /// Runs the binary, which must succeed, and returns its standard output.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", arguments.join(" "));
+        ran.stdout
+    }
+
+    /// Runs the binary with `--json` and returns the envelope.
+    #[track_caller]
+    pub fn envelope(&self, arguments: &[&str]) -> Value {
+        let output = self.command().arg("--json").args(arguments).output().expect("mcpkg starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: mcpkg {arguments:?}\n{text}\n{error}"))
+    }
+
+    /// Runs the binary with `--json`, which must succeed, and returns the envelope's data.
+    #[track_caller]
+    pub fn data(&self, arguments: &[&str]) -> Value {
+        let mut envelope = self.envelope(arguments);
+        assert_eq!(envelope["ok"], true, "mcpkg {}\n{envelope:#}", arguments.join(" "));
+        envelope["data"].take()
+    }
+
+    /// Runs the binary with `--json`, which must fail with `code`, and returns the envelope's error.
+    #[track_caller]
+    pub fn refused(&self, arguments: &[&str], code: &str) -> Value {
+        let mut envelope = self.envelope(arguments);
+        assert_eq!(envelope["errors"][0]["code"], code, "mcpkg {}\n{envelope:#}", arguments.join(" "));
+        envelope["errors"][0].take()
+    }
+
+    /// Runs the binary on the config repo.
+    #[track_caller]
+    pub fn of_repo(&self, arguments: &[&str]) -> Value {
+        let repo = self.repo().display().to_string();
+        self.data(&[arguments, &["--repo", &repo]].concat())
+    }
+
+    /// Deploys what applies and returns the snapshot's id.
+    #[track_caller]
+    pub fn deploy(&self, more: &[&str]) -> String {
+        let data = self.data(&[&["deploy", "--apply", "--yes"], more].concat());
+        assert_eq!(data["applied"], true, "{data:#}");
+        data["snapshot_id"].as_str().expect("a snapshot").to_owned()
+    }
+
+    /// Deploys the config repo and returns the snapshot's id.
+    #[track_caller]
+    pub fn deploy_repo(&self) -> String {
+        self.deploy(&["--repo", &self.repo().display().to_string()])
+    }
+
+    /// The changes of a plan as `op path`, the path relative to the scratch folder.
+    #[track_caller]
+    pub fn planned(&self, more: &[&str]) -> Vec<String> {
+        let data = self.data(&[&["plan"], more].concat());
+        let changes = data["changes"].as_array().expect("changes").iter();
+        changes.map(|change| format!("{} {}", word(&change["op"]), self.short(word(&change["path"])))).collect()
+    }
+
+    /// What drifted, as `kind state path`.
+    #[track_caller]
+    pub fn drift(&self, more: &[&str]) -> Vec<String> {
+        let data = self.data(&[&["status"], more].concat());
+        let drift = data["drift"].as_array().expect("drift").iter();
+        let said = |item: &Value| {
+            format!("{} {} {}", word(&item["kind"]), word(&item["state"]), self.short(word(&item["path"])))
+        };
+        drift.map(said).collect()
+    }
+
+    /// A path relative to the scratch folder.
+    pub fn short(&self, path: &str) -> String {
+        let folder = format!("{}/", self.scratch.path().display());
+        path.strip_prefix(&folder).unwrap_or(path).to_owned()
+    }
+
+    /// Writes a file below the scratch folder.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        self.scratch.file(path, content)
+    }
+
+    /// Reads a file below the scratch folder.
+    #[track_caller]
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.scratch.path().join(path).symlink_metadata().is_ok()
+    }
+
+    /// What lies in the home and in the root.
+    pub fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        for name in ["home", "root"] {
+            walk(&self.scratch.path().join(name), name, &mut tree);
+        }
+        tree
+    }
+
+    /// The paths of the files in the home and in the root.
+    pub fn files(&self) -> Vec<String> {
+        self.tree().into_iter().filter(|(_, what)| what != "folder").map(|(path, _)| path).collect()
+    }
+
+    /// Starts a server in the root and shakes hands.
+    pub fn server(&self, arguments: &[&str]) -> Client {
+        Client::spawn(self.command().arg("serve").args(arguments)).shake_hands("2025-06-18")
+    }
+
+    /// The arguments of a tool, for the config repo.
+    pub fn arguments(&self, mut more: Value) -> Value {
+        more["repo"] = json!(self.repo());
+        more
+    }
+
+    /// Replaces what differs from run to run.
+    pub fn clean(&self, value: &Value) -> String {
+        let folder = self.scratch.path().display().to_string();
+        let text = format!("{value:#}");
+        let text = text.replace(&format!("{folder}/root"), "<ROOT>").replace(&format!("{folder}/home"), "<HOME>");
+        let text = text.replace(&format!("{folder}/repo"), "<REPO>").replace(&folder, "<SCRATCH>");
+        text.lines().map(clean_line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn clean_line(line: &str) -> String {
+    let replaced = |key: &str| line.trim_start().starts_with(&format!("\"{key}\": \""));
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let comma = if line.ends_with(',') { "," } else { "" };
+    for (key, what) in [
+        ("confirm_token", "<TOKEN>"),
+        ("confirm_plan_hash", "<HASH>"),
+        ("confirm_token_expires_at", "<TIME>"),
+        ("created_at", "<TIME>"),
+    ] {
+        if replaced(key) {
+            return format!("{indent}\"{key}\": \"{what}\"{comma}");
+        }
+    }
+    let id = |word: &str| word.len() == 36 && word.bytes().filter(|byte| *byte == b'-').count() == 4;
+    line.split('"').map(|word| if id(word) { "<ID>" } else { word }).collect::<Vec<_>>().join("\"")
+}
+
+/// Calls a tool and returns the envelope: it stands in the text and in structuredContent, and says whether it failed.
+#[track_caller]
+pub fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
+    let result = client.result("tools/call", json!({ "name": name, "arguments": arguments }));
+    checked(name, &result)
+}
+
+/// The envelope of a tool's result.
+#[track_caller]
+pub fn checked(name: &str, result: &Value) -> Value {
+    let text: Value = serde_json::from_str(word(&result["content"][0]["text"])).expect("an envelope");
+    assert_eq!(text, result["structuredContent"], "{name}");
+    assert_eq!(result["isError"], json!(text["ok"] == false), "{name}: {text:#}");
+    assert_eq!(text["schema_version"], 1, "{name}");
+    text
+}
+
+/// A tool's failure.
+#[track_caller]
+pub fn tool_refused(client: &mut Client, name: &str, arguments: Value, code: &str) -> Value {
+    let mut envelope = tool(client, name, arguments);
+    assert_eq!(envelope["errors"][0]["code"], code, "{name}: {envelope:#}");
+    assert_eq!(envelope["data"], json!({}), "{name}");
+    envelope["errors"][0].take()
+}
+
+/// A tool's data.
+#[track_caller]
+pub fn tool_data(client: &mut Client, name: &str, arguments: Value) -> Value {
+    let mut envelope = tool(client, name, arguments);
+    assert_eq!(envelope["ok"], true, "{name}: {envelope:#}");
+    envelope["data"].take()
+}
+
+/// A value's text.
+#[track_caller]
+pub fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+fn walk(folder: &Path, name: &str, tree: &mut Tree) {
+    let mut empty = true;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        empty = false;
+        let path = entry.expect("an entry").path();
+        let name = format!("{name}/{}", path.file_name().expect("a name").to_string_lossy());
+        let metadata = path.symlink_metadata().expect("metadata");
+        if metadata.is_symlink() {
+            tree.insert(name, format!("link to {}", path.read_link().expect("a link").display()));
+        } else if metadata.is_dir() {
+            walk(&path, &name, tree);
+        } else {
+            let bytes = std::fs::read(&path).expect("a file");
+            let mode = metadata.permissions().mode() & 0o7777;
+            tree.insert(name, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
+        }
+    }
+    if empty {
+        tree.insert(name.to_owned(), "folder".to_owned());
+    }
+}

@@ -1,0 +1,120 @@
+//! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
+
+use crate::deploy::place::{Place, word};
+
+#[test]
+fn d01_a_deploy_in_one_root_leaves_the_files_of_another_alone() {
+    let place =
+        Place::with_repo(&["codex: both", "cursor: project"], &[("instructions:a", "A\n"), ("prompt:p", "P\n")]);
+    place.deploy_repo();
+    let first = place.tree();
+    assert!(first.contains_key("root/AGENTS.md") && first.contains_key("home/.codex/prompts/p.md"), "{first:?}");
+
+    // The same repo, with less in it, from another project's folder; then a project of the database from a third.
+    place.declare(&["codex: project"], &[("instructions:a", "A\n")]);
+    let (repo, other) = (place.repo().display().to_string(), place.scratch.path().join("other"));
+    std::fs::create_dir(&other).expect("a folder");
+    let elsewhere = ["--root", other.to_str().expect("UTF-8")];
+    let planned = place.planned(&[&["--repo", &repo][..], &elsewhere].concat());
+    assert_eq!(planned, ["create other/AGENTS.md"]);
+    place.deploy(&[&["--repo", &repo][..], &elsewhere].concat());
+    assert_eq!(place.tree(), first);
+
+    place.ok(&["project", "create", "p"]);
+    place.instructions("style", "S\n");
+    let third = place.scratch.path().join("third");
+    std::fs::create_dir(&third).expect("a folder");
+    place.deploy(&["--root", third.to_str().expect("UTF-8")]);
+    assert_eq!(place.tree(), first);
+    assert_eq!(place.read("other/AGENTS.md"), "A\n");
+}
+
+#[test]
+fn d02_the_first_deploy_can_be_undone_and_adopted_originals_come_back() {
+    let place = Place::with_repo(&["codex: project", "cursor: project"], &[("instructions:a", "Ours\n")]);
+    place.write("root/AGENTS.md", "The user's own.\n");
+    place.write("root/notes.txt", "Not ours.\n");
+    let before = place.tree();
+    let repo = place.repo().display().to_string();
+    place.refused(&["deploy", "--apply", "--yes", "--repo", &repo], "E_ADOPT_CONFIRM_REQUIRED");
+    assert_eq!(place.tree(), before);
+    place.deploy(&["--repo", &repo, "--adopt"]);
+    assert_eq!(place.read("root/AGENTS.md"), "Ours\n");
+    // Several deploys later the original is still there to go back to.
+    place.module("instructions:a", "Ours, changed\n");
+    place.deploy_repo();
+    place.of_repo(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before, "folders that the deploy made are gone too");
+}
+
+#[test]
+fn d06_a_rollback_keeps_what_it_overwrites_and_can_be_rolled_back() {
+    let place = Place::with_project();
+    let first = place.deploy(&[]);
+    place.prompt("review", "Review twice.\n");
+    place.deploy(&[]);
+    place.write("root/.claude/commands/review.md", "Edited by hand.\n");
+    let edited = place.tree();
+    let envelope = place.envelope(&["rollback", "--to", &first, "--yes"]);
+    assert!(word(&envelope["warnings"][0]).contains("review.md"), "{envelope:#}");
+    assert!(!place.read("root/.claude/commands/review.md").contains("by hand"));
+    let event = word(&envelope["data"]["event_snapshot_id"]).to_owned();
+    place.data(&["rollback", "--to", &event, "--yes"]);
+    assert_eq!(place.tree(), edited);
+}
+
+#[test]
+fn d07_a_dry_run_of_a_rollback_writes_nothing_and_without_a_yes_it_asks() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let deployed = place.tree();
+    let snapshots = place.data(&["snapshot", "list"]);
+    let data = place.data(&["rollback", "--to", "pristine", "--dry-run", "--yes"]);
+    assert!(data["summary"]["delete"].as_u64() > Some(0), "it shows what would go: {data:#}");
+    assert_eq!(data["event_snapshot_id"], serde_json::Value::Null);
+    let ran = place.run(&["rollback", "--to", "pristine"]);
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(ran.stderr.contains("confirm with --yes"), "{ran}");
+    place.refused(&["rollback", "--to", "pristine"], "E_CONFIRM_REQUIRED");
+    assert_eq!(place.tree(), deployed);
+    assert_eq!(place.data(&["snapshot", "list"]), snapshots);
+}
+
+#[test]
+fn d08_rolling_back_to_a_snapshot_of_one_target_leaves_the_others_alone() {
+    let place = Place::with_repo(&["codex: project", "cursor: project"], &[("instructions:a", "One\n")]);
+    let repo = place.repo().display().to_string();
+    let codex = place.deploy(&["--repo", &repo, "--target", "codex"]);
+    place.module("instructions:a", "Two\n");
+    place.deploy_repo();
+    let rule = "root/.cursor/rules/instructions_a--1b59cb31ea.mdc";
+    assert!(place.read(rule).ends_with("Two\n"));
+    place.of_repo(&["rollback", "--to", &codex, "--yes"]);
+    assert_eq!(place.read("root/AGENTS.md"), "One\n");
+    assert!(place.read(rule).ends_with("Two\n"), "cursor was not part of that snapshot");
+    assert_eq!(place.drift(&["--repo", &repo, "--target", "cursor"]), [""; 0]);
+}
+
+#[test]
+fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    place.ok(&["project", "create", "q"]);
+    place.ok(&["-p", "q", "prompt", "create", "ship", "Ship it.\n"]);
+    let planned = place.planned(&["-p", "q"]);
+    assert!(planned.iter().all(|line| line.starts_with("create ")), "{planned:?}");
+    place.deploy(&["-p", "q"]);
+    assert!(place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
+    // Nor does what is missing take another's with it.
+    place.ok(&["prompt", "delete", "review"]);
+    assert!(place.planned(&[]).iter().all(|line| line.ends_with("review.md") || line.contains("review/SKILL.md")));
+    place.deploy(&["-p", "p"]);
+    assert!(!place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
+    // A file that both want is the first one's: the second needs adopt.
+    place.ok(&["-p", "q", "prompt", "create", "both", "Of q.\n"]);
+    place.deploy(&["-p", "q"]);
+    place.prompt("both", "Of p.\n");
+    let error = place.refused(&["-p", "p", "deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    assert!(word(&error["message"]).contains("both"), "{error}");
+    assert_eq!(place.read("root/.claude/commands/both.md"), "Of q.\n");
+}

@@ -1,0 +1,168 @@
+//! Defects about what is said, and what is refused: D20 to D23, D26, D36, D37, D38.
+
+use serde_json::{Value, json};
+
+use crate::deploy::place::{Place, tool, tool_data, word};
+
+#[test]
+fn d20_a_failure_says_its_cause_with_a_code_of_its_own() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let error = place.refused(&["rollback", "--to", "1795294153964472037", "--yes"], "E_SNAPSHOT_NOT_FOUND");
+    assert!(word(&error["message"]).contains("1795294153964472037"), "{error:#}");
+    assert!(error["details"]["reason_code"].is_string() && error["details"]["next_actions"].is_array(), "{error:#}");
+
+    let place = Place::with_repo(&["codex: project"], &[("skill:s", "no front matter\n")]);
+    let repo = place.repo().display().to_string();
+    let error = place.refused(&["plan", "--repo", &repo], "E_CONFIG_INVALID");
+    assert!(word(&error["message"]).contains("skill:s") && word(&error["message"]).contains("SKILL.md"), "{error:#}");
+    assert_eq!(error["details"]["module_id"], "skill:s", "{error:#}");
+    let error = place.refused(&["plan", "--repo", &repo, "--profile", "wrok"], "E_NOT_FOUND");
+    assert!(word(&error["message"]).contains("wrok"), "{error:#}");
+    let error = place.refused(&["plan", "--repo", "/nowhere/at/all"], "E_CONFIG_MISSING");
+    assert!(word(&error["message"]).contains("/nowhere/at/all"), "{error:#}");
+}
+
+#[test]
+fn d21_usage_errors_are_json_where_json_was_asked() {
+    let place = Place::new();
+    for (arguments, command) in [
+        (&["plan", "--no-such-flag"][..], "plan"),
+        (&["evolve", "propose", "--overlay", "nowhere"], "evolve.propose"),
+        (&["rollback"], "rollback"),
+        (&["status", "--only", "gone"], "status"),
+    ] {
+        let envelope = place.envelope(arguments);
+        assert_eq!((&envelope["ok"], &envelope["command"]), (&json!(false), &json!(command)), "{envelope:#}");
+        assert_eq!(envelope["errors"][0]["code"], "E_INVALID_ARGUMENT", "{envelope:#}");
+        assert!(!word(&envelope["errors"][0]["message"]).is_empty());
+        assert_eq!(place.run(&[&["--json"], arguments].concat()).status, 2);
+    }
+}
+
+#[test]
+fn d22_a_failure_names_its_whole_command() {
+    let place = Place::new();
+    for (arguments, command, id) in [
+        (&["evolve", "propose"][..], "evolve.propose", "evolve propose"),
+        (&["evolve", "restore"], "evolve.restore", "evolve restore"),
+        (&["explain", "status"], "explain.status", "explain status"),
+        (&["deploy", "--apply"], "deploy", "deploy --apply"),
+        (&["snapshot", "show", "nothing"], "snapshot.show", "snapshot show"),
+    ] {
+        let envelope = place.envelope(arguments);
+        assert_eq!(envelope["ok"], false, "{envelope:#}");
+        assert_eq!((&envelope["command"], &envelope["command_id"]), (&json!(command), &json!(id)), "{envelope:#}");
+        let path: Vec<&str> = command.split('.').collect();
+        assert_eq!(envelope["command_path"], json!(path), "{envelope:#}");
+    }
+}
+
+#[test]
+fn d23_explain_names_the_kind_that_was_asked() {
+    let place = Place::with_project();
+    let mut client = place.server(&["--as", "agentpack"]);
+    for kind in ["plan", "diff", "status"] {
+        let envelope = place.envelope(&["explain", kind]);
+        assert_eq!((&envelope["ok"], &envelope["command"]), (&json!(true), &json!(format!("explain.{kind}"))));
+        let envelope = tool(&mut client, "explain", json!({ "kind": kind }));
+        assert_eq!((&envelope["ok"], &envelope["command"]), (&json!(true), &json!(format!("explain.{kind}"))));
+    }
+    client.finish();
+}
+
+#[test]
+fn d26_a_corrupt_lockfile_is_an_error() {
+    let place = Place::with_repo(&["codex: project"], &[("instructions:a", "A\n")]);
+    let repo = place.repo().display().to_string();
+    for (text, code) in [
+        ("{", "E_LOCKFILE_INVALID"),
+        ("", "E_LOCKFILE_INVALID"),
+        (r#"{"version":1,"modules":[{"id":7}]}"#, "E_LOCKFILE_INVALID"),
+        (r#"{"version":9,"generated_at":"2026-01-01T00:00:00Z","modules":[]}"#, "E_LOCKFILE_UNSUPPORTED_VERSION"),
+    ] {
+        place.write("repo/agentpack.lock.json", text);
+        for command in ["plan", "status", "deploy"] {
+            let error = place.refused(&[command, "--repo", &repo], code);
+            assert!(word(&error["message"]).contains("agentpack.lock.json"), "{error:#}");
+        }
+    }
+    // Files that are not those that were pinned are not those that were reviewed.
+    let place = Place::with_git_source(&["codex: project"]);
+    let upstream = place.scratch.path().join("upstream");
+    let commit = place.git(&upstream, &["rev-parse", "HEAD"]);
+    let lock = json!({
+        "version": 1,
+        "generated_at": "2026-01-01T00:00:00Z",
+        "modules": [{
+            "id": "instructions:z",
+            "type": "instructions",
+            "resolved_source": {
+                "local_path": null,
+                "git": { "url": format!("file://{}", upstream.display()), "commit": commit.trim(), "subdir": "" },
+            },
+            "resolved_version": commit.trim(),
+            "sha256": "0".repeat(64),
+            "file_manifest": [],
+        }],
+    });
+    place.write("repo/agentpack.lock.json", lock.to_string());
+    let repo = place.repo().display().to_string();
+    let error = place.refused(&["plan", "--repo", &repo], "E_LOCKFILE_INVALID");
+    assert_eq!(error["details"]["module_id"], "instructions:z", "{error:#}");
+}
+
+#[test]
+fn d36_unknown_keys_are_refused_with_their_position_and_what_was_meant() {
+    for (text, key, meant) in [
+        ("version: 1\nprofiels: {default: {}}\n", "profiels", "profiles"),
+        ("version: 1\nprofiles: {default: {include_tag: [base]}}\n", "include_tag", "include_tags"),
+        ("version: 1\nprofiles: {default: {}}\ntargets: {codex: {scpe: project}}\n", "scpe", "scope"),
+    ] {
+        let place = Place::new();
+        place.write("repo/agentpack.yaml", text);
+        let error = place.refused(&["plan", "--repo", &place.repo().display().to_string()], "E_CONFIG_INVALID");
+        let said = error.to_string();
+        assert!(said.contains(key) && said.contains("did you mean") && said.contains(meant), "{error:#}");
+        assert!(said.contains("line"), "{error:#}");
+    }
+}
+
+#[test]
+fn d37_conflict_markers_are_not_deployed() {
+    let place = Place::with_repo(&["codex: project"], &[("instructions:a", "A\n")]);
+    let marked = "Top\n<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n";
+    place.write("repo/overlays/instructions_a--1b59cb31ea/AGENTS.md", marked);
+    let before = place.tree();
+    let repo = place.repo().display().to_string();
+    for arguments in [&["plan", "--repo", &repo][..], &["deploy", "--apply", "--yes", "--repo", &repo]] {
+        let envelope = place.envelope(arguments);
+        assert_eq!(envelope["ok"], false, "{envelope:#}");
+        assert!(word(&envelope["errors"][0]["message"]).contains("AGENTS.md"), "{envelope:#}");
+    }
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn d38_check_tells_drift_by_the_exit_status() {
+    let place = Place::with_project();
+    let status = |arguments: &[&str]| place.run(arguments).status;
+    for command in ["plan", "diff", "preview", "deploy", "status"] {
+        assert_eq!(status(&[command, "--check"]), 3, "{command}: nothing is deployed yet");
+        assert_eq!(status(&[command]), 0, "{command}");
+    }
+    place.deploy(&[]);
+    for command in ["plan", "diff", "preview", "deploy", "status"] {
+        assert_eq!(status(&[command, "--check"]), 0, "{command}");
+    }
+    place.write("root/.claude/commands/stray.md", "x\n");
+    assert_eq!(status(&["status", "--check"]), 3, "a stray file is drift");
+    assert_eq!(status(&["plan", "--check"]), 0, "and no change");
+    assert_eq!(status(&["status", "--check", "--only", "modified,missing"]), 0);
+    let envelope = place.envelope(&["status", "--check"]);
+    assert_eq!((&envelope["ok"], &envelope["data"]["summary"]["extra"]), (&json!(true), &json!(1)));
+    let mut client = place.server(&[]);
+    let data: Value = tool_data(&mut client, "status", json!({ "only": ["extra"] }));
+    assert_eq!(data["summary_total"], json!({ "modified": 0, "missing": 0, "extra": 1 }), "{data:#}");
+    client.finish();
+}
