@@ -135,7 +135,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
     cancel_on_interrupt(&context);
-    crate::deploy::recover(&context)?;
+    crate::deploy::recover(&context);
     let command = call.command().to_owned();
     let outcome = call.run(&context);
     if globals.json && entry.shape == Shape::Envelope {

@@ -78,7 +78,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
-    crate::deploy::recover(&Context::shell(store.clone(), globals.selection()))?;
+    crate::deploy::recover(&Context::shell(store.clone(), globals.selection()));
     mcp::serve_stdio(store, config)?;
     Ok(0)
 }

@@ -100,9 +100,9 @@ pub fn apply(
         .and_then(|()| finish(context, &work, &journal, place).map_err(|error| (work.changes.len(), error)));
     match written {
         Ok(()) => {
-            undo::clean_up(context, &journal)?;
-            if work.changes.iter().any(|change| change.op == Op::Delete) {
-                undo::take_empty_folders(context, place, 0)?;
+            // It is applied, whatever comes of what it leaves beside.
+            if let Err(error) = undo::clean_up(context, place, &journal) {
+                tracing::warn!(%error, "files that the deploy replaced still stand beside; the next command removes them");
             }
             Ok(uuid)
         }
@@ -297,7 +297,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
             )?;
         }
         note_quiet(db, machine, &work.quiet)?;
-        let open = work.changes.iter().any(|change| matches!(change.before, Found::File { .. }));
+        let open = journal.files.iter().any(undo::leaves_work);
         snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
         let project = work.site.project().map(|project| project.name.as_str());
         context.event(db, context.author(), project, work.kind.word(), &journal.uuid.to_string())

@@ -234,12 +234,14 @@ fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
 /// # Errors
 /// As [`metadata`].
 pub fn remove(path: &Path) -> Result<()> {
+    use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     match fs::remove_file(path) {
-        // A read-only disk says so of what is not there as well.
-        Err(error) if error.kind() != ErrorKind::NotFound && metadata(path)?.is_some() => {
-            Err(failed("delete", path, error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(()),
+        // Nothing can be there.
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename) => Ok(()),
+        // A disk that cannot be written says so even where nothing is to be removed.
+        Err(_) if matches!(metadata(path), Ok(None)) => Ok(()),
+        Err(error) => Err(failed("delete", path, error)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::apply::{self, Journal};
@@ -7,54 +8,60 @@ use super::disk::{self, Found};
 use super::plan::After;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::deploys::Image;
-use crate::store::snapshots::{self, State};
+use crate::store::deploys::{self, Image};
+use crate::store::snapshots::{self, File, Snapshot, State};
 use crate::store::{Access, Applying};
 
 /// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
-/// with it; where there is nothing to do it costs one look at an index. Where the disk does not let it, the log says so:
-/// what only reads goes on, and the next apply fails by it.
-///
-/// # Errors
-/// How the disk failed.
-pub fn recover(context: &Context) -> Result<()> {
+/// with it; where there is nothing to do it costs one look at an index. Where it cannot be done now, because a disk is
+/// full or not there, that is told, and the command goes on: only an apply has to wait for it.
+pub fn recover(context: &Context) {
+    if let Err(error) = try_recover(context) {
+        tracing::warn!(%error, "a deploy whose process died could not be undone yet; the next command tries again");
+    }
+}
+
+fn try_recover(context: &Context) -> Result<()> {
     if context.store.access() != Access::Writable
         || context.store.read(|db| snapshots::unfinished(db).map(|open| open.is_empty()))?
     {
         return Ok(());
     }
     match Applying::begin(context.store.path())? {
-        Some(right) => {
-            if let Err(error) = finish(context, &right) {
-                tracing::warn!("a deploy that ended half done cannot be undone yet: {error}");
-            }
-            Ok(())
-        }
+        Some(right) => finish(context, &right),
         // It is alive, and looks after its own.
         None => Ok(()),
     }
 }
 
-/// Finishes what others left unfinished: what was being applied is undone, what was applied is cleaned up.
+/// Finishes what others left unfinished: what was being applied is undone, what was applied is cleaned up. Where one
+/// fails, the others are finished all the same.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
+    let mut finished = Ok(());
     for snapshot in context.store.read(snapshots::unfinished)? {
-        let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
-        let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
-        if snapshot.state == State::Applied.word() {
-            clean_up(context, &journal)?;
-            continue;
+        if let Err(error) = finish_one(context, &snapshot) {
+            finished = Err(error);
         }
-        let kept = put_back(context, snapshot.place, &journal)?;
-        let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
-        if kept.is_empty() {
-            tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
-        } else {
-            let files = kept.join(", ");
-            tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
-        }
+    }
+    finished
+}
+
+fn finish_one(context: &Context, snapshot: &Snapshot) -> Result<()> {
+    let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
+    let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
+    if snapshot.state == State::Applied.word() {
+        return clean_up(context, snapshot.place, &journal);
+    }
+    let kept = put_back(context, snapshot.place, &journal)?;
+    let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+    if kept.is_empty() {
+        tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
+    } else {
+        let files = kept.join(", ");
+        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
     }
     Ok(())
 }
@@ -88,11 +95,13 @@ pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal
 fn put_back(context: &Context, place: i64, journal: &Journal) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
+    // Where all of it was taken away since, nothing is brought back; the images stay in the database.
+    let stands = Path::new(&context.store.read(|db| deploys::place_key(db, place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().rev() {
         if file.op == "claim" {
             continue;
         }
-        match put_one_back(context, journal, seq) {
+        match put_one_back(context, journal, seq, stands) {
             Ok(true) => {}
             Ok(false) => kept.push(PathBuf::from(&file.path)),
             Err(error) => failed = Some(error),
@@ -107,7 +116,7 @@ fn put_back(context: &Context, place: i64, journal: &Journal) -> Result<Vec<Path
     Ok(kept)
 }
 
-fn put_one_back(context: &Context, journal: &Journal, seq: usize) -> Result<bool> {
+fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool) -> Result<bool> {
     let file = &journal.files[seq];
     let path = Path::new(&file.path);
     let (new, old) = journal.beside(seq, path);
@@ -119,6 +128,21 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize) -> Result<bool
         return Ok(false);
     }
     if !is_before {
+        if let Some(folder) = path.parent()
+            && file.before != Image::Absent
+            && disk::metadata(folder)?.is_none()
+        {
+            if !stands {
+                return Ok(false);
+            }
+            match std::fs::create_dir_all(folder) {
+                // A file stands where a folder was.
+                Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::AlreadyExists) => {
+                    return Ok(false);
+                }
+                made => made.map_err(|error| disk::failed("make", folder, error))?,
+            }
+        }
         match &file.before {
             Image::Absent => disk::remove(path)?,
             _ if disk::metadata(&old)?.is_some() => {
@@ -151,31 +175,37 @@ fn is(found: &Found, image: &Image) -> bool {
 }
 
 /// Removes the folders that a place's snapshots from `id` on made, where nobody put anything else in them.
-///
-/// # Errors
-/// How the disk failed.
-pub fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
+fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
     for folder in context.store.read(|db| snapshots::folders(db, place, id))? {
         let _ = std::fs::remove_dir(folder);
     }
     Ok(())
 }
 
-/// Removes the old files that stayed beside while an apply went on, and closes its journal.
+/// Removes the old files that stayed beside while an apply went on, and the folders that it emptied, and closes its
+/// journal.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn clean_up(context: &Context, journal: &Journal) -> Result<()> {
+pub fn clean_up(context: &Context, place: i64, journal: &Journal) -> Result<()> {
     let mut any = false;
-    for (seq, file) in journal.files.iter().enumerate() {
-        if matches!(file.before, Image::File { .. }) && file.op != "claim" {
-            any = true;
-            disk::remove(&journal.beside(seq, Path::new(&file.path)).1)?;
-        }
+    for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
+        any = true;
+        disk::remove(&journal.beside(seq, Path::new(&file.path)).1)?;
+    }
+    if journal.files.iter().any(|file| file.before != Image::Absent && file.after == Image::Absent) {
+        take_empty_folders(context, place, 0)?;
     }
     if !any {
         return Ok(());
     }
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Applied, Some(now)))
+}
+
+/// Whether something is left to be done for a file after all are written: an old one stays beside, or its folder may be
+/// empty.
+pub fn leaves_work(file: &File) -> bool {
+    let replaced = matches!(file.before, Image::File { .. }) && file.op != "claim";
+    replaced || (file.before != Image::Absent && file.after == Image::Absent)
 }

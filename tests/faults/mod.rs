@@ -2,6 +2,7 @@
 //! disk, ...); one that needs what the machine lacks says `skipped: why`.
 
 mod damage;
+mod deploys;
 mod disk;
 mod flood;
 mod killed;
@@ -22,10 +23,16 @@ use crate::support::{Ran, Scratch, finds};
 
 /// The real binary under strace, which does `inject` to its system calls, such as `fsync:error=EIO:when=3`.
 fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
+    let words = strace(inject)?;
+    Some(scratch.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+/// The words that start strace with `inject`, where the machine has it.
+fn strace(inject: &str) -> Option<Vec<String>> {
     finds("strace")?;
     let trace = inject.split(':').next().unwrap_or_default();
-    let (trace, inject) = (format!("trace={trace}"), format!("inject={inject}"));
-    Some(scratch.command_under(&["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]))
+    let words = format!("strace -f -qq -o /dev/null -e trace={trace} -e inject={inject}");
+    Some(words.split(' ').map(str::to_owned).collect())
 }
 
 /// The names of the project's prompts, read in this process.

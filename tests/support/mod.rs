@@ -1,11 +1,13 @@
 //! What the tests share: a scratch database, the real binary, a client that speaks lines.
 
 mod client;
+mod ground;
 mod machine;
 mod raw;
 mod scratch;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
+pub use ground::{Ground, Thing, Tree, set_mode};
 pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};

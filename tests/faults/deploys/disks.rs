@@ -1,0 +1,201 @@
+//! Disks that are full, and folders and files that cannot be written, in the middle of a deploy.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::meanwhile::{assert_undone, deploy_with};
+use super::{Big, counts, deployed, summary};
+use crate::support::{BINARY, Ground, Mount, Scratch, finds, is_root, set_mode, skipped};
+
+/// Fills a file system to the last byte.
+fn fill(path: &Path) {
+    let mut file = std::fs::File::create(path).expect("a file");
+    for size in [64 << 10, 4 << 10, 1] {
+        while file.write_all(&vec![b'x'; size]).is_ok() {}
+    }
+}
+
+/// The deploy fails in the middle, is undone for this cause, and succeeds after `mend`.
+#[track_caller]
+fn undone_then_good(big: &Big, wrapper: &[&str], cause: &str, mend: impl FnOnce()) {
+    let mut command = big.ground.command_under(wrapper);
+    let ran = big.ground.scratch.finish(command.arg("--json").args(Big::deploy()));
+    let envelope: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    let error = &envelope["errors"][0];
+    assert_eq!((ran.status, error["code"].as_str()), (1, Some("E_DEPLOY_UNDONE")), "{envelope:#}");
+    assert_eq!(error["details"]["cause"], cause, "{envelope:#}");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("everything was put back")), "{envelope:#}");
+    assert!(!big.settled("undone"));
+    assert_eq!(summary(&big.ground), counts(100, 100, 100));
+    mend();
+    deployed(&big.ground);
+    assert!(big.settled("deployed after all"));
+}
+
+/// A file or folder that nobody may change.
+struct Immutable(PathBuf);
+
+impl Immutable {
+    fn new(path: PathBuf) -> Option<Self> {
+        let set = is_root()
+            && Command::new("chattr")
+                .arg("+i")
+                .arg(&path)
+                .stderr(std::process::Stdio::null())
+                .status()
+                .is_ok_and(|it| it.success());
+        set.then_some(Self(path))
+    }
+}
+
+impl Drop for Immutable {
+    fn drop(&mut self) {
+        let _ = Command::new("chattr").arg("-i").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn an_immutable_file_or_folder_in_the_middle_undoes_all() {
+    for name in ["f222.md", "f223.md", ""] {
+        let big = Big::new();
+        let Some(held) = Immutable::new(big.ground.root().join(".claude/skills/big/part5").join(name)) else {
+            return skipped("an immutable file needs root, chattr and a file system that knows it");
+        };
+        undone_then_good(&big, &[], "E_IO_PERMISSION_DENIED", || drop(held));
+    }
+}
+
+#[test]
+fn a_folder_that_another_user_may_not_write_in_undoes_all() {
+    let wrapper: &[&str] = if is_root() { &["runuser", "-u", "nobody", "--"] } else { &[] };
+    if is_root() {
+        let reaches = Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
+        if finds("runuser").is_none() || !reaches.is_ok_and(|status| status.success()) {
+            return skipped("root may write everywhere, and nobody cannot run the binary where it stands");
+        }
+    }
+    for folder in ["part0", "part3", "part5"] {
+        let big = Big::new();
+        let at = big.ground.root().join(".claude/skills/big").join(folder);
+        set_mode(&at, 0o555);
+        let big = Big { before: big.ground.tree(), ..big };
+        let give = |to: &str| {
+            let status = Command::new("chown").args(["-R", to]).arg(big.ground.scratch.path()).status();
+            assert!(status.expect("chown starts").success());
+        };
+        if is_root() {
+            give("nobody");
+        }
+        let mut command = big.ground.command_under(wrapper);
+        let ran = big.ground.scratch.finish(command.arg("--json").args(Big::deploy()));
+        assert!(ran.stdout.contains("E_DEPLOY_UNDONE") && ran.stdout.contains("E_IO_PERMISSION_DENIED"), "{ran}");
+        assert!(!big.settled("undone"));
+        if is_root() {
+            give("root");
+        }
+        set_mode(&at, 0o755);
+        deployed(&big.ground);
+        assert!(big.settled("deployed after all"));
+    }
+}
+
+#[test]
+fn a_read_only_file_system_in_the_middle_undoes_all() {
+    let big = Big::new();
+    let at = big.ground.root().join(".claude/skills/big/part4");
+    let from = at.to_string_lossy().into_owned();
+    let Some(mount) = is_root().then(|| Mount::new(&["--bind", &from], &at)).flatten() else {
+        return skipped("a mount needs root");
+    };
+    mount.remount("bind,ro");
+    undone_then_good(&big, &[], "E_IO_PERMISSION_DENIED", || drop(mount));
+}
+
+#[test]
+fn a_path_that_is_too_long_for_the_disk_undoes_all() {
+    let big = Big::new();
+    let root = big.ground.root().canonicalize().expect("a root").join(".claude/skills/big");
+    // The path itself is short enough; the one beside it, under which the file is written first, is not.
+    let mut room = 4090 - root.as_os_str().len();
+    let mut script = "cd modules/big".to_owned();
+    while room > 20 {
+        let name = "a".repeat(room.saturating_sub(8).min(200));
+        script += &format!(" && mkdir {name} && cd {name}");
+        room -= name.len() + 1;
+    }
+    script += " && echo x > x.md";
+    let made = Command::new("sh").current_dir(big.ground.repo()).args(["-c", &script]).status();
+    assert!(made.expect("sh starts").success());
+    let error = big.ground.refused(&Big::deploy());
+    assert_eq!(error["code"], "E_DEPLOY_UNDONE", "{error:#}");
+    assert_eq!(error["details"]["cause"], "E_IO_PATH_TOO_LONG", "{error:#}");
+    assert!(!big.settled("undone"));
+    let state = "find modules/big -type d -name 'aaa*' -prune -exec rm -r {} +";
+    let gone = Command::new("sh").current_dir(big.ground.repo()).args(["-c", state]).status();
+    assert!(gone.expect("sh starts").success());
+    deployed(&big.ground);
+    assert!(big.settled("deployed after all"));
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_undoes_all_though_it_is_full() {
+    let scratch = Scratch::with_project_here();
+    let Some(mount) = Mount::in_memory("64m", &scratch.path().join("ground")) else {
+        return skipped("a full disk needs root and tmpfs");
+    };
+    let big = Big::filling(Ground::below(scratch));
+    // Each file takes a page: there is room for a third of the new ones.
+    mount.remount("size=1100k");
+    undone_then_good(&big, &[], "E_DISK_FULL", || mount.remount("size=64m"));
+    // A process that dies while the disk is full: what it left is put back without any room.
+    big.back();
+    for n in [60, 150, 290] {
+        let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
+            return skipped("there is no strace");
+        };
+        assert_ne!(ran.status, 0, "{ran}");
+        let filler = big.ground.path().join("filler");
+        fill(&filler);
+        big.ground.ok(&["prompt", "list"]);
+        std::fs::remove_file(&filler).expect("the filler goes");
+        assert!(!big.settled("put back on a full disk"));
+    }
+}
+
+#[test]
+fn a_full_disk_below_the_database_refuses_or_undoes_all_of_a_deploy() {
+    let scratch = Scratch::new();
+    let Some(_database) = Mount::in_memory("12m", scratch.path()) else {
+        return skipped("a full disk needs root and tmpfs");
+    };
+    scratch.ok(&["project", "create", "p"]);
+    let Some(_ground) = Mount::in_memory("64m", &scratch.path().join("ground")) else {
+        return skipped("a full disk needs root and tmpfs");
+    };
+    let big = Big::filling(Ground::below(scratch));
+    let filler = big.ground.scratch.path().join("filler");
+    // Before the journal is written: nothing is begun.
+    fill(&filler);
+    let error = big.ground.refused(&Big::deploy());
+    assert_eq!(error["code"], "E_DISK_FULL", "{error:#}");
+    assert!(!big.settled("not begun"));
+    // Plans can be looked at; without a token, which could not be kept.
+    let data = big.ground.data(&["plan", "--repo", "../../repo"]);
+    assert_eq!(data["summary"], counts(100, 100, 100));
+    std::fs::remove_file(&filler).expect("the filler goes");
+    // After the files are written: what would say so cannot be stored.
+    for at in [1, 150, 300] {
+        let path = filler.clone();
+        let outcome = deploy_with(&big, at, move |_| fill(&path));
+        assert!(filler.exists());
+        let tree = big.ground.tree();
+        // Reads go on while what is left cannot be written.
+        assert_eq!(big.ground.data(&["plan", "--repo", "../../repo"])["summary"], counts(100, 100, 100));
+        std::fs::remove_file(&filler).expect("the filler goes");
+        tree.assert_is(&big.before, "put back, though the database is full");
+        assert_undone(&big, outcome, "E_DISK_FULL");
+    }
+    deployed(&big.ground);
+    assert!(big.settled("deployed after all"));
+}

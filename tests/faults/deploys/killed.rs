@@ -1,0 +1,105 @@
+//! Deploys and rollbacks whose process is killed.
+
+use super::{Big, counts, deployed, summary};
+use crate::support::skipped;
+
+/// Commands of every kind: each of them finds what was left half done.
+const NEXT: [&[&str]; 7] = [
+    &["prompt", "list"],
+    &["plan", "--repo", "../../repo"],
+    &["project", "list"],
+    &["snapshot", "list", "--all"],
+    &["status", "--repo", "../../repo"],
+    &["search", "x"],
+    &["events"],
+];
+
+/// The files at which it dies: the first ones, the last ones, and some between.
+const AT: [usize; 18] = [1, 2, 3, 4, 11, 29, 58, 77, 100, 123, 150, 151, 188, 222, 241, 270, 299, 300];
+
+#[test]
+fn kill_9_after_the_nth_of_300_files_leaves_none_of_them_deployed() {
+    let big = Big::new();
+    let mut in_the_middle = 0;
+    for (n, next) in AT.into_iter().zip(NEXT.iter().cycle()) {
+        // Each file is linked once: the new one to its place, or the old one beside it.
+        let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
+            return skipped("there is no strace");
+        };
+        assert_ne!(ran.status, 0, "it was to die at file {n}: {ran}");
+        let left = big.ground.tree();
+        in_the_middle += usize::from(left != big.before && left != big.after);
+        big.ground.ok(next);
+        assert!(!big.settled(&format!("killed at file {n}")), "all of it is there");
+        assert_eq!(summary(&big.ground), counts(100, 100, 100), "killed at file {n}");
+        deployed(&big.ground);
+        assert!(big.settled("deployed again"));
+        assert_eq!(summary(&big.ground), counts(0, 0, 0));
+        big.back();
+    }
+    assert_eq!(in_the_middle, AT.len(), "each kill leaves a state between");
+}
+
+#[test]
+fn kill_9_in_the_middle_of_a_rollback_leaves_what_was_deployed() {
+    let big = Big::new();
+    deployed(&big.ground);
+    let rollback = ["rollback", "--to", big.first.as_str(), "--yes"];
+    for (n, next) in AT.into_iter().step_by(2).zip(NEXT.iter().cycle().skip(1)) {
+        let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &rollback) else {
+            return skipped("there is no strace");
+        };
+        assert_ne!(ran.status, 0, "it was to die at file {n}: {ran}");
+        big.ground.ok(next);
+        assert!(big.settled(&format!("killed at file {n}")), "all of it was rolled back");
+        assert_eq!(summary(&big.ground), counts(0, 0, 0));
+        big.back();
+        deployed(&big.ground);
+    }
+}
+
+#[test]
+fn kill_9_at_any_step_leaves_one_of_the_two_states() {
+    let big = Big::new();
+    let (mut before, mut after, mut uncleaned) = (0, 0, 0);
+    let steps: [(&str, &[usize]); 6] = [
+        ("mkdir", &[1, 2]),
+        ("rename", &[1, 50, 100]),
+        // 200 while it writes, then the 200 old files that stayed beside.
+        ("unlink", &[1, 100, 199, 200, 201, 202, 203, 300, 400, 401]),
+        ("rmdir", &[1, 2]),
+        ("fsync", &[1, 2, 4, 6, 8, 10, 12]),
+        ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),
+    ];
+    for (step, at) in steps {
+        for n in at {
+            for rolls_back in [false, true] {
+                let arguments: &[&str] =
+                    if rolls_back { &["rollback", "--to", big.first.as_str(), "--yes"] } else { &Big::deploy() };
+                if rolls_back {
+                    deployed(&big.ground);
+                }
+                let Some(ran) = big.run_traced(&format!("{step}:signal=SIGKILL:when={n}"), arguments) else {
+                    return skipped("there is no strace");
+                };
+                let when = format!("killed at {step} {n} of {}", arguments[0]);
+                let left = big.ground.tree();
+                big.ground.ok(&["prompt", "list"]);
+                let is_second = big.settled(&when);
+                assert!(ran.status != 0 || is_second != rolls_back, "{when}: it ended well");
+                if ran.status != 0 {
+                    before += usize::from(is_second == rolls_back);
+                    after += usize::from(is_second != rolls_back);
+                    uncleaned += usize::from(is_second != rolls_back && !left.leftovers().is_empty());
+                }
+                let expected = if is_second { counts(0, 0, 0) } else { counts(100, 100, 100) };
+                assert_eq!(summary(&big.ground), expected, "{when}");
+                if is_second {
+                    big.back();
+                }
+            }
+        }
+    }
+    eprintln!("{before} kills left the state before, {after} the one after, {uncleaned} of them with old files beside");
+    assert!(before >= 15 && after >= 8 && uncleaned >= 5, "{before} before, {after} after, {uncleaned} with old files");
+}

@@ -1,0 +1,191 @@
+//! A home and a deploy root of one's own, and what stands in them to the byte.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Ran, Scratch};
+
+/// A scratch folder with a database that has the selected project `p`, a home, a deploy root and a place for a config
+/// repo.
+pub struct Ground {
+    pub scratch: Scratch,
+}
+
+impl Ground {
+    pub fn new() -> Self {
+        Self::below(Scratch::with_project_here())
+    }
+
+    /// Makes the home and the root below a scratch folder that is there.
+    pub fn below(scratch: Scratch) -> Self {
+        let ground = Self { scratch };
+        for folder in [ground.home(), ground.root()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        ground
+    }
+
+    /// The folder that holds the home and the root.
+    pub fn path(&self) -> PathBuf {
+        self.scratch.path().join("ground")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.path().join("root")
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.scratch.path().join("repo")
+    }
+
+    /// Writes a file below the root, with its mode.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>, mode: u32) -> PathBuf {
+        let path = self.scratch.file(&format!("ground/root/{name}"), content);
+        set_mode(&path, mode);
+        path
+    }
+
+    /// The bytes of a file below the root, as text.
+    #[track_caller]
+    pub fn read(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        String::from_utf8(bytes).expect("UTF-8")
+    }
+
+    /// Writes a file of the config repo.
+    pub fn in_repo(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        self.scratch.file(&format!("repo/{name}"), content)
+    }
+
+    /// The real binary in the root, with this home.
+    pub fn command(&self) -> Command {
+        self.command_under(&[])
+    }
+
+    /// As [`Ground::command`], started by another program.
+    pub fn command_under(&self, wrapper: &[&str]) -> Command {
+        let mut command = self.scratch.command_under(wrapper);
+        command.env("HOME", self.home()).current_dir(self.root());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.scratch.finish(self.command().args(arguments))
+    }
+
+    /// Runs the binary, which must succeed, and returns its standard output.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", arguments.join(" "));
+        ran.stdout
+    }
+
+    /// Runs the binary with `--json` and returns what it printed, whatever came of it.
+    #[track_caller]
+    pub fn envelope(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[&["--json"], arguments].concat());
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{ran}", arguments.join(" ")))
+    }
+
+    /// Runs the binary with `--json`, which must succeed, and returns the envelope's data.
+    #[track_caller]
+    pub fn data(&self, arguments: &[&str]) -> Value {
+        let mut envelope = self.envelope(arguments);
+        assert_eq!(envelope["ok"], true, "mcpkg {}\n{envelope:#}", arguments.join(" "));
+        envelope["data"].take()
+    }
+
+    /// Runs the binary with `--json`, which must fail, and returns the first error.
+    #[track_caller]
+    pub fn refused(&self, arguments: &[&str]) -> Value {
+        let mut envelope = self.envelope(arguments);
+        assert_eq!(envelope["ok"], false, "mcpkg {}\n{envelope:#}", arguments.join(" "));
+        envelope["errors"][0].take()
+    }
+
+    /// What stands in the home and the root.
+    pub fn tree(&self) -> Tree {
+        Tree::of(&self.path())
+    }
+}
+
+/// The permission bits of a file.
+pub fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+/// Something in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Thing {
+    Folder(u32),
+    File(u32, Vec<u8>),
+    Link(PathBuf),
+}
+
+/// Everything below a folder.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tree(pub BTreeMap<PathBuf, Thing>);
+
+impl Tree {
+    pub fn of(folder: &Path) -> Self {
+        let mut things = BTreeMap::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(at) = folders.pop() {
+            for entry in std::fs::read_dir(&at).expect("a folder").map(|entry| entry.expect("an entry")) {
+                let path = entry.path();
+                let metadata = entry.metadata().expect("metadata");
+                let mode = metadata.permissions().mode() & 0o7777;
+                let thing = if metadata.is_symlink() {
+                    Thing::Link(std::fs::read_link(&path).expect("a link"))
+                } else if metadata.is_dir() {
+                    folders.push(path.clone());
+                    Thing::Folder(mode)
+                } else {
+                    Thing::File(mode, std::fs::read(&path).expect("a file"))
+                };
+                things.insert(path.strip_prefix(folder).expect("below").to_owned(), thing);
+            }
+        }
+        Self(things)
+    }
+
+    /// The paths of what mcpkg writes beside files while it applies.
+    pub fn leftovers(&self) -> Vec<&Path> {
+        let is_ours = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".mcpkg-"));
+        self.0.keys().map(PathBuf::as_path).filter(is_ours).collect()
+    }
+
+    /// How many things are not the same, each with what it is here and there.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let paths: std::collections::BTreeSet<&PathBuf> = self.0.keys().chain(other.0.keys()).collect();
+        let word = |thing: Option<&Thing>| match thing {
+            None => "nothing".to_owned(),
+            Some(Thing::Folder(mode)) => format!("a folder {mode:o}"),
+            Some(Thing::Link(to)) => format!("a link to {}", to.display()),
+            Some(Thing::File(mode, bytes)) => format!("{mode:o} {:?}", String::from_utf8_lossy(bytes)),
+        };
+        let differs = |path: &&&PathBuf| self.0.get(**path) != other.0.get(**path);
+        let line =
+            |path: &PathBuf| format!("{}: {} | {}", path.display(), word(self.0.get(path)), word(other.0.get(path)));
+        paths.iter().filter(differs).map(|path| line(path)).collect()
+    }
+
+    #[track_caller]
+    pub fn assert_is(&self, other: &Self, when: &str) {
+        let mut differences = self.differences(other);
+        let count = differences.len();
+        // A failing test is to be read.
+        differences.truncate(12);
+        let lines: Vec<String> = differences.iter().map(|line| line.chars().take(300).collect()).collect();
+        assert!(count == 0, "{when}: {count} differences: is | should be\n{}", lines.join("\n"));
+    }
+}
