@@ -3,6 +3,7 @@
 
 pub mod apply;
 pub mod catalog;
+pub mod change;
 pub mod confirm;
 pub mod deploying;
 pub mod desired;
