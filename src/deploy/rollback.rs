@@ -227,10 +227,23 @@ impl Back {
         let rows: std::collections::BTreeMap<String, Deployed> =
             deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
         let mut back = Self { changes: Vec::new(), quiet: Vec::new(), rows };
+        if goal.snapshot.is_none() && !site.is_for_all() {
+            back.let_go(&plan::names(&site.selected));
+        }
         for wanted in wanted(db, site, goal, place, &back.rows)? {
             back.file(db, wanted)?;
         }
         Ok(back)
+    }
+
+    /// Files that other targets read as well stay for them.
+    fn let_go(&mut self, selected: &[String]) {
+        for row in self.rows.values() {
+            let rest: Vec<String> = row.targets.iter().filter(|target| !selected.contains(target)).cloned().collect();
+            if !rest.is_empty() && rest.len() < row.targets.len() {
+                self.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+            }
+        }
     }
 
     fn file(&mut self, db: &Db<'_>, wanted: Wanted) -> Result<()> {
@@ -306,7 +319,6 @@ fn wanted(
     place: i64,
     rows: &std::collections::BTreeMap<String, Deployed>,
 ) -> Result<Vec<Wanted>> {
-    let chosen = |targets: &[String], among: &[String]| targets.iter().any(|target| among.contains(target));
     let Some((snapshot, before)) = &goal.snapshot else {
         let selected = plan::names(&site.selected);
         let of_row = |row: &Deployed| Wanted {
@@ -318,8 +330,10 @@ fn wanted(
             image: row.pristine.clone(),
             managed: false,
         };
-        return Ok(rows.values().filter(|row| chosen(&row.targets, &selected)).map(of_row).collect());
+        let goes = |row: &&Deployed| site.is_for_all() || row.targets.iter().all(|target| selected.contains(target));
+        return Ok(rows.values().filter(goes).map(of_row).collect());
     };
+    let chosen = |targets: &[String], among: &[String]| targets.iter().any(|target| among.contains(target));
     let mut wanted = Vec::new();
     let state = match before {
         true => snapshots::state_before(db, place, snapshot.id)?,
