@@ -227,23 +227,12 @@ impl Back {
         let rows: std::collections::BTreeMap<String, Deployed> =
             deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
         let mut back = Self { changes: Vec::new(), quiet: Vec::new(), rows };
-        if goal.snapshot.is_none() && !site.is_for_all() {
-            back.let_go(&plan::names(&site.selected));
-        }
-        for wanted in wanted(db, site, goal, place, &back.rows)? {
+        let (wanted, kept) = wanted(db, site, goal, place, &back.rows)?;
+        back.quiet = kept;
+        for wanted in wanted {
             back.file(db, wanted)?;
         }
         Ok(back)
-    }
-
-    /// Files that other targets read as well stay for them.
-    fn let_go(&mut self, selected: &[String]) {
-        for row in self.rows.values() {
-            let rest: Vec<String> = row.targets.iter().filter(|target| !selected.contains(target)).cloned().collect();
-            if !rest.is_empty() && rest.len() < row.targets.len() {
-                self.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
-            }
-        }
     }
 
     fn file(&mut self, db: &Db<'_>, wanted: Wanted) -> Result<()> {
@@ -312,50 +301,69 @@ impl Back {
     }
 }
 
+/// What shall stand where, and the files that stay as they are for targets that are not taken back.
 fn wanted(
     db: &Db<'_>,
     site: &Site,
     goal: &Goal,
     place: i64,
     rows: &std::collections::BTreeMap<String, Deployed>,
-) -> Result<Vec<Wanted>> {
+) -> Result<(Vec<Wanted>, Vec<Quiet>)> {
+    let (mut wanted, mut kept) = (Vec::new(), Vec::new());
+    let without = |targets: &[String], some: &[String]| -> Vec<String> {
+        targets.iter().filter(|target| !some.contains(target)).cloned().collect()
+    };
     let Some((snapshot, before)) = &goal.snapshot else {
         let selected = plan::names(&site.selected);
-        let of_row = |row: &Deployed| Wanted {
-            path: row.path.clone(),
-            root: row.root.clone(),
-            targets: row.targets.clone(),
-            module_ids: row.module_ids.clone(),
-            block: row.block,
-            image: row.pristine.clone(),
-            managed: false,
-        };
-        let goes = |row: &&Deployed| site.is_for_all() || row.targets.iter().all(|target| selected.contains(target));
-        return Ok(rows.values().filter(goes).map(of_row).collect());
+        for row in rows.values() {
+            let rest = if site.is_for_all() { Vec::new() } else { without(&row.targets, &selected) };
+            if rest.is_empty() {
+                wanted.push(Wanted {
+                    path: row.path.clone(),
+                    root: row.root.clone(),
+                    targets: row.targets.clone(),
+                    module_ids: row.module_ids.clone(),
+                    block: row.block,
+                    image: row.pristine.clone(),
+                    managed: false,
+                });
+            } else if rest.len() < row.targets.len() {
+                kept.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+            }
+        }
+        return Ok((wanted, kept));
     };
-    let chosen = |targets: &[String], among: &[String]| targets.iter().any(|target| among.contains(target));
-    let mut wanted = Vec::new();
     let state = match before {
         true => snapshots::state_before(db, place, snapshot.id)?,
         false => snapshots::state_at(db, place, snapshot.id)?,
     };
     for file in state {
+        let row = rows.get(&file.path);
         // Of a file that nobody kept then, the targets are those that keep it now.
-        let targets = match rows.get(&file.path) {
+        let mut targets = match row {
             Some(row) if file.targets.is_empty() => row.targets.clone(),
             _ => file.targets.clone(),
         };
-        if chosen(&targets, &snapshot.targets) {
-            wanted.push(Wanted {
-                managed: file.op != snapshots::UNMANAGED && file.after != Image::Absent,
-                path: file.path,
-                root: file.root,
-                targets,
-                module_ids: file.module_ids,
-                block: file.block,
-                image: file.after,
-            });
+        if !targets.iter().any(|target| snapshot.targets.contains(target)) {
+            continue;
         }
+        let managed = file.op != snapshots::UNMANAGED && file.after != Image::Absent;
+        let others = row.map_or(Vec::new(), |row| without(&row.targets, &snapshot.targets));
+        if let Some(row) = row.filter(|_| !managed && !others.is_empty()) {
+            kept.push(Quiet::Keep(Deployed { targets: others, ..row.clone() }));
+            continue;
+        }
+        targets.extend(without(&others, &targets));
+        targets.sort_unstable();
+        wanted.push(Wanted {
+            managed,
+            path: file.path,
+            root: file.root,
+            targets,
+            module_ids: file.module_ids,
+            block: file.block,
+            image: file.after,
+        });
     }
-    Ok(wanted)
+    Ok((wanted, kept))
 }
