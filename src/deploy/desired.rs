@@ -114,6 +114,8 @@ pub struct Desired {
 #[derive(Debug, Default)]
 pub struct Landing {
     desired: Desired,
+    /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
+    bases: Vec<PathBuf>,
     folders: RealFolders,
     /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
@@ -122,6 +124,11 @@ pub struct Landing {
 }
 
 impl Landing {
+    /// Returns a landing whose files stay below these folders; of two that hold a file the innermost counts.
+    pub fn below(bases: Vec<PathBuf>) -> Self {
+        Self { bases, ..Self::default() }
+    }
+
     /// Says that a target reads a folder.
     pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
         let root = Root { target, path: path.to_owned(), scan_extras };
@@ -185,12 +192,17 @@ impl Landing {
             return Err(leaves("the path has no name"));
         };
         let real = self.folders.of(folder);
-        if !real.starts_with(self.folders.of(root)) {
+        let base = self.bases.iter().filter(|base| root.starts_with(base)).max_by_key(|base| base.as_os_str().len());
+        let base = base.cloned().unwrap_or_else(|| root.to_owned());
+        if !real.starts_with(self.folders.of(&base)) {
             return Err(
                 leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
             );
         }
         let path = real.join(name);
+        if path.to_str().is_none() {
+            return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
+        }
         let sha256 = self.hash(&bytes);
         let target = targets.first().copied();
         if let Some(there) = self.desired.outputs.get_mut(&path) {

@@ -111,6 +111,8 @@ impl<'r> Checked<'r> {
         }
         if !writable && (is_folder || !exists) {
             issues.push("not_writable");
+        }
+        if !writable && is_folder {
             suggestion = Some(format!("make it writable: chmod u+w {shown}"));
         }
         if is_no_longer_read(root, site) {

@@ -52,6 +52,10 @@ pub struct Choice {
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
+    /// Whether the root may be gone, since what lies below it is only taken back.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub may_be_gone: bool,
 }
 
 /// The name of the profile and the target that mean everything.
@@ -174,6 +178,16 @@ impl Site {
             "target": self.filter,
             "scope": self.scope,
         })
+    }
+
+    /// The folders that are written below, for a person.
+    pub fn lands_in(&self) -> String {
+        let home = self.ground.home.display().to_string();
+        let user = self.aims.iter().any(|aim| aim.user && self.selected.contains(&aim.target));
+        match (user, self.place.root == home) {
+            (true, false) => format!("{} and {home}", self.place.root),
+            _ => self.place.root.clone(),
+        }
     }
 
     /// The arguments that name this choice on a command line, where they are not the default.
@@ -333,6 +347,7 @@ fn deploy_root(
         let root = expand(root, home);
         return match root.canonicalize() {
             Ok(real) if real.is_dir() => Ok(Some(real)),
+            Err(_) if choice.may_be_gone => Ok(Some(root)),
             Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display()))),
             Err(error) => Err(disk::failed("use", &root, error)),
         };
