@@ -119,9 +119,16 @@ pub struct Landing {
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
     /// The texts that were gathered, by their modules.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
+    /// What lands below it stays in it.
+    deploy_root: Option<PathBuf>,
 }
 
 impl Landing {
+    /// Gathers what stays inside the deploy root, where it lands below it.
+    pub fn within(deploy_root: Option<&Path>) -> Self {
+        Self { deploy_root: deploy_root.map(Path::to_owned), ..Self::default() }
+    }
+
     /// Says that a target reads a folder.
     pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
         let root = Root { target, path: path.to_owned(), scan_extras };
@@ -185,7 +192,10 @@ impl Landing {
             return Err(leaves("the path has no name"));
         };
         let real = self.folders.of(folder);
-        if !real.starts_with(self.folders.of(root)) {
+        // Where a user keeps the agents' own folders is the user's to say; a deploy root comes with what it holds.
+        let deploy_root = self.deploy_root.as_deref().filter(|outer| root.starts_with(outer));
+        let bounds = self.folders.of(deploy_root.unwrap_or(root));
+        if !real.starts_with(bounds) || !real.starts_with(self.folders.of(root)) {
             return Err(
                 leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
             );

@@ -1,5 +1,6 @@
 //! Where the agents read today (November 2026; docs/architecture.md has the table). Each agent gets each text once.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,7 +95,12 @@ fn hiding(root: &Path) -> Result<Option<Vec<u8>>> {
     if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
         return Ok(None);
     }
-    let text = std::fs::read(&path).map_err(|error| disk::failed("read", &path, error))?;
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        // A link that leads nowhere, or a folder: it hides nothing.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => return Ok(None),
+        Err(error) => return Err(disk::failed("read", &path, error)),
+    };
     let imports = text.split(|byte| *byte == b'\n').any(|line| {
         let line = line.trim_ascii();
         line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))

@@ -99,7 +99,7 @@ impl Ground {
 /// # Errors
 /// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
 pub fn land(modules: &[Module], aims: &[Aim], selected: &[Target], ground: &Ground) -> Result<Desired> {
-    let mut landing = Landing::default();
+    let mut landing = Landing::within(ground.root.as_deref());
     let needs_root = |aim: &&Aim| aim.project && selected.contains(&aim.target);
     if aims.iter().any(|aim| needs_root(&aim)) {
         ground.root()?;
