@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-pub use context::{Ask, Context, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
 pub use entry::{Call, Entry};
 
 /// Which faces an operation shows itself on.

@@ -62,6 +62,7 @@ CREATE TABLE snapshot_file (
   targets     TEXT NOT NULL CHECK (json_valid(targets)),
   module_ids  TEXT NOT NULL CHECK (json_valid(module_ids)),
   block       INTEGER NOT NULL CHECK (block IN (0, 1)),
+  keep        TEXT NOT NULL CHECK (keep IN ('written', 'claimed', 'nobody')),  -- whose it is afterwards
   before_blob INTEGER REFERENCES blob (id),
   before_mode INTEGER,
   before_link TEXT,
@@ -111,7 +112,7 @@ CREATE INDEX deployed_place ON deployed (place_id, path);
 CREATE INDEX deployed_applied ON deployed (applied_blob);
 CREATE INDEX deployed_pristine ON deployed (pristine_blob);
 
--- Proof that a plan was shown. Only the token's SHA-256 is here; plan is the SHA-256 of what was shown.
+-- Proof that a plan was shown. Only the token's SHA-256 is here; plan_hash is the SHA-256 of what was shown.
 CREATE TABLE confirm_token (
   sha256      BLOB PRIMARY KEY CHECK (length(sha256) = 32),
   inputs      TEXT NOT NULL,

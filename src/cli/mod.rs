@@ -35,7 +35,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(status) => status,
         Err(error) => {
             output.error(&error);
-            error.code().exit()
+            // Who stopped reading has what he wanted.
+            if output::is_closed_pipe(&error) { 0 } else { error.code().exit() }
         }
     }
 }
@@ -134,6 +135,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
+    context.consent = output::consent(globals.yes);
     cancel_on_interrupt(&context);
     crate::deploy::recover(&context);
     let command = call.command().to_owned();

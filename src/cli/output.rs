@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Emit, Progress, Reply};
+use crate::op::{Ask, Body, Consent, Emit, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -130,7 +130,7 @@ impl Output {
             return Ok(());
         }
         let refused = |message: String| Error::new(Code::ConfirmRequired, message);
-        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        if consent(yes) == Consent::Nobody {
             return Err(refused(format!(
                 "{} Nothing was changed",
                 question.replacen('?', " needs to be confirmed.", 1)
@@ -208,6 +208,15 @@ impl Output {
     }
 }
 
+/// Who can say yes: a person at a terminal, unless it was said.
+pub(super) fn consent(yes: bool) -> Consent {
+    match (yes, std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        (true, _) => Consent::Given,
+        (false, true) => Consent::Ask,
+        (false, false) => Consent::Nobody,
+    }
+}
+
 /// Writes a failure to stderr as JSON.
 pub(super) fn json_error(error: &Value) {
     let _ = writeln!(std::io::stderr().lock(), "{error:#}");
@@ -238,7 +247,7 @@ fn stdout_failed(error: std::io::Error) -> Error {
 }
 
 /// `mcpkg prompt list | head -1` is no failure.
-fn is_closed_pipe(error: &Error) -> bool {
+pub(super) fn is_closed_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)

@@ -12,12 +12,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::disk::{self, Found};
-use super::plan::{After, Change, Op, Plan, Quiet, names};
+use super::plan::{After, Change, Keep, Plan, Quiet, names};
 use super::source::Site;
 use super::undo;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::deploys::{self, Deployed, Image};
+use crate::store::deploys::{self, Deployed, Image, Stat};
 use crate::store::snapshots::{self, File, Kind, NewSnapshot, State};
 use crate::store::{Applying, Db, blobs};
 
@@ -45,6 +45,10 @@ pub struct Work<'a> {
     pub plan_hash: &'a str,
     /// What a rollback goes back to.
     pub rolled_back_to: Option<&'a str>,
+    /// The targets that it is of.
+    pub targets: Vec<String>,
+    /// Whether the user said that what is not mcpkg's shall be.
+    pub adopt: bool,
     /// The changes.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
@@ -55,9 +59,10 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// A deploy of a plan.
-    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str) -> Self {
+    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
         let Plan { rows, changes, quiet, .. } = plan;
-        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, changes, quiet, rows }
+        let targets = names(&site.selected);
+        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, targets, adopt, changes, quiet, rows }
     }
 }
 
@@ -72,21 +77,28 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
-    let stored = context.store.write(|db| files_of(db, &work))?;
+    // The bytes first, since they may be many; the transaction of the journal finds them there.
+    context.store.write(|db| files_of(db, &work))?;
     let folders = missing_folders(&work.changes)?;
     let uuid = context.clock.uuid();
-    let targets = names(&work.site.selected);
     let (id, place, files) = context.store.write(|db| {
         allow(db)?;
-        // Stored before; a project that was deleted meanwhile may have swept away what nothing referred to.
+        // A project that was deleted meanwhile may have swept away what nothing referred to.
         let files = files_of(db, &work)?;
-        debug_assert_eq!(files.len(), stored.len());
         let place = deploys::make_place(db, &work.site.place)?;
+        if snapshots::unfinished(db)?.iter().any(|other| other.place == place && other.state == State::Applying.word())
+        {
+            return Err(Error::new(
+                Code::DeployInProgress,
+                "A deploy here ended half done and could not be undone yet",
+            )
+            .hint("the log says why; the next command tries again"));
+        }
         let new = NewSnapshot {
             uuid,
             place,
             kind: work.kind,
-            targets: &targets,
+            targets: &work.targets,
             profile: &work.site.profile,
             plan_hash: work.plan_hash,
             rolled_back_to: work.rolled_back_to,
@@ -97,8 +109,9 @@ pub fn apply(
         Ok((snapshots::begin(db, &new, &files, &folders)?, place, files))
     })?;
     let journal = Journal { id, uuid, files };
+    let all = work.changes.len();
     let written = write_all(context, &journal, &work.changes, &folders)
-        .and_then(|()| finish(context, &work, &journal, place).map_err(|error| (work.changes.len(), error)));
+        .and_then(|stats| finish(context, &work, &journal, place, &stats).map_err(|error| (all, error)));
     match written {
         Ok(()) => {
             // It is applied, whatever comes of what it leaves beside.
@@ -107,7 +120,7 @@ pub fn apply(
             }
             Ok(uuid)
         }
-        Err((_, error)) => Err(undo::after(context, right, place, &journal, error)),
+        Err((begun, error)) => Err(undo::after(context, right, place, &journal, begun, error)),
     }
 }
 
@@ -135,12 +148,14 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
     let mut files = Vec::with_capacity(work.changes.len());
     for change in &work.changes {
         files.push(File {
+            snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),
             root: change.root.to_string_lossy().into_owned(),
             op: change.op.word().to_owned(),
             targets: change.targets.clone(),
             module_ids: change.module_ids.clone(),
             block: change.block,
+            keep: change.keep,
             before: store(db, &change.before)?,
             after: store_after(db, &change.after)?,
         });
@@ -151,12 +166,14 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
         {
             let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
             files.push(File {
+                snapshot: 0,
                 path: row.path.clone(),
                 root: row.root.clone(),
                 op: "claim".to_owned(),
                 targets: row.targets.clone(),
                 module_ids: row.module_ids.clone(),
                 block: row.block,
+                keep: if row.written || work.adopt { Keep::Written } else { Keep::Claimed },
                 before: image.clone(),
                 after: image,
             });
@@ -211,13 +228,14 @@ fn no_folder(path: &Path) -> Error {
         .hint("move it away")
 }
 
-/// Writes the files; where one fails, says how many were begun, and why.
+/// Writes the files, and returns what the disk said of each right after; where one fails, says how many were begun, and
+/// why.
 fn write_all(
     context: &Context,
     journal: &Journal,
     changes: &[Change],
     folders: &BTreeSet<PathBuf>,
-) -> Result<(), (usize, Error)> {
+) -> Result<Vec<Option<Stat>>, (usize, Error)> {
     for folder in folders {
         if let Err(error) = std::fs::create_dir(folder)
             && error.kind() != std::io::ErrorKind::AlreadyExists
@@ -226,11 +244,12 @@ fn write_all(
         }
     }
     let total = changes.len() as u64;
+    let mut stats = Vec::with_capacity(changes.len());
     for (seq, change) in changes.iter().enumerate() {
         if context.is_cancelled() {
             return Err((seq, Error::new(Code::Cancelled, "The deploy was given up")));
         }
-        write_one(journal, seq, change).map_err(|error| (seq + 1, error))?;
+        stats.push(write_one(journal, seq, change).map_err(|error| (seq + 1, error))?);
         (context.progress)("Writing", seq as u64 + 1, total);
     }
     let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
@@ -238,18 +257,22 @@ fn write_all(
     for folder in touched.union(&made) {
         disk::sync_folder(folder);
     }
-    Ok(())
+    Ok(stats)
 }
 
-fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<()> {
+fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<Option<Stat>> {
     let path = change.path.as_path();
+    let (new, old) = journal.beside(seq, path);
+    if let After::File { bytes, mode, .. } = &change.after {
+        disk::write_beside(path, &new, bytes, *mode)?;
+    }
+    // As late as can be: what was changed until now is not replaced.
     if disk::look(path)? != change.before {
         return Err(Error::new(
             Code::FileFailed,
             format!("`{}` was changed while the deploy was applied", path.display()),
         ));
     }
-    let (new, old) = journal.beside(seq, path);
     let replaces = change.before != Found::Absent;
     if replaces && !matches!(change.before, Found::Link(_)) {
         // A link of the old file: putting it back needs no room and keeps all that the file was.
@@ -257,30 +280,33 @@ fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<()> {
         let _ = std::fs::hard_link(path, &old);
     }
     match &change.after {
-        After::Absent => disk::remove(path),
-        After::Link(text) => disk::link(path, &new, text),
-        After::File { bytes, mode, .. } => disk::write(path, &new, bytes, *mode, !replaces),
+        After::Absent => disk::remove(path)?,
+        After::Link(text) => disk::link(path, &new, text)?,
+        After::File { .. } => disk::put_in_place(path, &new, !replaces)?,
     }
+    Ok(disk::metadata(path)?.as_ref().and_then(disk::stat))
 }
 
 /// Says in one transaction that everything is there: the rows of the files, and the end of the journal. Where old files
 /// are still beside, the journal stays open until they are gone.
-fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> Result<()> {
+fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64, stats: &[Option<Stat>]) -> Result<()> {
     let now = context.clock.now();
     let machine = &work.site.place.machine;
     context.store.write(|db| {
-        for (file, change) in journal.files.iter().zip(&work.changes) {
+        for ((file, change), written) in journal.files.iter().zip(&work.changes).zip(stats) {
             let known = match work.rows.get(&file.path) {
                 Some(row) => Some(row.clone()),
                 None => deploys::at(db, machine, &file.path)?,
             };
-            if work.rolled_back_to.is_some() && change.targets.is_empty() {
-                deploys::forget(db, machine, &file.path)?;
+            let pristine = known.map_or_else(|| file.before.clone(), |row| row.pristine);
+            let nothing_is_left = file.after == Image::Absent && pristine == Image::Absent;
+            if change.keep == Keep::Nobody || nothing_is_left {
+                deploys::forget(db, machine, place, &file.path)?;
                 continue;
             }
-            let stat = disk::metadata(&change.path)?
-                .and_then(|metadata| disk::stat(&metadata))
-                .filter(|stat| disk::tells_changes(stat, now));
+            // Only while the file is the one that was written.
+            let stat = disk::metadata(&change.path)?.as_ref().and_then(disk::stat);
+            let stat = stat.filter(|stat| Some(*stat) == *written && disk::tells_changes(stat, now));
             let row = Deployed {
                 path: file.path.clone(),
                 place,
@@ -288,9 +314,9 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
                 targets: file.targets.clone(),
                 module_ids: file.module_ids.clone(),
                 block: file.block,
-                written: true,
+                written: change.keep == Keep::Written,
                 applied: file.after.clone(),
-                pristine: known.map_or_else(|| file.before.clone(), |row| row.pristine),
+                pristine,
                 stat,
             };
             deploys::put(db, machine, &row)?;
@@ -300,16 +326,16 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
             Quiet::Claim(row, _) => Some(row),
             Quiet::Keep(_) | Quiet::Follow(..) | Quiet::Forget(_) => None,
         })) {
-            let stat = disk::metadata(Path::new(&row.path))?.and_then(|metadata| disk::stat(&metadata));
-            let stat = stat.filter(|stat| disk::tells_changes(stat, now));
-            let image = file.after.clone();
-            deploys::put(
-                db,
-                machine,
-                &Deployed { place, applied: image.clone(), pristine: image, stat, ..row.clone() },
-            )?;
+            let path = Path::new(&row.path);
+            let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
+            // Changed since the plan was made: it is claimed as it was, and has drifted.
+            let same = disk::look(path)?.sha256() == file.after.sha256();
+            let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
+            let (applied, pristine) = (file.after.clone(), file.after.clone());
+            let written = file.keep == Keep::Written;
+            deploys::put(db, machine, &Deployed { place, written, applied, pristine, stat, ..row.clone() })?;
         }
-        note_quiet(db, machine, &work.quiet)?;
+        note_quiet(db, machine, place, &work.quiet)?;
         let open = journal.files.iter().any(undo::leaves_work);
         snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
         let project = work.site.project().map(|project| project.name.as_str());
@@ -321,7 +347,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64) -> 
 ///
 /// # Errors
 /// How the disk failed.
-pub fn note_quiet(db: &Db<'_>, machine: &str, quiet: &[Quiet]) -> Result<()> {
+pub fn note_quiet(db: &Db<'_>, machine: &str, place: i64, quiet: &[Quiet]) -> Result<()> {
     for quiet in quiet {
         match quiet {
             Quiet::Claim(..) => {}
@@ -331,7 +357,7 @@ pub fn note_quiet(db: &Db<'_>, machine: &str, quiet: &[Quiet]) -> Result<()> {
                 let applied = Image::File { blob: blobs::put_known(db, &sha256, bytes)?, sha256, mode };
                 deploys::put(db, machine, &Deployed { applied, ..row.clone() })?;
             }
-            Quiet::Forget(path) => deploys::forget(db, machine, path)?,
+            Quiet::Forget(path) => deploys::forget(db, machine, place, path)?,
         }
     }
     Ok(())
@@ -350,13 +376,4 @@ pub fn wanted(db: &Db<'_>, image: &Image) -> Result<After> {
             After::File { bytes, sha256: *sha256, mode: *mode }
         }
     })
-}
-
-/// What is done where `before` stands and `after` shall.
-pub fn op_of(before: &Found, after: &After) -> Op {
-    match (before, after) {
-        (_, After::Absent) => Op::Delete,
-        (Found::Absent, _) => Op::Create,
-        _ => Op::Update,
-    }
 }

@@ -12,8 +12,8 @@ use super::planning::{self, Made, with_schema};
 use super::source::{Choice, Site};
 use crate::clock;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::Db;
+use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::{Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -61,8 +61,11 @@ fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
         }
         Err(error) => return Err(error),
     }
-    let body = planning::listed(&made);
-    Ok(Reply::new(body, data).warn(made.warnings))
+    let mut reply = Reply::new(planning::listed(&made), data);
+    if context.is_shell() && !made.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", made.site.arguments()));
+    }
+    Ok(reply.warn(made.warnings))
 }
 
 /// Apply a plan that was confirmed
@@ -115,7 +118,7 @@ impl Operation for DeployApply {
             return Err(confirm::missing());
         }
         let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token };
-        applying.run(context, |_, _| Ok(()))
+        applying.run(context)
     }
 }
 
@@ -177,17 +180,15 @@ impl Operation for DeployShell {
             let mut reply = offer(context, &self.choice)?;
             let any = reply.data["changes"].as_array().is_some_and(|changes| !changes.is_empty());
             reply.differs = self.check && any;
-            return Ok(if any { reply.hint("`mcpkg deploy --apply` writes it") } else { reply });
+            return Ok(reply);
+        }
+        // Whether somebody can say yes comes first, as for agents.
+        if context.consent == Consent::Nobody && !self.dry_run {
+            return Err(unconfirmed("deploy --apply"));
         }
         let applying =
             Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token: self.confirm_token };
-        applying.run(context, |context, made| {
-            let changes = &made.plan.changes;
-            let preview = Body::Several(vec![planning::diffs(changes), planning::listed(made)]);
-            let question = format!("Write to {}?", made.site.place.root);
-            (context.ask)(preview, &question)
-                .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))
-        })
+        applying.run(context)
     }
 }
 
@@ -202,7 +203,7 @@ struct Applying<'a> {
 impl Applying<'_> {
     /// The gates in their order: the token is known, the plan is the one it was given for, nothing needs adopt, somebody
     /// said yes; only the transaction that begins the apply uses the token up.
-    fn run(self, context: &Context, approve: impl FnOnce(&Context, &Made) -> Result<()>) -> Result<Reply> {
+    fn run(self, context: &Context) -> Result<Reply> {
         let now = context.clock.now();
         if let Some(token) = &self.token {
             let site = Site::find(context, self.choice)?;
@@ -213,55 +214,67 @@ impl Applying<'_> {
             let body = planning::listed(&made);
             return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &made)).warn(made.warnings));
         }
+        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        let shown = if context.consent == Consent::Ask { Some(self.ask(context)?) } else { None };
         let right = apply::begin(context)?;
-        let made = Made::new(context, self.choice)?;
+        let mut made = Made::new(context, self.choice)?;
+        if shown.is_some_and(|hash| hash != made.hash) {
+            return Err(planning::changed_meanwhile());
+        }
         let inputs = made.site.inputs();
         if let Some(token) = &self.token {
             let row = context.store.read(|db| confirm::check(db, token, &inputs, now))?;
             confirm::check_plan(&row, &made.hash)?;
         }
         check_adopt(&made.plan.changes, self.adopt)?;
-        let consume = |db: &Db<'_>| match &self.token {
-            Some(token) => confirm::consume(db, token, &inputs, &made.hash, context.clock.now()),
-            None => Ok(()),
-        };
-        let data = |applied, reason| applied_data(applied, reason, &made);
+        if self.adopt {
+            made.plan.adopt_claims();
+        }
         if made.plan.is_empty() {
-            let data = data(false, Some("no_changes"));
+            let data = applied_data(false, Some("no_changes"), &made);
             context.store.write(|db| {
-                consume(db)?;
-                apply::note_quiet(db, &made.site.place.machine, &made.plan.quiet)
+                self.consume(context, db, &made)?;
+                match deploys::place(db, &made.site.place)? {
+                    Some(place) => apply::note_quiet(db, &made.site.place.machine, place, &made.plan.quiet),
+                    None => Ok(()),
+                }
             })?;
             return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(made.warnings));
         }
-        if !made.plan.changes.is_empty() {
-            approve(context, &made)?;
-        }
-        let mut data = data(true, None);
-        let Made { site, plan, warnings, fingerprint, hash, .. } = made;
-        let count = planning::count_line(&plan.changes);
-        let id = apply::apply(context, &right, Work::deploy(&site, plan, &hash), |db| {
-            if site.fingerprint(db)? != fingerprint {
-                return Err(Error::new(
-                    Code::ConfirmTokenMismatch,
-                    "The project was changed while the deploy was planned",
-                )
-                .with_details(json!({ "mismatch_kind": "plan_changed" }))
-                .hint("look at the plan again"));
+        let mut data = applied_data(true, None, &made);
+        let done = planning::count_line(&made.plan.changes, true);
+        let plan = std::mem::take(&mut made.plan);
+        let id = apply::apply(context, &right, Work::deploy(&made.site, plan, &made.hash, self.adopt), |db| {
+            if made.site.fingerprint(db)? != made.fingerprint {
+                return Err(planning::changed_meanwhile());
             }
-            match &self.token {
-                Some(token) => confirm::consume(db, token, &inputs, &hash, context.clock.now()),
-                None => Ok(()),
-            }
+            self.consume(context, db, &made)
         })?;
         data["snapshot_id"] = json!(id.to_string());
-        let done =
-            count.replace("to create", "created").replace("to update", "updated").replace("to delete", "deleted");
-        let done = done.split(';').next().unwrap_or_default().to_owned();
-        let sentence = format!("Deployed to {}: {done}. Snapshot {id}", site.place.root);
-        Ok(Reply::sentence(sentence, data)
-            .warn(warnings)
-            .hint(format!("`mcpkg rollback{} --to pristine` takes everything back", site.arguments())))
+        let sentence = format!("Deployed to {}: {done}. Snapshot {id}", made.site.lands_in());
+        let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", made.site.arguments());
+        Ok(Reply::sentence(sentence, data).warn(made.warnings).hint(hint))
+    }
+
+    /// Uses the token up, where one was given.
+    fn consume(&self, context: &Context, db: &Db<'_>, made: &Made) -> Result<()> {
+        match &self.token {
+            Some(token) => confirm::consume(db, token, &made.site.inputs(), &made.hash, context.clock.now()),
+            None => Ok(()),
+        }
+    }
+
+    /// Shows a person the plan and asks; returns the hash of what was shown.
+    fn ask(&self, context: &Context) -> Result<String> {
+        let made = Made::new(context, self.choice)?;
+        let changes = &made.plan.changes;
+        check_adopt(changes, self.adopt)?;
+        if !changes.is_empty() {
+            let preview = Body::Several(vec![planning::diffs(changes), planning::listed(&made)]);
+            (context.ask)(preview, &format!("Write to {}?", made.site.lands_in()))
+                .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
+        }
+        Ok(made.hash)
     }
 }
 
@@ -278,7 +291,9 @@ fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
     let (first, files) = (&paths[0], if count == 1 { "1 file".to_owned() } else { format!("{count} files") });
     Err(Error::new(
         Code::AdoptConfirmRequired,
-        format!("{files} that mcpkg did not write, or that changed since, would be overwritten or deleted, such as `{first}`"),
+        format!(
+            "{files} that mcpkg did not write, or that changed since, would be changed or deleted, such as `{first}`"
+        ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
     .hint("look at them with `mcpkg diff`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback"))

@@ -114,19 +114,19 @@ pub struct Desired {
 #[derive(Debug, Default)]
 pub struct Landing {
     desired: Desired,
+    /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
+    bases: Vec<PathBuf>,
     folders: RealFolders,
     /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
     /// The texts that were gathered, by their modules.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
-    /// What lands below it stays in it.
-    deploy_root: Option<PathBuf>,
 }
 
 impl Landing {
-    /// Gathers what stays inside the deploy root, where it lands below it.
-    pub fn within(deploy_root: Option<&Path>) -> Self {
-        Self { deploy_root: deploy_root.map(Path::to_owned), ..Self::default() }
+    /// Returns a landing whose files stay below these folders; of two that hold a file the innermost counts.
+    pub fn below(bases: Vec<PathBuf>) -> Self {
+        Self { bases, ..Self::default() }
     }
 
     /// Says that a target reads a folder.
@@ -192,15 +192,17 @@ impl Landing {
             return Err(leaves("the path has no name"));
         };
         let real = self.folders.of(folder);
-        // Where a user keeps the agents' own folders is the user's to say; a deploy root comes with what it holds.
-        let deploy_root = self.deploy_root.as_deref().filter(|outer| root.starts_with(outer));
-        let bounds = self.folders.of(deploy_root.unwrap_or(root));
-        if !real.starts_with(bounds) || !real.starts_with(self.folders.of(root)) {
+        let base = self.bases.iter().filter(|base| root.starts_with(base)).max_by_key(|base| base.as_os_str().len());
+        let base = base.cloned().unwrap_or_else(|| root.to_owned());
+        if !real.starts_with(self.folders.of(&base)) {
             return Err(
                 leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
             );
         }
         let path = real.join(name);
+        if path.to_str().is_none() {
+            return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
+        }
         let sha256 = self.hash(&bytes);
         let target = targets.first().copied();
         if let Some(there) = self.desired.outputs.get_mut(&path) {

@@ -90,13 +90,22 @@ pub fn look(path: &Path) -> Result<Found> {
     };
     if metadata.is_symlink() {
         let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
-        return Ok(Found::Link(text.to_string_lossy().into_owned()));
+        // A text that is no UTF-8 could not be brought back.
+        return Ok(text.into_os_string().into_string().map_or(Found::Other, Found::Link));
     }
     if !metadata.is_file() {
         return Ok(Found::Other);
     }
-    let bytes = fs::read(path).map_err(|error| failed("read", path, error))?;
+    let bytes = read(path)?;
     Ok(Found::File { sha256: sha256(&bytes), bytes, mode: mode(&metadata) })
+}
+
+/// Returns the bytes of a file, through a link.
+///
+/// # Errors
+/// As [`metadata`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| failed("read", path, error))
 }
 
 /// The permission bits of a file.
@@ -150,13 +159,30 @@ pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     age > if coarse { 3_000_000_000 } else { 20_000_000 }
 }
 
-/// Writes bytes beside `path` as `temporary` and puts them in its place; they are on the disk when this returns, but
-/// for the folder's entry ([`sync_folder`]). With `new` nothing that is there is replaced.
+/// Writes bytes as `temporary`, which is going to be `path`; they are on the disk when this returns.
 ///
 /// # Errors
-/// As [`metadata`], `E_DISK_FULL`; `E_ALREADY_EXISTS` where `new` and something is there.
-pub fn write(path: &Path, temporary: &Path, bytes: &[u8], mode: u32, new: bool) -> Result<()> {
-    let written = write_beside(temporary, bytes, mode).and_then(|()| {
+/// As [`metadata`], `E_DISK_FULL`.
+pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let write = || {
+        let mut file = open_new(temporary, mode)?;
+        file.write_all(bytes)?;
+        set_mode(&file, mode)?;
+        file.sync_data()
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(temporary);
+        failed("write", path, error)
+    })
+}
+
+/// Puts a file that was written beside in its place; with `new` nothing that is there is replaced. It lasts when the
+/// folder is synced too ([`sync_folder`]).
+///
+/// # Errors
+/// As [`metadata`]; `E_ALREADY_EXISTS` where `new` and something is there.
+pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
+    let put = || {
         if new {
             // A link, unlike a rename, never replaces.
             match fs::hard_link(temporary, path) {
@@ -167,21 +193,14 @@ pub fn write(path: &Path, temporary: &Path, bytes: &[u8], mode: u32, new: bool) 
             }
         }
         fs::rename(temporary, path)
-    });
-    written.map_err(|error| {
+    };
+    put().map_err(|error| {
         let _ = fs::remove_file(temporary);
         if error.kind() == ErrorKind::AlreadyExists {
             return Error::new(Code::AlreadyExists, format!("`{}` appeared meanwhile", path.display()));
         }
         failed("write", path, error)
     })
-}
-
-fn write_beside(temporary: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
-    let mut file = open_new(temporary, mode)?;
-    file.write_all(bytes)?;
-    set_mode(&file, mode)?;
-    file.sync_data()
 }
 
 #[cfg(unix)]

@@ -58,12 +58,15 @@ impl Operation for Doctor {
         }
         let desired = targets::land(&[], &site.aims, &site.selected, &site.ground)?;
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
-        let actions: Vec<String> = checked
-            .iter()
-            .filter_map(|checked| {
-                checked.suggestion.as_deref()?.split_once(": ").map(|(_, command)| command.to_owned())
-            })
-            .collect();
+        let mut actions: Vec<String> = Vec::new();
+        for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {
+            // Targets share folders.
+            if let Some((_, command)) = suggestion.split_once(": ")
+                && !actions.iter().any(|known| known == command)
+            {
+                actions.push(command.to_owned());
+            }
+        }
         let mut data = json!({
             "machine_id": site.place.machine,
             "roots": checked.iter().map(Checked::json).collect::<Vec<_>>(),
@@ -108,6 +111,8 @@ impl<'r> Checked<'r> {
         }
         if !writable && (is_folder || !exists) {
             issues.push("not_writable");
+        }
+        if !writable && is_folder {
             suggestion = Some(format!("make it writable: chmod u+w {shown}"));
         }
         if is_no_longer_read(root, site) {

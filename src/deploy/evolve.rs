@@ -12,13 +12,13 @@ use super::apply::{self, Work};
 use super::deploying::unconfirmed;
 use super::disk;
 use super::module::Layer;
-use super::plan::{self, Change, Drift, Op, Quiet};
+use super::plan::{Change, Drift, Op, Quiet};
 use super::planning::{Made, with_schema};
 use super::project;
 use super::repo::{self, Repo};
 use super::source::{Choice, Site, Source};
 use super::unmap::{self, Edit};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::proposals::{self, NewProposal};
 use crate::store::snapshots::Kind;
@@ -90,6 +90,9 @@ impl Operation for Propose {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let made = Made::new(context, &self.choice)?;
+        if let Some(id) = self.module_id.as_deref().filter(|id| !made.kinds.contains_key(*id)) {
+            return Err(no_module(&made, id));
+        }
         let mut found = Candidates::find(&made, self.module_id.as_deref());
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
             (true, true, _) => Some("no_drift"),
@@ -128,6 +131,16 @@ impl Operation for Propose {
             None => format!("Recorded {} proposals; see `mcpkg evolve list`", array_len(&data["proposals"])),
         };
         Ok(Reply::sentence(text, data).warn(found.warnings))
+    }
+}
+
+/// The failure of a module that the source does not have.
+fn no_module(made: &Made, id: &str) -> Error {
+    let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
+        .with_details(json!({ "module_id": id }));
+    match crate::error::nearest(id, made.kinds.keys().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg explain plan` names the modules"),
     }
 }
 
@@ -440,15 +453,15 @@ impl Operation for Restore {
         }
         let right = apply::begin(context)?;
         let made = Made::new(context, &self.choice)?;
-        let Made { site, plan, warnings, hash, .. } = made;
-        let plan::Plan { rows, changes, .. } = plan;
-        let changes: Vec<Change> =
-            changes.into_iter().filter(|change| change.op == Op::Create && is_wanted(change)).collect();
+        let Made { site, mut plan, warnings, hash, .. } = made;
+        let changes: Vec<Change> = std::mem::take(&mut plan.changes)
+            .into_iter()
+            .filter(|change| change.op == Op::Create && is_wanted(change))
+            .collect();
         let mut restored = data(&changes.iter().collect::<Vec<_>>(), "restored");
         let count = changes.len();
         let quiet: Vec<Quiet> = Vec::new();
-        let work =
-            Work { site: &site, kind: Kind::Restore, plan_hash: &hash, rolled_back_to: None, changes, quiet, rows };
+        let work = Work { kind: Kind::Restore, changes, quiet, ..Work::deploy(&site, plan, &hash, false) };
         let id = apply::apply(context, &right, work, |_: &Db<'_>| Ok(()))?;
         restored["snapshot_id"] = json!(id.to_string());
         Ok(Reply::sentence(format!("Restored {count} files. Snapshot {id}"), restored).warn(warnings))

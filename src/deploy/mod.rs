@@ -2,7 +2,9 @@
 //! applied, and taken back.
 
 pub mod apply;
+pub mod block;
 pub mod catalog;
+pub mod compare;
 pub mod confirm;
 pub mod deploying;
 pub mod desired;

@@ -1,20 +1,16 @@
-//! What stands between the disk and what shall stand there: the changes, and how safe each one is.
+//! A plan: what an apply would do to each file, and how safe that is.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::desired::{Desired, Output};
+use super::desired::Desired;
 use super::disk::{self, Found, Sha};
-use super::gather;
 use super::module::Target;
-use super::repo::taken_over::{self, TakenOver};
-use super::source::Site;
-use crate::error::{Code, Error, Result};
-use crate::store::deploys::{self, Deployed, Image};
-use crate::store::{Db, blobs};
+use crate::store::deploys::{Deployed, Image};
+pub use crate::store::snapshots::Keep;
 
 /// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +106,14 @@ impl After {
         }
     }
 
+    /// The permission bits of a file.
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            After::File { mode, .. } => Some(*mode),
+            After::Absent | After::Link(_) => None,
+        }
+    }
+
     /// Whether `found` is this already.
     pub fn is(&self, found: &Found) -> bool {
         match (self, found) {
@@ -150,6 +154,8 @@ pub struct Change {
     pub drifted: bool,
     /// How the disk came to differ.
     pub drift: Drift,
+    /// Whose the file is afterwards.
+    pub keep: Keep,
 }
 
 impl Change {
@@ -190,7 +196,7 @@ pub enum Quiet {
 }
 
 /// What an apply would do.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     /// What shall stand on disk.
     pub desired: Desired,
@@ -203,371 +209,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Takes the files that merely were equal as mcpkg's own, since the user said so.
+    pub fn adopt_claims(&mut self) {
+        let claimed = self.rows.values().filter(|row| {
+            !row.written && row.applied != Image::Absent && self.desired.outputs.contains_key(Path::new(&row.path))
+        });
+        self.quiet.extend(claimed.map(|row| Quiet::Keep(Deployed { written: true, ..row.clone() })));
+    }
+
     /// Whether an apply would neither write nor keep anything.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
     }
-}
-
-/// Compares what shall stand on disk with what stands there.
-///
-/// # Errors
-/// How the disk failed, `E_IO_INVALID_PATH` where a folder is in the way.
-pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
-    let place = deploys::place(db, &site.place)?;
-    let rows: BTreeMap<String, Deployed> = match place {
-        Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
-        None => BTreeMap::new(),
-    };
-    let mut comparing = Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), quiet: Vec::new() };
-    for output in desired.outputs.values() {
-        comparing.output(&desired, output)?;
-    }
-    let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
-    for row in rows.values().filter(|row| !desired.outputs.contains_key(Path::new(&row.path))) {
-        if row.targets.iter().any(|target| selected.contains(target.as_str())) {
-            comparing.no_longer(row, &selected)?;
-        }
-    }
-    let Comparing { mut changes, quiet, .. } = comparing;
-    changes.sort_by(|a, b| (a.targets.first(), &a.path).cmp(&(b.targets.first(), &b.path)));
-    Ok(Plan { desired, rows, changes, quiet })
-}
-
-struct Comparing<'a> {
-    db: &'a Db<'a>,
-    site: &'a Site,
-    rows: &'a BTreeMap<String, Deployed>,
-    /// What the original's manifest files say, read when it is first asked for.
-    original: Option<BTreeMap<PathBuf, TakenOver>>,
-    changes: Vec<Change>,
-    quiet: Vec<Quiet>,
-}
-
-/// Whether a file may be overwritten.
-struct Safety {
-    adopt: bool,
-    drifted: bool,
-    drift: Drift,
-    reason: &'static str,
-}
-
-const MANAGED: Safety =
-    Safety { adopt: false, drifted: false, drift: Drift::UpstreamPending, reason: "content differs" };
-const FOREIGN: Safety =
-    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
-const DRIFTED: Safety =
-    Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
-const OTHERS: Safety =
-    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "another project or repo keeps this file" };
-
-impl Comparing<'_> {
-    fn output(&mut self, desired: &Desired, output: &Output) -> Result<()> {
-        let path = output.path.as_path();
-        let row = self.rows.get(path.to_string_lossy().as_ref());
-        let Some(metadata) = disk::metadata(path)? else {
-            let mode = disk::executable(disk::FILE, output.executable);
-            let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode };
-            let was_there = row.is_some_and(|row| row.applied != Image::Absent);
-            let drift = if was_there { Drift::Missing } else { Drift::UpstreamPending };
-            let safety = Safety { reason: "file missing", drift, ..MANAGED };
-            return self.change(output, Op::Create, Found::Absent, after, &safety);
-        };
-        if let Some(row) = row
-            && !output.is_block()
-            && row.applied.sha256() == Some(&output.sha256)
-            && is_untouched(row, &metadata)
-            && is_executable(disk::mode(&metadata)) == output.executable
-        {
-            self.as_it_shall_be(row, output);
-            return Ok(());
-        }
-        let found = disk::look(path)?;
-        match &found {
-            Found::Other => Err(in_the_way(path)),
-            Found::Absent => Err(Error::new(Code::FileFailed, format!("`{}` went away meanwhile", path.display()))),
-            Found::Link(_) => self.link(output, found.clone()),
-            Found::File { .. } if output.is_block() => self.block(output, row, found),
-            Found::File { .. } => self.file(desired, output, row, found),
-        }
-    }
-
-    fn file(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        let Found::File { bytes, sha256, mode } = &found else { return Ok(()) };
-        let same_bytes = *sha256 == output.sha256;
-        let wanted_mode = disk::executable(*mode, output.executable);
-        if same_bytes && wanted_mode == *mode {
-            match row {
-                Some(row) if row.applied.sha256() == Some(sha256) => self.as_it_shall_be(row, output),
-                Some(row) => self.follow(row, output, &found),
-                None => self.claim(desired, output, bytes, *mode)?,
-            }
-            return Ok(());
-        }
-        let safety = match row {
-            Some(row) if row.applied.sha256() == Some(sha256) && row.written => MANAGED,
-            Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
-            Some(row) if row.applied == Image::Absent => FOREIGN,
-            Some(row) if row.applied.sha256() == Some(&output.sha256) => DRIFTED,
-            Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
-            None => self.of_others(desired, &output.path, sha256)?,
-        };
-        let safety = if same_bytes { Safety { reason: "mode differs", ..safety } } else { safety };
-        let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode: wanted_mode };
-        self.change(output, Op::Update, found, after, &safety)
-    }
-
-    /// How safe a file is that this place does not keep.
-    fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
-        if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
-            let key = deploys::place_key(self.db, row.place)?;
-            let same_source =
-                key.origin == self.site.place.origin && !key.origin.is_empty() || key.source == self.site.place.source;
-            let untouched = row.written && row.applied.sha256() == Some(sha256);
-            return Ok(match (untouched, same_source) {
-                (true, true) => MANAGED,
-                (true, false) => OTHERS,
-                (false, _) => DRIFTED,
-            });
-        }
-        Ok(match self.original(desired).get(path) {
-            Some(entry) if entry.sha256 == *sha256 => MANAGED,
-            Some(_) => DRIFTED,
-            None => FOREIGN,
-        })
-    }
-
-    fn original(&mut self, desired: &Desired) -> &BTreeMap<PathBuf, TakenOver> {
-        let site = self.site;
-        self.original.get_or_insert_with(|| {
-            if !site.is_repo() {
-                return BTreeMap::new();
-            }
-            let entries = desired.roots.iter().flat_map(|root| taken_over::read(&root.path, root.target).0);
-            entries.map(|entry| (entry.path.clone(), entry)).collect()
-        })
-    }
-
-    fn block(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
-        let there = gather::find(text);
-        let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
-        if ours == Some(output.bytes.trim_ascii_end()) {
-            match row {
-                Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
-                Some(row) => self.follow(row, output, &found),
-                None => {
-                    let row = self.row(output, true, image_of(&found));
-                    self.quiet.push(Quiet::Claim(row, text.as_slice().into()));
-                }
-            }
-            return Ok(());
-        }
-        let is_part = |text: &[u8]| output.parts.iter().any(|part| part.bytes.trim_ascii() == text.trim_ascii());
-        let (after, safety) = match ours {
-            None if text.trim_ascii().is_empty() => (output.bytes.to_vec(), MANAGED),
-            // The text that stands there is the one that would come into the block.
-            None if is_part(text) => (output.bytes.to_vec(), FOREIGN),
-            None => {
-                let reason = "would insert a block into a file that is not mcpkg's";
-                let drifted = row.is_some_and(|row| row.applied != Image::Absent);
-                (gather::put(text, &output.bytes), if drifted { DRIFTED } else { Safety { reason, ..FOREIGN } })
-            }
-            Some(ours) => {
-                let applied = match row {
-                    Some(Deployed { applied: Image::File { blob, .. }, .. }) => blobs::get(self.db, *blob)?,
-                    _ => Vec::new(),
-                };
-                let applied = gather::find(&applied).map(|split| split.block.trim_ascii_end());
-                let safety = match applied {
-                    Some(applied) if applied == ours => MANAGED,
-                    Some(applied) if applied == output.bytes.trim_ascii_end() => DRIFTED,
-                    Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
-                    None => Safety { reason: "the block in this file is not of this project", ..FOREIGN },
-                };
-                (gather::put(text, &output.bytes), safety)
-            }
-        };
-        let after = After::file(after, *mode);
-        self.change(output, Op::Update, found, after, &safety)
-    }
-
-    /// A link that shows what shall stand there is left alone; any other is replaced where the user says so.
-    fn link(&mut self, output: &Output, found: Found) -> Result<()> {
-        let shown = std::fs::read(&output.path).unwrap_or_default();
-        let after = if output.is_block() { gather::put(&shown, &output.bytes) } else { output.bytes.to_vec() };
-        if after == shown {
-            return Ok(());
-        }
-        let after = After::file(after, disk::executable(disk::FILE, output.executable));
-        let safety = Safety { reason: "would replace a symbolic link", ..FOREIGN };
-        self.change(output, Op::Update, found, after, &safety)
-    }
-
-    fn change(&mut self, output: &Output, op: Op, before: Found, after: After, safety: &Safety) -> Result<()> {
-        self.changes.push(Change {
-            op,
-            path: output.path.clone(),
-            root: output.root.clone(),
-            targets: names(&output.targets),
-            module_ids: output.module_ids(),
-            block: output.is_block(),
-            before,
-            after,
-            reason: safety.reason.to_owned(),
-            adopt: safety.adopt,
-            drifted: safety.drifted,
-            drift: safety.drift,
-        });
-        Ok(())
-    }
-
-    fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
-        if let Found::File { bytes, .. } = found {
-            let (targets, module_ids) = (names(&output.targets), output.module_ids());
-            let row = Deployed { targets, module_ids, applied: image_of(found), stat: None, ..row.clone() };
-            self.quiet.push(Quiet::Follow(row, bytes.as_slice().into()));
-        }
-    }
-
-    fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
-        let (targets, module_ids) = (names(&output.targets), output.module_ids());
-        if row.targets != targets || row.module_ids != module_ids {
-            self.quiet.push(Quiet::Keep(Deployed { targets, module_ids, ..row.clone() }));
-        }
-    }
-
-    /// A file that is equal though nobody here wrote it: its bytes are kept, so that a rollback to pristine brings them
-    /// back; to overwrite or delete it still needs adopt, unless the original's manifest says that it was written.
-    fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
-        if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
-            return Ok(());
-        }
-        let written = self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == output.sha256);
-        let image = Image::File { blob: 0, sha256: output.sha256, mode };
-        let row = self.row(output, written, image);
-        self.quiet.push(Quiet::Claim(row, bytes.into()));
-        Ok(())
-    }
-
-    fn row(&self, output: &Output, written: bool, image: Image) -> Deployed {
-        Deployed {
-            path: output.path.to_string_lossy().into_owned(),
-            place: 0,
-            root: output.root.to_string_lossy().into_owned(),
-            targets: names(&output.targets),
-            module_ids: output.module_ids(),
-            block: output.is_block(),
-            written,
-            applied: image.clone(),
-            pristine: image,
-            stat: None,
-        }
-    }
-
-    /// A file that the place keeps and none of the targets wants any more.
-    fn no_longer(&mut self, row: &Deployed, selected: &HashSet<&str>) -> Result<()> {
-        let rest: Vec<String> =
-            row.targets.iter().filter(|target| !selected.contains(target.as_str())).cloned().collect();
-        if !rest.is_empty() {
-            self.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
-            return Ok(());
-        }
-        if row.applied == Image::Absent {
-            return Ok(());
-        }
-        if !row.written {
-            // The user's own file, which merely was equal.
-            self.quiet.push(Quiet::Forget(row.path.clone()));
-            return Ok(());
-        }
-        let path = PathBuf::from(&row.path);
-        let found = disk::look(&path)?;
-        let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
-        let (op, after, untouched) = match &found {
-            Found::Absent | Found::Other => {
-                self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
-                return Ok(());
-            }
-            Found::File { bytes, mode, .. } if row.block => {
-                let applied = match &row.applied {
-                    Image::File { blob, .. } => blobs::get(self.db, *blob)?,
-                    _ => Vec::new(),
-                };
-                let block_is_ours = match (gather::find(bytes), gather::find(&applied)) {
-                    (Some(there), Some(ours)) => there.block.trim_ascii_end() == ours.block.trim_ascii_end(),
-                    (None, _) => {
-                        self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
-                        return Ok(());
-                    }
-                    _ => false,
-                };
-                let (op, after) = self.without_block(row, bytes, *mode, untouched)?;
-                (op, after, block_is_ours)
-            }
-            Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),
-        };
-        self.changes.push(Change {
-            op,
-            path,
-            root: PathBuf::from(&row.root),
-            targets: row.targets.clone(),
-            module_ids: row.module_ids.clone(),
-            block: row.block,
-            before: found,
-            after,
-            reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
-            adopt: !untouched,
-            drifted: !untouched,
-            drift: Drift::Extra,
-        });
-        Ok(())
-    }
-
-    /// What is left of a file when its block goes: what stood there before, where nothing else was changed.
-    fn without_block(&self, row: &Deployed, text: &[u8], mode: u32, untouched: bool) -> Result<(Op, After)> {
-        take_block_out(self.db, &row.pristine, text, mode, untouched)
-    }
-}
-
-/// What is left of a file when its block goes: `pristine` to the byte where nothing else was changed since.
-///
-/// # Errors
-/// How the disk failed.
-pub fn take_block_out(db: &Db<'_>, pristine: &Image, text: &[u8], mode: u32, untouched: bool) -> Result<(Op, After)> {
-    let pristine = match pristine {
-        Image::File { blob, mode, .. } => Some((blobs::get(db, *blob)?, *mode)),
-        Image::Absent | Image::Link(_) => None,
-    };
-    Ok(match (gather::take_out(text), pristine) {
-        // What the user wrote beside the block before the last deploy is in no image of what stood there first.
-        (None, Some((bytes, mode))) if untouched => (Op::Update, After::file(bytes, mode)),
-        (Some(rest), Some((bytes, first))) if rest.trim_ascii() == bytes.trim_ascii() => {
-            (Op::Update, After::file(bytes, if untouched { first } else { mode }))
-        }
-        // What stood there went into the block as a whole, and comes out with it.
-        (Some(rest), Some((bytes, _))) if !contains(&rest, bytes.trim_ascii()) => {
-            (Op::Update, After::file([&gather::with_newline(&bytes), rest.as_slice()].concat(), mode))
-        }
-        (Some(rest), _) => (Op::Update, After::file(rest, mode)),
-        (None, Some((bytes, _))) if bytes.trim_ascii().is_empty() => (Op::Update, After::file(bytes, mode)),
-        (None, _) => (Op::Delete, After::Absent),
-    })
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    part.is_empty() || memchr::memmem::find(text, part).is_some()
-}
-
-/// Whether the disk says that a file is as it was left, so that it need not be read.
-pub fn is_untouched(row: &Deployed, metadata: &std::fs::Metadata) -> bool {
-    let same_mode = matches!(row.applied, Image::File { mode, .. } if mode == disk::mode(metadata));
-    metadata.is_file() && same_mode && row.stat.is_some() && row.stat == disk::stat(metadata)
-}
-
-/// Whether who can read a file can run it.
-pub const fn is_executable(mode: u32) -> bool {
-    disk::executable(mode, true) == mode
 }
 
 /// The names of targets.
@@ -575,16 +228,11 @@ pub fn names(targets: &[Target]) -> Vec<String> {
     targets.iter().map(|target| target.name().to_owned()).collect()
 }
 
-fn image_of(found: &Found) -> Image {
-    match found {
-        Found::File { sha256, mode, .. } => Image::File { blob: 0, sha256: *sha256, mode: *mode },
-        Found::Link(text) => Image::Link(text.clone()),
-        Found::Absent | Found::Other => Image::Absent,
+/// What is done where `before` stands and `after` shall.
+pub fn op_of(before: &Found, after: &After) -> Op {
+    match (before, after) {
+        (_, After::Absent) => Op::Delete,
+        (Found::Absent, _) => Op::Create,
+        _ => Op::Update,
     }
-}
-
-fn in_the_way(path: &Path) -> Error {
-    Error::new(Code::InvalidPath, format!("`{}` is a folder, and a file shall stand there", path.display()))
-        .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
-        .hint("move it away")
 }

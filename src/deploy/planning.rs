@@ -9,11 +9,12 @@ use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::TOOLSET;
+use super::compare;
 use super::disk;
 use super::module::Kind;
 use super::plan::{self, After, Change, Op, Plan};
 use super::source::{Choice, Site};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::Db;
 
@@ -48,7 +49,7 @@ impl Made {
         let mut desired = super::targets::land(&composed.modules, &site.aims, &site.selected, &site.ground)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
-        let plan = plan::compare(db, &site, desired)?;
+        let plan = compare::compare(db, &site, desired)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
         Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, hash })
@@ -112,7 +113,8 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
         .iter()
         .map(|change| {
             let note = match (change.drifted, change.adopt) {
-                (true, _) => "adopt: changed since",
+                (true, true) => "adopt: changed since",
+                (true, false) => "changed since",
                 (false, true) => "adopt",
                 (false, false) => "",
             };
@@ -129,12 +131,22 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
     Body::Table(Table { columns: &["op", "targets", "path", "needs", "reason"], rows, empty })
 }
 
-/// The line that counts the changes.
-pub fn count_line(changes: &[Change]) -> String {
+/// The failure of an apply whose plan is not the one that was shown any more.
+pub fn changed_meanwhile() -> Error {
+    Error::new(Code::PlanChanged, "Something changed after the plan was made; nothing was written")
+        .hint("look at the plan again")
+}
+
+/// The line that counts the changes that are to be made, or that were.
+pub fn count_line(changes: &[Change], done: bool) -> String {
     let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
+    let (create, update, delete) = (count(Op::Create), count(Op::Update), count(Op::Delete));
+    if done {
+        return format!("{create} created, {update} updated, {delete} deleted");
+    }
     let adopt = changes.iter().filter(|change| change.adopt).count();
     let adopts = if adopt == 0 { String::new() } else { format!("; {adopt} need --adopt") };
-    format!("{} to create, {} to update, {} to delete{adopts}", count(Op::Create), count(Op::Update), count(Op::Delete))
+    format!("{create} to create, {update} to update, {delete} to delete{adopts}")
 }
 
 /// The most bytes of one file's diff.
@@ -263,7 +275,7 @@ pub fn listed(made: &Made) -> Body {
     let changes = &made.plan.changes;
     let mut parts = vec![table(changes, &made.site)];
     if !changes.is_empty() {
-        parts.push(Body::Sentence(count_line(changes)));
+        parts.push(Body::Sentence(count_line(changes, false)));
     }
     Body::Several(parts)
 }

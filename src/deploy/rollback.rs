@@ -1,5 +1,6 @@
 //! `rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -11,10 +12,10 @@ use super::TOOLSET;
 use super::apply::{self, Work};
 use super::deploying::unconfirmed;
 use super::disk::{self, Found};
-use super::gather;
-use super::plan::{self, After, Change, Drift, Quiet};
+use super::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
 use super::planning::{self, changes_json, summary, with_schema};
 use super::source::{Choice, Scope, Site};
+use super::{block, gather, undo};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::Db;
@@ -68,45 +69,85 @@ impl Operation for Rollback {
         }
         let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
-        if self.dry_run {
-            let back = context.store.read(|db| Back::compare(db, &site, &goal))?;
-            let data = data(&goal, None, &back);
-            let body = Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, &site)]);
-            return Ok(Reply::new(body, data));
-        }
-        let right = apply::begin(context)?;
         let back = context.store.read(|db| Back::compare(db, &site, &goal))?;
+        let shown = Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, &site)]);
+        if self.dry_run {
+            return Ok(Reply::new(shown, data(&goal, &back)).warn(back.warnings));
+        }
+        if back.changes.is_empty() {
+            return nothing_to_do(context, &goal, &site, back);
+        }
         if context.is_shell() {
-            let preview = Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, &site)]);
-            (context.ask)(preview, &format!("Roll {} back to {}?", site.place.root, goal.word))
+            (context.ask)(shown, &format!("Roll {} back to {}?", site.place.root, goal.word))
                 .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
         }
-        let mut reply_data = data(&goal, None, &back);
-        let warnings = back.warnings();
-        let hash = disk::hex(&disk::sha256(reply_data.to_string().as_bytes()));
+        let right = apply::begin(context)?;
+        let asked = data(&goal, &back);
+        let back = context.store.read(|db| Back::compare(db, &site, &goal))?;
+        let mut data = data(&goal, &back);
+        if data != asked {
+            return Err(planning::changed_meanwhile());
+        }
+        let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
         let count = back.changes.len();
         let work = Work {
             site: &site,
             kind: Kind::Rollback,
             plan_hash: &hash,
             rolled_back_to: Some(&goal.word),
+            targets: goal.targets(&site),
+            adopt: false,
             changes: back.changes,
             quiet: back.quiet,
             rows: back.rows,
         };
         let id = apply::apply(context, &right, work, |_| Ok(()))?;
-        reply_data["event_snapshot_id"] = json!(id.to_string());
+        take_empty_folders(context, &site)?;
+        data["event_snapshot_id"] = json!(id.to_string());
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
-        let hint = format!("`mcpkg rollback --to {id}` takes it back");
-        Ok(Reply::sentence(sentence, reply_data).warn(warnings).hint(hint))
+        let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
+        Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
     }
 }
 
-fn data(goal: &Goal, event: Option<Uuid>, back: &Back) -> serde_json::Value {
+/// Where every file is as it shall be; what is nobody's any more is let go all the same.
+fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Result<Reply> {
+    let elsewhere = context.store.read(|db| {
+        let Some(place) = deploys::place(db, &site.place)? else {
+            return deploys::places_of(db, &site.place.source);
+        };
+        let rows = deploys::of_place(db, place)?;
+        if rows.is_empty() { deploys::places_of(db, &site.place.source) } else { Ok(Vec::new()) }
+    })?;
+    if !back.quiet.is_empty() {
+        context.store.write(|db| match deploys::place(db, &site.place)? {
+            Some(place) => apply::note_quiet(db, &site.place.machine, place, &back.quiet),
+            None => Ok(()),
+        })?;
+        take_empty_folders(context, site)?;
+    }
+    let mut data = data(goal, &back);
+    data["reason"] = json!("no_changes");
+    let sentence = format!("Nothing to roll back below {} on machine {}", site.place.root, site.place.machine);
+    let mut reply = Reply::sentence(sentence, data).warn(back.warnings);
+    for place in elsewhere {
+        reply = reply.hint(format!("it is deployed below {} on machine {}", place.root, place.machine));
+    }
+    Ok(reply)
+}
+
+fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
+    match context.store.read(|db| deploys::place(db, &site.place))? {
+        Some(place) => undo::take_empty_folders(context, place, 0),
+        None => Ok(()),
+    }
+}
+
+fn data(goal: &Goal, back: &Back) -> serde_json::Value {
     json!({
         "rolled_back_to": goal.word,
-        "event_snapshot_id": event.map(|id| id.to_string()),
+        "event_snapshot_id": null,
         "changes": changes_json(&back.changes),
         "summary": summary(&back.changes),
     })
@@ -131,8 +172,7 @@ impl Goal {
             None => (word.as_str(), false),
         };
         let snapshot = find(context, id)?;
-        let usable = [State::Applied.word()].contains(&snapshot.state.as_str());
-        if !usable {
+        if snapshot.state != State::Applied.word() {
             let why = format!("The snapshot '{id}' is {}, and cannot be rolled back to", snapshot.state);
             return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
         }
@@ -143,6 +183,7 @@ impl Goal {
 
     /// The site of the snapshot, which has to be of the source that applies.
     fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
+        let choice = &Choice { may_be_gone: true, ..choice.clone() };
         let Some((snapshot, _)) = &self.snapshot else {
             return Site::find(context, choice);
         };
@@ -186,7 +227,9 @@ pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
         match found.len() {
             1 => found.pop().ok_or_else(missing),
             0 => Err(missing()),
-            _ => Err(missing().hint(format!("{} snapshots begin with '{id}'", found.len()))),
+            count => Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots begin with '{id}'"))
+                .with_details(json!({ "to": id }))
+                .hint("give more of the id")),
         }
     })
 }
@@ -199,77 +242,103 @@ struct Wanted {
     module_ids: Vec<String>,
     block: bool,
     image: Image,
-    /// Whether it is mcpkg's afterwards.
-    managed: bool,
+    keep: Keep,
+    /// The first snapshot that is taken back.
+    from: i64,
 }
 
 /// What a rollback would do.
+#[derive(Default)]
 struct Back {
     changes: Vec<Change>,
     quiet: Vec<Quiet>,
-    rows: std::collections::BTreeMap<String, Deployed>,
+    rows: BTreeMap<String, Deployed>,
+    warnings: Vec<String>,
 }
 
 impl Back {
     fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
-        let Some(place) = deploys::place(db, &site.place)? else {
-            return Ok(Self { changes: Vec::new(), quiet: Vec::new(), rows: std::collections::BTreeMap::new() });
-        };
-        let rows: std::collections::BTreeMap<String, Deployed> =
-            deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
-        let mut back = Self { changes: Vec::new(), quiet: Vec::new(), rows };
-        for wanted in wanted(db, site, goal, place, &back.rows)? {
-            back.file(db, wanted)?;
+        let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
+        let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
+        let mut back = Self { rows, ..Self::default() };
+        let stands = Path::new(&site.place.root).is_dir();
+        for wanted in goal.wanted(db, site, place, &mut back)? {
+            if stands {
+                back.file(db, site, place, wanted)?;
+            } else {
+                // With the root everything went; nothing is brought back into a folder that was taken away.
+                back.quiet.push(Quiet::Forget(wanted.path));
+            }
         }
         Ok(back)
     }
 
-    fn file(&mut self, db: &Db<'_>, wanted: Wanted) -> Result<()> {
+    fn file(&mut self, db: &Db<'_>, site: &Site, place: i64, wanted: Wanted) -> Result<()> {
         let path = PathBuf::from(&wanted.path);
         let row = self.rows.get(&wanted.path);
         let found = disk::look(&path)?;
-        let untouched = match (row.map(|row| &row.applied), &found) {
-            (Some(Image::File { sha256, mode, .. }), Found::File { sha256: there, mode: there_mode, .. }) => {
-                sha256 == there && mode == there_mode
+        let touches = snapshots::touches(db, place, &wanted.path, wanted.from)?;
+        let left_by_us = |image: &Image| match (image, &found) {
+            (Image::File { sha256, mode, .. }, Found::File { sha256: there, mode: bits, .. }) => {
+                sha256 == there && mode == bits
             }
-            (Some(Image::Absent) | None, Found::Absent) => true,
-            (Some(Image::Link(text)), Found::Link(there)) => text == there,
+            (Image::Absent, Found::Absent) => true,
+            (Image::Link(text), Found::Link(there)) => text == there,
             _ => false,
         };
-        let mut after = apply::wanted(db, &wanted.image)?;
-        if wanted.block
-            && !(untouched && matches!(after, After::Link(_)))
-            && let Found::File { bytes, mode, .. } = &found
-        {
-            // The rest of the file is the user's, also what was there before the last deploy: only the block goes back.
-            let block = after.bytes().and_then(gather::find).map(|split| split.block.to_vec());
-            let kept = match block {
-                Some(block) => After::file(gather::put(bytes, &block), *mode),
-                None => plan::take_block_out(db, &wanted.image, bytes, *mode, untouched)?.1,
-            };
-            if !untouched || kept.bytes() != after.bytes() {
-                after = kept;
-            }
+        let last = row.map(|row| &row.applied).or_else(|| touches.first().map(|touch| &touch.after));
+        let untouched = last.is_some_and(left_by_us);
+        let is_kept = row.is_some_and(|row| row.applied != Image::Absent);
+        if row.is_none() && deploys::at(db, &site.place.machine, &wanted.path)?.is_some() {
+            self.warnings.push(format!("`{}` is left as it is: another project or repo keeps it now", wanted.path));
+            return Ok(());
         }
+        if found == Found::Other || !(is_kept || untouched || found == Found::Absent) {
+            self.warnings.push(format!("`{}` is left as it is: mcpkg did not leave it there", wanted.path));
+            return Ok(());
+        }
+        let after = match &found {
+            Found::File { bytes, .. } if wanted.block => {
+                let after = block::undo(db, &found, &touches)?;
+                // What the user changed in the block before it was taken back is not what the snapshot left.
+                match (after.bytes(), block::of_image(db, &wanted.image)?) {
+                    (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
+                        let mode = after.mode().unwrap_or(disk::FILE);
+                        After::file(gather::put(text, &gather::with_newline(&block)), mode)
+                    }
+                    _ if bytes.is_empty() => apply::wanted(db, &wanted.image)?,
+                    _ => after,
+                }
+            }
+            _ => apply::wanted(db, &wanted.image)?,
+        };
         if after.is(&found) {
-            self.quiet.push(match row {
-                Some(row) if wanted.managed => Quiet::Keep(Deployed {
+            let before_us = touches.last().map_or(Image::Absent, |touch| touch.before.clone());
+            self.quiet.push(match wanted.keep {
+                Keep::Nobody => Quiet::Forget(wanted.path),
+                keep => Quiet::Keep(Deployed {
+                    path: wanted.path,
+                    place,
+                    root: wanted.root,
                     targets: wanted.targets,
                     module_ids: wanted.module_ids,
+                    block: wanted.block,
+                    written: keep == Keep::Written,
                     applied: wanted.image,
+                    pristine: row.map_or(before_us, |row| row.pristine.clone()),
                     stat: None,
-                    ..row.clone()
                 }),
-                _ => Quiet::Forget(wanted.path),
             });
             return Ok(());
         }
+        if !untouched && found != Found::Absent {
+            self.warnings.push(format!("`{}` was changed since; its bytes are kept in the snapshot", wanted.path));
+        }
         self.changes.push(Change {
-            op: apply::op_of(&found, &after),
+            op: op_of(&found, &after),
             path,
             root: PathBuf::from(wanted.root),
-            // A file that is nobody's afterwards has no targets: its row goes.
-            targets: if wanted.managed { wanted.targets } else { Vec::new() },
+            targets: wanted.targets,
             module_ids: wanted.module_ids,
             block: wanted.block,
             before: found,
@@ -278,61 +347,70 @@ impl Back {
             adopt: false,
             drifted: !untouched,
             drift: if untouched { Drift::UpstreamPending } else { Drift::UserModified },
+            keep: wanted.keep,
         });
         Ok(())
     }
+}
 
-    fn warnings(&self) -> Vec<String> {
-        let drifted = self.changes.iter().filter(|change| change.drifted && change.before != Found::Absent);
-        drifted
-            .map(|change| format!("`{}` was changed since; its bytes are kept in the snapshot", change.path.display()))
-            .collect()
+/// Whether one change is taken back and no other: then what stood before it is what is wanted, the user's part too.
+fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
+    matches!(touches, [only] if only.op != "claim")
+}
+
+impl Goal {
+    /// The targets that the rollback is of: those of the snapshot, as far as they were chosen.
+    fn targets(&self, site: &Site) -> Vec<String> {
+        let selected = plan::names(&site.selected);
+        match &self.snapshot {
+            Some((snapshot, _)) => {
+                snapshot.targets.iter().filter(|target| selected.contains(target)).cloned().collect()
+            }
+            None => selected,
+        }
+    }
+
+    fn wanted(&self, db: &Db<'_>, site: &Site, place: i64, back: &mut Back) -> Result<Vec<Wanted>> {
+        let chosen = self.targets(site);
+        let is_chosen = |targets: &[String]| targets.iter().any(|target| chosen.contains(target));
+        let mut found = Vec::new();
+        let Some((snapshot, before)) = &self.snapshot else {
+            for row in back.rows.values().filter(|row| is_chosen(&row.targets)) {
+                let rest: Vec<String> = row.targets.iter().filter(|target| !chosen.contains(target)).cloned().collect();
+                if !rest.is_empty() {
+                    // It goes when the last target lets go.
+                    back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                    continue;
+                }
+                found.push(Wanted {
+                    path: row.path.clone(),
+                    root: row.root.clone(),
+                    targets: row.targets.clone(),
+                    module_ids: row.module_ids.clone(),
+                    block: row.block,
+                    image: row.pristine.clone(),
+                    keep: Keep::Nobody,
+                    from: pristine_from(db, row)?,
+                });
+            }
+            return Ok(found);
+        };
+        let state = match before {
+            true => snapshots::state_before(db, place, snapshot.id)?,
+            false => snapshots::state_at(db, place, snapshot.id)?,
+        };
+        let from = if *before { snapshot.id } else { snapshot.id + 1 };
+        for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
+            let snapshots::File { path, root, targets, module_ids, block, keep, after: image, .. } = file;
+            found.push(Wanted { path, root, targets, module_ids, block, image, keep, from });
+        }
+        Ok(found)
     }
 }
 
-fn wanted(
-    db: &Db<'_>,
-    site: &Site,
-    goal: &Goal,
-    place: i64,
-    rows: &std::collections::BTreeMap<String, Deployed>,
-) -> Result<Vec<Wanted>> {
-    let chosen = |targets: &[String], among: &[String]| targets.iter().any(|target| among.contains(target));
-    let Some((snapshot, before)) = &goal.snapshot else {
-        let selected = plan::names(&site.selected);
-        let of_row = |row: &Deployed| Wanted {
-            path: row.path.clone(),
-            root: row.root.clone(),
-            targets: row.targets.clone(),
-            module_ids: row.module_ids.clone(),
-            block: row.block,
-            image: row.pristine.clone(),
-            managed: false,
-        };
-        return Ok(rows.values().filter(|row| chosen(&row.targets, &selected)).map(of_row).collect());
-    };
-    let mut wanted = Vec::new();
-    let state = match before {
-        true => snapshots::state_before(db, place, snapshot.id)?,
-        false => snapshots::state_at(db, place, snapshot.id)?,
-    };
-    for file in state {
-        // Of a file that nobody kept then, the targets are those that keep it now.
-        let targets = match rows.get(&file.path) {
-            Some(row) if file.targets.is_empty() => row.targets.clone(),
-            _ => file.targets.clone(),
-        };
-        if chosen(&targets, &snapshot.targets) {
-            wanted.push(Wanted {
-                managed: file.op != snapshots::UNMANAGED && file.after != Image::Absent,
-                path: file.path,
-                root: file.root,
-                targets,
-                module_ids: file.module_ids,
-                block: file.block,
-                image: file.after,
-            });
-        }
-    }
-    Ok(wanted)
+/// The first snapshot of what mcpkg did to a file since it stood there as it was before.
+fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
+    let touches = snapshots::touches(db, row.place, &row.path, 0)?;
+    let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());
+    Ok(first.map_or(0, |touch| touch.snapshot))
 }

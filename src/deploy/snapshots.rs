@@ -24,7 +24,7 @@ pub struct List {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Of every source, machine and root
+    /// Of every source, machine and root, those that were pruned or undone too
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -57,7 +57,12 @@ impl Operation for List {
                 None => None,
             };
             let with_root = |snapshot: Snapshot| Ok((deploys::place_key(db, snapshot.place)?.root, snapshot));
-            let rows = snapshots::of_place(db, place)?.into_iter().map(with_root).collect::<Result<Vec<_>>>()?;
+            let listed = |snapshot: &Snapshot| self.all || snapshot.state == State::Applied.word();
+            let rows = snapshots::of_place(db, place)?
+                .into_iter()
+                .filter(listed)
+                .map(with_root)
+                .collect::<Result<Vec<_>>>()?;
             Ok(rows.into_iter().map(|(root, snapshot)| (snapshot, root)).collect())
         })?;
         let rows = found.iter().map(|(snapshot, root)| {

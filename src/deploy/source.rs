@@ -52,6 +52,10 @@ pub struct Choice {
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
+    /// Whether the root may be gone, since what lies below it is only taken back.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub may_be_gone: bool,
 }
 
 /// The name of the profile and the target that mean everything.
@@ -86,6 +90,8 @@ pub struct Site {
     pub aims: Vec<Aim>,
     /// Whether it lands below the deploy root or in the user's own folders.
     pub scope: Scope,
+    /// The project, the root and the machine as a command line names them, where they were named.
+    pub named: String,
 }
 
 /// The modules of a source.
@@ -139,7 +145,8 @@ impl Site {
                 .with_details(json!({ "profile": profile }))
                 .hint("profiles are a config repo's; a project's modules are chosen with `mcpkg module set`"));
         }
-        Ok(Self { source, place, ground, profile, filter, selected, aims, scope })
+        let named = named(context, choice, &source);
+        Ok(Self { source, place, ground, profile, filter, selected, aims, scope, named })
     }
 
     /// Whether it is a config repo.
@@ -168,6 +175,16 @@ impl Site {
         })
     }
 
+    /// The folders that are written below, for a person.
+    pub fn lands_in(&self) -> String {
+        let home = self.ground.home.display().to_string();
+        let user = self.aims.iter().any(|aim| aim.user && self.selected.contains(&aim.target));
+        match (user, self.place.root == home) {
+            (true, false) => format!("{} and {home}", self.place.root),
+            _ => self.place.root.clone(),
+        }
+    }
+
     /// The arguments that name this choice on a command line, where they are not the default.
     pub fn arguments(&self) -> String {
         let mut words = String::new();
@@ -183,6 +200,7 @@ impl Site {
         if self.scope == Scope::User {
             words.push_str(" --scope user");
         }
+        words.push_str(&self.named);
         words
     }
 
@@ -241,6 +259,14 @@ impl Source {
                 .hint("select one with `mcpkg project select NAME`, or name a repo with --repo DIR")),
         }
     }
+}
+
+fn named(context: &Context, choice: &Choice, source: &Source) -> String {
+    let project = context.selection.named.as_deref().filter(|_| matches!(source, Source::Project(_)));
+    let root = choice.root.as_ref().map(|root| root.to_string_lossy());
+    let named = [("project", project), ("root", root.as_deref()), ("machine", choice.machine.as_deref())];
+    let words = named.iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", shell_word((*value)?))));
+    words.collect()
 }
 
 fn repo_of_the_original(home: &Path) -> PathBuf {
@@ -316,6 +342,7 @@ fn deploy_root(
         let root = expand(root, home);
         return match root.canonicalize() {
             Ok(real) if real.is_dir() => Ok(Some(real)),
+            Err(_) if choice.may_be_gone => Ok(Some(root)),
             Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display()))),
             Err(error) => Err(disk::failed("use", &root, error)),
         };

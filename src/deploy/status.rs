@@ -104,14 +104,16 @@ impl Operation for Status {
         if !self.only.is_empty() {
             data["summary_total"] = counts(all.iter());
         }
-        let actions = next_actions(&made.site, &all);
+        let actions = next_actions(&made, &all);
         if !actions.is_empty() {
             data["next_actions"] = actions.iter().map(|(_, command)| json!(command)).collect();
             data["next_actions_detailed"] =
                 actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
         }
         let mut reply = Reply::new(table(&shown, &made.site), data).warn(made.warnings);
-        reply.differs = self.check && !shown.is_empty();
+        // Files that are nobody's business here are told of, and are no failure unless they are asked for.
+        let counts = |item: &&&Item| item.kind != Kind::Extra || !item.module_ids.is_empty() || !self.only.is_empty();
+        reply.differs = self.check && shown.iter().any(|item| counts(&item));
         for (_, command) in actions.iter().filter(|_| context.is_shell()) {
             reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
         }
@@ -191,11 +193,11 @@ fn item(change: &Change) -> Item {
 fn extras(desired: &Desired, made: &Made) -> Result<Vec<Item>> {
     let known: HashSet<&Path> = made.plan.changes.iter().map(|change| change.path.as_path()).collect();
     let mut found = Vec::new();
-    let mut walked: HashSet<(PathBuf, &str)> = HashSet::new();
+    let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
         // Two targets that share a folder: what is in it is told once.
-        if !walked.insert((real.clone(), "")) {
+        if !walked.insert(real.clone()) {
             continue;
         }
         let mut folders = vec![real];
@@ -246,14 +248,15 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
 }
 
 /// What to do next, as contract 000's actions with their commands, in its order.
-fn next_actions(site: &Site, items: &[Item]) -> Vec<(&'static str, String)> {
-    let arguments = site.arguments();
+fn next_actions(made: &Made, items: &[Item]) -> Vec<(&'static str, String)> {
+    let arguments = made.site.arguments();
+    let adopt = if made.plan.changes.iter().any(|change| change.adopt) { " --adopt" } else { "" };
     let mut actions = Vec::new();
     if !items.is_empty() {
         actions.push(("preview_diff", format!("mcpkg preview --diff{arguments} --json")));
     }
     if items.iter().any(|item| item.kind != Kind::Extra || !item.module_ids.is_empty()) {
-        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments} --yes --json")));
+        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments}{adopt} --yes --json")));
     }
     if items.iter().any(|item| item.state == Drift::UserModified) {
         actions.push(("evolve_propose", format!("mcpkg evolve propose{arguments} --yes --json")));

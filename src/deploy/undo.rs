@@ -52,10 +52,11 @@ pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
 fn finish_one(context: &Context, snapshot: &Snapshot) -> Result<()> {
     let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
     let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
-    if snapshot.state == State::Applied.word() {
+    // One that was applied is never undone, whatever became of it since.
+    if snapshot.state != State::Applying.word() {
         return clean_up(context, snapshot.place, &journal);
     }
-    let kept = put_back(context, snapshot.place, &journal)?;
+    let kept = put_back(context, snapshot.place, &journal, journal.files.len())?;
     let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
     if kept.is_empty() {
         tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
@@ -66,10 +67,10 @@ fn finish_one(context: &Context, snapshot: &Snapshot) -> Result<()> {
     Ok(())
 }
 
-/// Undoes an apply that failed, and returns its failure.
-pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal, error: Error) -> Error {
+/// Undoes an apply that failed when so many of its files were `begun`, and returns its failure.
+pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal, begun: usize, error: Error) -> Error {
     let why = error.message().to_owned();
-    let undone = match put_back(context, place, journal) {
+    let undone = match put_back(context, place, journal, begun) {
         Ok(kept) if kept.is_empty() => {
             Error::new(Code::DeployUndone, format!("{why}; everything was put back, nothing is deployed"))
         }
@@ -90,14 +91,14 @@ pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal
     error.hints().iter().fold(undone.with_details(details), |undone, hint| undone.hint(hint)).with_source(error)
 }
 
-/// Puts back every file of a journal that still is as the apply left it, or that is gone; returns those that are
+/// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns those that are
 /// neither, which are left alone. Then the folders that were made go, where they are empty.
-fn put_back(context: &Context, place: i64, journal: &Journal) -> Result<Vec<PathBuf>> {
+fn put_back(context: &Context, place: i64, journal: &Journal, begun: usize) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
     // Where all of it was taken away since, nothing is brought back; the images stay in the database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, place))?.root).is_dir();
-    for (seq, file) in journal.files.iter().enumerate().rev() {
+    for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
         if file.op == "claim" {
             continue;
         }
@@ -151,7 +152,10 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool) 
             image => match context.store.read(|db| apply::wanted(db, image))? {
                 After::Absent => disk::remove(path)?,
                 After::Link(text) => disk::link(path, &new, &text)?,
-                After::File { bytes, mode, .. } => disk::write(path, &new, &bytes, mode, false)?,
+                After::File { bytes, mode, .. } => {
+                    disk::write_beside(path, &new, &bytes, mode)?;
+                    disk::put_in_place(path, &new, false)?;
+                }
             },
         }
         if let Some(folder) = path.parent() {
@@ -175,7 +179,10 @@ fn is(found: &Found, image: &Image) -> bool {
 }
 
 /// Removes the folders that a place's snapshots from `id` on made, where nobody put anything else in them.
-fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
+///
+/// # Errors
+/// How the disk failed.
+pub fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
     for folder in context.store.read(|db| snapshots::folders(db, place, id))? {
         let _ = std::fs::remove_dir(folder);
     }
@@ -191,16 +198,24 @@ pub fn clean_up(context: &Context, place: i64, journal: &Journal) -> Result<()> 
     let mut any = false;
     for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
         any = true;
-        disk::remove(&journal.beside(seq, Path::new(&file.path)).1)?;
+        let old = journal.beside(seq, Path::new(&file.path)).1;
+        if matches!(&file.before, Image::File { sha256, .. } if disk::look(&old)?.sha256().is_some_and(|there| there != sha256))
+        {
+            // Written to in the moment in which it was replaced: the only copy of that.
+            let (file, old) = (&file.path, old.display().to_string());
+            tracing::warn!(file, kept = old, "a file was changed while it was replaced; what it was then is kept");
+            continue;
+        }
+        disk::remove(&old)?;
     }
-    if journal.files.iter().any(|file| file.before != Image::Absent && file.after == Image::Absent) {
+    if journal.files.iter().any(|file| file.after == Image::Absent) {
         take_empty_folders(context, place, 0)?;
     }
     if !any {
         return Ok(());
     }
     let now = context.clock.now();
-    context.store.write(|db| snapshots::finish(db, journal.id, State::Applied, Some(now)))
+    context.store.write(|db| snapshots::close(db, journal.id, now))
 }
 
 /// Whether something is left to be done for a file after all are written: an old one stays beside, or its folder may be

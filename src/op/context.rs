@@ -16,6 +16,17 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
+/// Who says yes before something is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// It was said already (`--yes`).
+    Given,
+    /// A person at a terminal is asked.
+    Ask,
+    /// Nobody: no terminal, or an agent, which says it in its arguments.
+    Nobody,
+}
+
 /// Shows what would be done and asks whether to do it; `Ok` is a yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
@@ -38,6 +49,8 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
     pub ask: Arc<Ask>,
+    /// Who says yes.
+    pub consent: Consent,
     /// The identity that the server was started with (`serve --as`).
     pub identity: Option<String>,
     /// Set when the user gave up; long work looks at it.
@@ -65,6 +78,7 @@ impl Context {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
+            consent: Consent::Nobody,
             identity: None,
             cancelled: Arc::new(AtomicBool::new(false)),
         }

@@ -177,7 +177,8 @@ pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
         .optional()?)
 }
 
-/// Whether any file of a source is on disk, on any machine; `at` of its roots, for a message.
+/// Returns a root below which files of a source were written and not taken back, on any machine; `None` where there
+/// are none. A file that was merely equal does not count, nor one that is gone and had nothing before it.
 ///
 /// # Errors
 /// How the disk failed.
@@ -185,7 +186,10 @@ pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     Ok(db
         .connection
         .prepare_cached(
-            "SELECT place.root FROM deployed JOIN place ON place.id = place_id WHERE source = ?1 ORDER BY 1 LIMIT 1",
+            "SELECT place.root FROM deployed JOIN place ON place.id = place_id
+              WHERE source = ?1 AND written = 1
+                AND coalesce(applied_blob, applied_link, pristine_blob, pristine_link) IS NOT NULL
+              ORDER BY 1 LIMIT 1",
         )?
         .query_row([source], |row| row.get(0))
         .optional()?)
@@ -229,13 +233,30 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     Ok(())
 }
 
-/// Lets a path go: it is nobody's from now on.
+/// Lets a path of a place go: it is nobody's from now on. What another place keeps stays.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn forget(db: &Db<'_>, machine: &str, path: &str) -> Result<()> {
-    db.connection.prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2")?.execute([machine, path])?;
+pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
+    db.connection
+        .prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3")?
+        .execute(params![machine, path, place])?;
     Ok(())
+}
+
+/// Returns the places where files of a source are kept, for a message.
+///
+/// # Errors
+/// How the disk failed.
+pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
+    let mut statement = db.connection.prepare_cached(
+        "SELECT source, origin, machine, root FROM place
+          WHERE source = ?1 AND EXISTS (SELECT 1 FROM deployed WHERE place_id = place.id) ORDER BY id",
+    )?;
+    let rows = statement.query_map([source], |row| {
+        Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A list of words as its column holds it.

@@ -30,6 +30,35 @@ impl Kind {
     }
 }
 
+/// Whose a file is after an apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// mcpkg's: it was written.
+    Written,
+    /// mcpkg looks after it, and did not write it: to overwrite it needs adopt.
+    Claimed,
+    /// Nobody's: it is as it was before mcpkg came.
+    Nobody,
+}
+
+impl Keep {
+    const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Keep::Written => "written",
+            Keep::Claimed => "claimed",
+            Keep::Nobody => "nobody",
+        }
+    }
+
+    fn from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Self> {
+        let word = row.get_ref(column)?.as_str()?;
+        // The column's check takes no other word.
+        Ok(Self::ALL.into_iter().find(|keep| keep.word() == word).unwrap_or(Keep::Claimed))
+    }
+}
+
 /// How far a snapshot came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -110,6 +139,8 @@ pub struct Snapshot {
 /// One file of a snapshot.
 #[derive(Clone, Debug)]
 pub struct File {
+    /// The key of the snapshot; 0 for one that is not stored yet.
+    pub snapshot: i64,
     /// Where, absolute.
     pub path: String,
     /// The folder of the target that it lies below.
@@ -122,6 +153,8 @@ pub struct File {
     pub module_ids: Vec<String>,
     /// Whether only a block in it is kept.
     pub block: bool,
+    /// Whose it is afterwards.
+    pub keep: Keep,
     /// What stood there.
     pub before: Image,
     /// What was left there.
@@ -132,7 +165,7 @@ const COLUMNS: &str = "id, uuid, place_id, kind, state, targets, profile, rolled
     (SELECT count(*) FROM snapshot_file WHERE snapshot_id = snapshot.id) FROM snapshot";
 
 const FILE_COLUMNS: &str = "f.path, f.root, f.op, f.targets, f.module_ids, f.block,
-    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link
+    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link, f.snapshot_id, f.keep
   FROM snapshot_file f LEFT JOIN blob b ON b.id = f.before_blob LEFT JOIN blob a ON a.id = f.after_blob";
 
 /// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
@@ -159,8 +192,8 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     let id = db.connection.last_insert_rowid();
     let mut insert = db.connection.prepare_cached(
         "INSERT INTO snapshot_file (snapshot_id, seq, place_id, path, root, op, targets, module_ids, block,
-           before_blob, before_mode, before_link, after_blob, after_mode, after_link)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+           before_blob, before_mode, before_link, after_blob, after_mode, after_link, keep)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     for (seq, file) in (0_i64..).zip(files) {
         let (before_blob, before_mode, before_link) = file.before.columns();
@@ -180,7 +213,8 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
             before_link,
             after_blob,
             after_mode,
-            after_link
+            after_link,
+            file.keep.word()
         ])?;
     }
     let mut insert = db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
@@ -198,6 +232,15 @@ pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result
     db.connection
         .prepare_cached("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1")?
         .execute(params![id, state.word(), now])?;
+    Ok(())
+}
+
+/// Says that nothing is left to be done for a snapshot.
+///
+/// # Errors
+/// How the disk failed.
+pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
+    db.connection.prepare_cached("UPDATE snapshot SET finished_at = ?2 WHERE id = ?1")?.execute([id, now])?;
     Ok(())
 }
 
@@ -247,9 +290,6 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The `op` of a file that was not kept at the time that is asked for.
-pub const UNMANAGED: &str = "unmanaged";
-
 /// Returns the files of a place that changed after snapshot `id`, each as that snapshot left it: what it or an earlier
 /// one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
@@ -258,7 +298,7 @@ pub const UNMANAGED: &str = "unmanaged";
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, |last, first| match last {
         Some(last) => last,
-        None => File { after: first.before.clone(), op: UNMANAGED.to_owned(), ..first },
+        None => File { after: first.before.clone(), keep: Keep::Nobody, ..first },
     })
 }
 
@@ -270,7 +310,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, |last, first| match last {
         Some(last) => File { after: first.before, ..last },
-        None => File { after: first.before.clone(), op: UNMANAGED.to_owned(), ..first },
+        None => File { after: first.before.clone(), keep: Keep::Nobody, ..first },
     })
 }
 
@@ -292,13 +332,26 @@ fn changed_since(db: &Db<'_>, place: i64, id: i64, fold: impl Fn(Option<File>, F
     ))?;
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
-        // What a rollback left to nobody counts as never kept.
         let kept = last.query_row(params![place, path, id], file_from_row).optional()?;
-        let kept = kept.filter(|file| !file.targets.is_empty());
+        let kept = kept.filter(|file| file.keep != Keep::Nobody);
         let from_then_on = first.query_row(params![place, path, id], file_from_row)?;
         found.push(fold(kept, from_then_on));
     }
     Ok(found)
+}
+
+/// Returns what snapshot `from` and later ones did to a file of a place, newest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
+    let mut statement = db.connection.prepare_cached(&format!(
+        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND s.state IN ('applied', 'pruned')
+          ORDER BY f.snapshot_id DESC"
+    ))?;
+    let rows = statement.query_map(params![place, path, from], file_from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Returns the folders that a place's snapshots from `id` on made, the deepest first.
@@ -330,16 +383,27 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 /// How the disk failed.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<usize> {
     for id in ids {
-        db.connection.prepare_cached("UPDATE snapshot SET state = 'pruned' WHERE id = ?1")?.execute([id])?;
+        db.connection
+            .prepare_cached(
+                "UPDATE snapshot SET state = 'pruned' WHERE id = ?1 AND state = 'applied' AND finished_at IS NOT NULL",
+            )?
+            .execute([id])?;
     }
+    // Nothing is ever rolled back to one that was undone.
+    db.connection.execute(
+        "DELETE FROM snapshot_file WHERE snapshot_id IN (SELECT id FROM snapshot WHERE state = 'undone')",
+        [],
+    )?;
     let gone = db.connection.execute(
         "DELETE FROM snapshot_file WHERE rowid IN (
            SELECT f.rowid FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
-            WHERE s.state IN ('pruned', 'undone')
-              AND EXISTS (SELECT 1 FROM snapshot_file e WHERE e.place_id = f.place_id AND e.path = f.path
-                           AND e.snapshot_id < f.snapshot_id)
-              AND EXISTS (SELECT 1 FROM snapshot_file n WHERE n.place_id = f.place_id AND n.path = f.path
-                           AND n.snapshot_id > f.snapshot_id
+            WHERE s.state = 'pruned'
+              AND EXISTS (SELECT 1 FROM snapshot_file e JOIN snapshot es ON es.id = e.snapshot_id
+                           WHERE e.place_id = f.place_id AND e.path = f.path
+                           AND e.snapshot_id < f.snapshot_id AND es.state IN ('applied', 'pruned'))
+              AND EXISTS (SELECT 1 FROM snapshot_file n JOIN snapshot ns ON ns.id = n.snapshot_id
+                           WHERE n.place_id = f.place_id AND n.path = f.path
+                           AND n.snapshot_id > f.snapshot_id AND ns.state IN ('applied', 'pruned')
                            AND NOT EXISTS (SELECT 1 FROM snapshot k WHERE k.place_id = f.place_id
                                             AND k.state = 'applied' AND k.id >= f.snapshot_id AND k.id < n.snapshot_id)))",
         [],
@@ -367,6 +431,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
 
 fn file_from_row(row: &Row<'_>) -> rusqlite::Result<File> {
     Ok(File {
+        snapshot: row.get(14)?,
+        keep: Keep::from_row(row, 15)?,
         path: row.get(0)?,
         root: row.get(1)?,
         op: row.get(2)?,

@@ -4,7 +4,8 @@ use mcpkg::op::Entry;
 use mcpkg::operations;
 use serde_json::{Map, Value, json};
 
-use crate::deploy::place::{Place, tool, tool_data, tool_refused, word};
+use crate::deploy::answers::{tool, tool_data, tool_refused, word};
+use crate::deploy::place::Place;
 use crate::support::{Client, LEGACY, modern_meta};
 
 const TOOLS: [&str; 11] = [

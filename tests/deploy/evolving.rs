@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::deploy::place::{Place, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
 
 /// A config repo in git, and the arguments that name it.
 fn repo(targets: &[&str], modules: &[(&str, &str)]) -> (Place, String) {

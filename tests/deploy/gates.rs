@@ -5,7 +5,8 @@ use mcpkg::error::{Code, Error};
 use mcpkg::op::Context;
 use serde_json::{Value, json};
 
-use crate::deploy::place::{Place, tool_data, tool_refused, word};
+use crate::deploy::answers::{tool_data, tool_refused, word};
+use crate::deploy::place::Place;
 use crate::support::Client;
 
 /// A project, a server, and the token of a plan.

@@ -4,7 +4,8 @@ use mcpkg::op::Effect;
 use mcpkg::operations;
 use serde_json::{Value, json};
 
-use crate::deploy::place::{Place, tool, tool_refused, word};
+use crate::deploy::answers::{tool, tool_refused, word};
+use crate::deploy::place::Place;
 
 /// A project with two deploys, a file that was changed, one that is missing, and a proposal: whatever is called has
 /// something to do.

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::deploy::answers::word;
 use crate::support::{Client, Ran, Scratch};
 
 /// Where a test deploys. Nothing of the user's is read or written.
@@ -283,73 +284,6 @@ impl Place {
         more["repo"] = json!(self.repo());
         more
     }
-
-    /// Replaces what differs from run to run.
-    pub fn clean(&self, value: &Value) -> String {
-        let folder = self.scratch.path().display().to_string();
-        let text = format!("{value:#}");
-        let text = text.replace(&format!("{folder}/root"), "<ROOT>").replace(&format!("{folder}/home"), "<HOME>");
-        let text = text.replace(&format!("{folder}/repo"), "<REPO>").replace(&folder, "<SCRATCH>");
-        text.lines().map(clean_line).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn clean_line(line: &str) -> String {
-    let replaced = |key: &str| line.trim_start().starts_with(&format!("\"{key}\": \""));
-    let indent = &line[..line.len() - line.trim_start().len()];
-    let comma = if line.ends_with(',') { "," } else { "" };
-    for (key, what) in [
-        ("confirm_token", "<TOKEN>"),
-        ("confirm_plan_hash", "<HASH>"),
-        ("confirm_token_expires_at", "<TIME>"),
-        ("created_at", "<TIME>"),
-    ] {
-        if replaced(key) {
-            return format!("{indent}\"{key}\": \"{what}\"{comma}");
-        }
-    }
-    let id = |word: &str| word.len() == 36 && word.bytes().filter(|byte| *byte == b'-').count() == 4;
-    line.split('"').map(|word| if id(word) { "<ID>" } else { word }).collect::<Vec<_>>().join("\"")
-}
-
-/// Calls a tool and returns the envelope: it stands in the text and in structuredContent, and says whether it failed.
-#[track_caller]
-pub fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
-    let result = client.result("tools/call", json!({ "name": name, "arguments": arguments }));
-    checked(name, &result)
-}
-
-/// The envelope of a tool's result.
-#[track_caller]
-pub fn checked(name: &str, result: &Value) -> Value {
-    let text: Value = serde_json::from_str(word(&result["content"][0]["text"])).expect("an envelope");
-    assert_eq!(text, result["structuredContent"], "{name}");
-    assert_eq!(result["isError"], json!(text["ok"] == false), "{name}: {text:#}");
-    assert_eq!(text["schema_version"], 1, "{name}");
-    text
-}
-
-/// A tool's failure.
-#[track_caller]
-pub fn tool_refused(client: &mut Client, name: &str, arguments: Value, code: &str) -> Value {
-    let mut envelope = tool(client, name, arguments);
-    assert_eq!(envelope["errors"][0]["code"], code, "{name}: {envelope:#}");
-    assert_eq!(envelope["data"], json!({}), "{name}");
-    envelope["errors"][0].take()
-}
-
-/// A tool's data.
-#[track_caller]
-pub fn tool_data(client: &mut Client, name: &str, arguments: Value) -> Value {
-    let mut envelope = tool(client, name, arguments);
-    assert_eq!(envelope["ok"], true, "{name}: {envelope:#}");
-    envelope["data"].take()
-}
-
-/// A value's text.
-#[track_caller]
-pub fn word(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
 }
 
 fn walk(folder: &Path, name: &str, tree: &mut Tree) {

@@ -1,6 +1,7 @@
 //! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
 
-use crate::deploy::place::{Place, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
 
 #[test]
 fn d01_a_deploy_in_one_root_leaves_the_files_of_another_alone() {
@@ -117,4 +118,45 @@ fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
     let error = place.refused(&["-p", "p", "deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert!(word(&error["message"]).contains("both"), "{error}");
     assert_eq!(place.read("root/.claude/commands/both.md"), "Of q.\n");
+}
+
+#[test]
+fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one() {
+    let place = Place::with_project();
+    let skill = "root/.agents/skills/tidy/SKILL.md";
+    let targets_of = |data: &serde_json::Value| {
+        let changes = data["changes"].as_array().expect("changes").clone();
+        let change = changes.into_iter().find(|change| word(&change["path"]).ends_with("tidy/SKILL.md"));
+        change.map(|change| (word(&change["target"]).to_owned(), change["targets"].clone()))
+    };
+    let plan = place.data(&["plan", "--target", "vscode"]);
+    assert_eq!(targets_of(&plan), Some(("vscode".to_owned(), serde_json::json!(["vscode"]))), "{plan:#}");
+    place.deploy(&["--target", "vscode"]);
+    // The same file for another target is claimed without a change.
+    place.data(&["deploy", "--apply", "--yes", "--target", "codex"]);
+    place.ok(&["module", "remove", "skill:tidy"]);
+    place.data(&["deploy", "--apply", "--yes", "--target", "vscode"]);
+    assert!(place.exists(skill), "codex still has it");
+    place.deploy(&["--target", "codex"]);
+    assert!(!place.exists(skill), "the last one let go");
+}
+
+#[test]
+fn what_to_do_next_names_the_same_place() {
+    let place = Place::with_project();
+    let other = place.scratch.path().join("other root");
+    std::fs::create_dir(&other).expect("a folder");
+    let words = ["-p", "p", "--machine", "another", "--root", other.to_str().expect("UTF-8")];
+    let data = place.data(&[&["status"][..], &words].concat());
+    let actions = data["next_actions_detailed"].as_array().expect("actions");
+    let deploy = actions.iter().find(|action| action["action"] == "deploy_apply").expect("a deploy");
+    let expected =
+        format!("mcpkg deploy --apply --project p --root '{}' --machine another --yes --json", other.display());
+    assert_eq!(deploy["command"], expected.as_str());
+    // And it is a command: after it nothing is left to do there.
+    let line = word(&deploy["command"]).replacen("mcpkg", crate::support::BINARY, 1);
+    let mut shell = place.command_under(&["sh", "-c", &line]);
+    assert_eq!(place.scratch.finish(&mut shell).status, 0, "{line}");
+    assert_eq!(place.drift(&words), [""; 0]);
+    assert_eq!(place.files(), [""; 0], "nothing was written here");
 }

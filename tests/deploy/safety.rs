@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::deploy::place::{Place, Tree, word};
+use crate::deploy::answers::word;
+use crate::deploy::place::{Place, Tree};
 use crate::support::{Mount, eventually, is_root, skipped};
 
 /// A project whose skill has so many files.

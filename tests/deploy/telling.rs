@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::deploy::place::{Place, tool, tool_data, word};
+use crate::deploy::answers::{tool, tool_data, word};
+use crate::deploy::place::Place;
 
 #[test]
 fn d20_a_failure_says_its_cause_with_a_code_of_its_own() {

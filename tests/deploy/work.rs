@@ -4,7 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::deploy::place::{Place, checked, tool, tool_data, tool_refused, word};
+use crate::deploy::answers::{checked, tool, tool_data, tool_refused, word};
+use crate::deploy::place::Place;
 use crate::support::finds;
 
 #[test]

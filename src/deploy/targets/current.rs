@@ -1,6 +1,5 @@
 //! Where the agents read today (November 2026; docs/architecture.md has the table). Each agent gets each text once.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,6 +53,10 @@ fn project_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim]
         }
     }
     for module in modules.iter().filter(|module| module.kind == Kind::Instructions) {
+        if let Some(owner) = scoped(module) {
+            scoped_rule(landing, module, owner, aims, root)?;
+            continue;
+        }
         let wants = |target: Target| module.is_for(target) && aims.iter().any(|aim| aim.target == target);
         let wanted: Vec<Target> = SHARING.into_iter().filter(|target| wants(*target)).collect();
         let is_shared = wants(Target::Codex) || wanted.len() > 1;
@@ -88,18 +91,64 @@ fn project_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim]
     landing.block(&[Target::Vscode], &root.join(".github"), "copilot-instructions.md", &for_vscode)
 }
 
+/// The agent for which a rule says that it is of some files only, which no other agent understands.
+fn scoped(module: &Module) -> Option<Target> {
+    let front = split_front(&module.files.first()?.bytes).0?;
+    let front: serde_json::Value = serde_saphyr::from_str(&String::from_utf8_lossy(front)).ok()?;
+    let says = |key: &str| match front.get(key) {
+        None | Some(serde_json::Value::Null) => false,
+        Some(serde_json::Value::Array(globs)) => !globs.is_empty(),
+        Some(serde_json::Value::String(glob)) => !glob.trim().is_empty(),
+        Some(_) => true,
+    };
+    let not_always = front.get("alwaysApply") == Some(&serde_json::Value::Bool(false));
+    match (says("globs") || not_always, says("paths")) {
+        (true, _) => Some(Target::Cursor),
+        (false, true) => Some(Target::ClaudeCode),
+        (false, false) => None,
+    }
+}
+
+/// Lands a rule of some files with the agent that understands it, and tells of the others.
+fn scoped_rule(landing: &mut Landing, module: &Module, owner: Target, aims: &[&Aim], root: &Path) -> Result<()> {
+    let Some(file) = module.files.first() else { return Ok(()) };
+    let (folder, ending) = match owner {
+        Target::Cursor => (".cursor/rules", "mdc"),
+        _ => (".claude/rules", "md"),
+    };
+    if module.is_for(owner) && aims.iter().any(|aim| aim.target == owner) {
+        let name = format!("{}.{ending}", rule_name(module));
+        landing.copy(owner, &root.join(folder), &name, module, file)?;
+    }
+    let others = aims.iter().filter(|aim| aim.target != owner && module.is_for(aim.target));
+    let others: Vec<&str> = others.map(|aim| aim.target.name()).collect();
+    if !others.is_empty() {
+        landing.warn(format!(
+            "module '{}' is a rule for some files only, as {} reads it; it is not written for {}",
+            module.id,
+            owner.name(),
+            others.join(", ")
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the text of a CLAUDE.md that keeps Claude Code from reading AGENTS.md: one that does not import it.
 fn hiding(root: &Path) -> Result<Option<Vec<u8>>> {
     let path = root.join("CLAUDE.md");
     let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
+    if !path.is_file() {
+        // A folder, or a link to nothing: there is no text that could hide another.
+        return Ok(None);
+    }
     if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
         return Ok(None);
     }
-    let text = match std::fs::read(&path) {
+    let text = match disk::read(&path) {
         Ok(text) => text,
         // A link that leads nowhere, or a folder: it hides nothing.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => return Ok(None),
-        Err(error) => return Err(disk::failed("read", &path, error)),
+        Err(_) if !path.is_file() => return Ok(None),
+        Err(error) => return Err(error),
     };
     let imports = text.split(|byte| *byte == b'\n').any(|line| {
         let line = line.trim_ascii();

@@ -70,8 +70,12 @@ impl Ground {
     /// `E_ROOT_REQUIRED`.
     pub fn root(&self) -> Result<&PathBuf> {
         self.root.as_ref().ok_or_else(|| {
-            Error::new(Code::RootRequired, "No deploy root is known: this folder is a home folder or an agent's own")
-                .hint("name one with --root DIR, or bind a folder with `mcpkg project select NAME --here`")
+            Error::new(
+                Code::RootRequired,
+                "No deploy root is known: this folder is the home folder, above it, or an agent's own",
+            )
+            .hint("name one with --root DIR, or bind a folder with `mcpkg project select NAME --here`")
+            .hint("--scope user writes to the agents' own folders of the user")
         })
     }
 
@@ -99,7 +103,9 @@ impl Ground {
 /// # Errors
 /// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
 pub fn land(modules: &[Module], aims: &[Aim], selected: &[Target], ground: &Ground) -> Result<Desired> {
-    let mut landing = Landing::within(ground.root.as_deref());
+    let bases = ground.root.iter().chain([&ground.home]).chain(ground.codex_home.as_ref());
+    let codex = aims.iter().find(|aim| aim.target == Target::Codex).map(|aim| ground.codex(aim));
+    let mut landing = Landing::below(bases.cloned().chain(codex).collect());
     let needs_root = |aim: &&Aim| aim.project && selected.contains(&aim.target);
     if aims.iter().any(|aim| needs_root(&aim)) {
         ground.root()?;
