@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::json;
 use uuid::Uuid;
 
 use super::disk::{self, Found};
@@ -201,18 +202,30 @@ fn store_after(db: &Db<'_>, after: &After) -> Result<Image> {
     })
 }
 
-/// The folders that the changes need and that are not there, the outermost first.
+/// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
 fn missing_folders(changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
         for folder in change.path.ancestors().skip(1) {
-            if missing.contains(folder) || disk::metadata(folder)?.is_some() {
+            if missing.contains(folder) {
+                break;
+            }
+            if disk::metadata(folder)?.is_some() {
+                if !folder.is_dir() {
+                    return Err(no_folder(folder));
+                }
                 break;
             }
             missing.insert(folder.to_owned());
         }
     }
     Ok(missing)
+}
+
+fn no_folder(path: &Path) -> Error {
+    Error::new(Code::InvalidPath, format!("`{}` is no folder, and files shall stand in it", path.display()))
+        .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
+        .hint("move it away")
 }
 
 /// Writes the files, and returns what the disk said of each right after; where one fails, says how many were begun, and

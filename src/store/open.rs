@@ -4,7 +4,7 @@
 //! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
 //! moment fail (measured: a third of six).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -306,7 +306,11 @@ impl Serving {
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
     pub fn keep_away(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".serving"))?;
-        Ok(file.try_lock().is_ok().then_some(Self { _file: file }))
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
+        }
     }
 }
 
@@ -398,7 +402,14 @@ fn unavailable(path: &Path, error: &std::io::Error) -> Error {
 
 /// The right to apply a deploy: one process at a time has it. Dropping it, or the end of the process, gives it back.
 pub struct Applying {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Applying {
+    fn drop(&mut self) {
+        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Applying {
@@ -409,6 +420,10 @@ impl Applying {
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
     pub fn begin(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".applying"))?;
-        Ok(file.try_lock().is_ok().then_some(Self { _file: file }))
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
+        }
     }
 }

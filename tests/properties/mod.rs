@@ -1,5 +1,6 @@
 //! What must hold whatever comes.
 
+mod deploys;
 mod model;
 mod round_trips;
 mod search;
