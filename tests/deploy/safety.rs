@@ -195,4 +195,12 @@ fn d12_a_link_at_the_destination_needs_adopt_and_is_never_followed() {
     let error = place.refused(&["deploy", "--apply", "--yes", "--adopt", "--repo", &repo], "E_IO_INVALID_PATH");
     assert!(word(&error["message"]).contains("link"), "{error:#}");
     assert!(std::fs::read_dir(place.scratch.path().join("outside")).expect("a folder").next().is_none());
+
+    // Nor is one that leads out of the deploy root.
+    let place = Place::with_repo(&["cursor: project"], &[("instructions:a", "Ours\n")]);
+    std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
+    symlink(place.scratch.path().join("outside"), place.root().join(".cursor")).expect("a link");
+    let repo = place.repo().display().to_string();
+    place.refused(&["deploy", "--apply", "--yes", "--adopt", "--repo", &repo], "E_IO_INVALID_PATH");
+    assert!(std::fs::read_dir(place.scratch.path().join("outside")).expect("a folder").next().is_none());
 }
