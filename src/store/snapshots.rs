@@ -290,8 +290,8 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the files of a place that are kept or that changed after snapshot `id`, each as that snapshot left it: what it
-/// or an earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
+/// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
+/// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
 /// # Errors
 /// How the disk failed.
@@ -317,23 +317,22 @@ pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     })
 }
 
-/// Folds each file that snapshot `id` or a later one changed, and with `kept` each that is on disk: the last change
-/// before, and the first one from then on.
+/// Folds each file that snapshot `id` or a later one changed, or that any did: the last change before, and the first one
+/// from then on.
 fn changed_since(
     db: &Db<'_>,
     place: i64,
     id: i64,
-    kept: bool,
+    whole: bool,
     fold: impl Fn(Option<File>, Option<File>) -> Option<File>,
 ) -> Result<Vec<File>> {
     const KEPT: &str = "s.state IN ('applied', 'pruned')";
     let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.snapshot_id >= ?2 AND {KEPT}
-         UNION SELECT path FROM deployed WHERE ?3 AND place_id = ?1 ORDER BY path"
+        "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND (f.snapshot_id >= ?2 OR ?3) AND {KEPT} ORDER BY path"
     ))?;
     let paths: Vec<String> =
-        statement.query_map(params![place, id, kept], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        statement.query_map(params![place, id, whole], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut last = db.connection.prepare_cached(&format!(
         "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
           WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND {KEPT} ORDER BY f.snapshot_id DESC LIMIT 1"
