@@ -143,7 +143,8 @@ impl Journal {
     }
 }
 
-/// Stores the images of the work, and returns its rows: the changes first, then what is only claimed.
+/// Stores the images of the work, and returns its rows: the changes first, then what is only claimed, then what is let
+/// go.
 fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
     let mut files = Vec::with_capacity(work.changes.len());
     for change in &work.changes {
@@ -179,7 +180,33 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
             });
         }
     }
+    files.extend(work.quiet.iter().filter_map(|quiet| let_go(work, quiet)));
     Ok(files)
+}
+
+/// The row of a file that is let go though it is left as it is: a rollback to an earlier snapshot has to know of it, and
+/// one to a later snapshot that it was nobody's.
+fn let_go(work: &Work<'_>, quiet: &Quiet) -> Option<File> {
+    let (row, image) = match quiet {
+        Quiet::Forget(path) => {
+            let row = work.rows.get(path)?;
+            (row, if work.rolled_back_to.is_some() { &row.pristine } else { &row.applied })
+        }
+        Quiet::Keep(row) if row.applied == Image::Absent => (row, &row.applied),
+        Quiet::Keep(_) | Quiet::Claim(..) | Quiet::Follow(..) => return None,
+    };
+    Some(File {
+        snapshot: 0,
+        path: row.path.clone(),
+        root: row.root.clone(),
+        op: "claim".to_owned(),
+        targets: row.targets.clone(),
+        module_ids: row.module_ids.clone(),
+        block: row.block,
+        keep: Keep::Nobody,
+        before: image.clone(),
+        after: image.clone(),
+    })
 }
 
 fn store(db: &Db<'_>, found: &Found) -> Result<Image> {

@@ -324,6 +324,12 @@ impl Back {
             _ => apply::wanted(db, &wanted.image)?,
         };
         if after.is(&found) {
+            let is_same = |row: &Deployed| {
+                row.applied == wanted.image && row.targets == wanted.targets && row.module_ids == wanted.module_ids
+            };
+            if wanted.keep == Keep::Written && row.is_some_and(|row| row.written && is_same(row)) {
+                return Ok(());
+            }
             let before_us = touches.last().map_or(Image::Absent, |touch| touch.before.clone());
             self.quiet.push(match wanted.keep {
                 Keep::Nobody => Quiet::Forget(wanted.path),

@@ -290,15 +290,17 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the files of a place that changed after snapshot `id`, each as that snapshot left it: what it or an earlier
-/// one wrote last, else what stood there before a later one first came. `after` of a row is that image.
+/// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
+/// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
-    changed_since(db, place, id + 1, |last, first| match last {
-        Some(last) => last,
-        None => File { after: first.before.clone(), keep: Keep::Nobody, ..first },
+    changed_since(db, place, id + 1, true, |last, first| match (last, first) {
+        // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
+        (Some(last), None) => (last.keep == Keep::Written).then_some(last),
+        (Some(last), Some(_)) => Some(last),
+        (None, first) => first.map(|first| File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
     })
 }
 
@@ -308,20 +310,29 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 /// # Errors
 /// How the disk failed.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
-    changed_since(db, place, id, |last, first| match last {
-        Some(last) => File { after: first.before, ..last },
-        None => File { after: first.before.clone(), keep: Keep::Nobody, ..first },
+    changed_since(db, place, id, false, |last, first| match (last, first) {
+        (Some(last), Some(first)) => Some(File { after: first.before, ..last }),
+        (None, Some(first)) => Some(File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
+        (_, None) => None,
     })
 }
 
-/// Folds each file that snapshot `id` or a later one changed: the last change before, and the first one from then on.
-fn changed_since(db: &Db<'_>, place: i64, id: i64, fold: impl Fn(Option<File>, File) -> File) -> Result<Vec<File>> {
+/// Folds each file that snapshot `id` or a later one changed, or that any did: the last change before, and the first one
+/// from then on.
+fn changed_since(
+    db: &Db<'_>,
+    place: i64,
+    id: i64,
+    whole: bool,
+    fold: impl Fn(Option<File>, Option<File>) -> Option<File>,
+) -> Result<Vec<File>> {
     const KEPT: &str = "s.state IN ('applied', 'pruned')";
     let mut statement = db.connection.prepare_cached(&format!(
         "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.snapshot_id >= ?2 AND {KEPT} ORDER BY path"
+          WHERE f.place_id = ?1 AND (f.snapshot_id >= ?2 OR ?3) AND {KEPT} ORDER BY path"
     ))?;
-    let paths: Vec<String> = statement.query_map([place, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let paths: Vec<String> =
+        statement.query_map(params![place, id, whole], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut last = db.connection.prepare_cached(&format!(
         "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
           WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND {KEPT} ORDER BY f.snapshot_id DESC LIMIT 1"
@@ -334,8 +345,8 @@ fn changed_since(db: &Db<'_>, place: i64, id: i64, fold: impl Fn(Option<File>, F
     for path in paths {
         let kept = last.query_row(params![place, path, id], file_from_row).optional()?;
         let kept = kept.filter(|file| file.keep != Keep::Nobody);
-        let from_then_on = first.query_row(params![place, path, id], file_from_row)?;
-        found.push(fold(kept, from_then_on));
+        let from_then_on = first.query_row(params![place, path, id], file_from_row).optional()?;
+        found.extend(fold(kept, from_then_on));
     }
     Ok(found)
 }
