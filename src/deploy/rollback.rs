@@ -17,7 +17,7 @@ use super::planning::{self, changes_json, summary, with_schema};
 use super::source::{Choice, Scope, Site};
 use super::{block, gather, undo};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};
 use crate::store::snapshots::{self, Kind, Snapshot, State};
@@ -64,29 +64,36 @@ impl Operation for Rollback {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if !context.is_shell() && !self.yes {
+        let approved = if context.is_shell() { context.consent != Consent::Nobody } else { self.yes };
+        if !approved && !self.dry_run {
             return Err(unconfirmed("rollback"));
         }
         let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
-        let back = context.store.read(|db| Back::compare(db, &site, &goal))?;
-        let shown = Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, &site)]);
+        let compare = || context.store.read(|db| Back::compare(db, &site, &goal));
         if self.dry_run {
-            return Ok(Reply::new(shown, data(&goal, &back)).warn(back.warnings));
+            let back = compare()?;
+            return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
+        }
+        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        let asked = if context.consent == Consent::Ask {
+            let back = compare()?;
+            if !back.changes.is_empty() {
+                (context.ask)(shown(&back, &site), &format!("Roll {} back to {}?", site.place.root, goal.word))
+                    .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
+            }
+            Some(data(&goal, &back))
+        } else {
+            None
+        };
+        let right = apply::begin(context)?;
+        let back = compare()?;
+        let mut data = data(&goal, &back);
+        if asked.is_some_and(|asked| asked != data) {
+            return Err(planning::changed_meanwhile());
         }
         if back.changes.is_empty() {
             return nothing_to_do(context, &goal, &site, back);
-        }
-        if context.is_shell() {
-            (context.ask)(shown, &format!("Roll {} back to {}?", site.place.root, goal.word))
-                .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
-        }
-        let right = apply::begin(context)?;
-        let asked = data(&goal, &back);
-        let back = context.store.read(|db| Back::compare(db, &site, &goal))?;
-        let mut data = data(&goal, &back);
-        if data != asked {
-            return Err(planning::changed_meanwhile());
         }
         let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
         let count = back.changes.len();
@@ -109,6 +116,10 @@ impl Operation for Rollback {
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
         Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
     }
+}
+
+fn shown(back: &Back, site: &Site) -> Body {
+    Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, site)])
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.
@@ -379,11 +390,15 @@ impl Goal {
     fn wanted(&self, db: &Db<'_>, site: &Site, place: i64, back: &mut Back) -> Result<Vec<Wanted>> {
         let chosen = self.targets(site);
         let is_chosen = |targets: &[String]| targets.iter().any(|target| chosen.contains(target));
+        let others = |targets: &[String]| -> Vec<String> {
+            targets.iter().filter(|target| !chosen.contains(target)).cloned().collect()
+        };
         let mut found = Vec::new();
         let Some((snapshot, before)) = &self.snapshot else {
-            for row in back.rows.values().filter(|row| is_chosen(&row.targets)) {
-                let rest: Vec<String> = row.targets.iter().filter(|target| !chosen.contains(target)).cloned().collect();
-                if !rest.is_empty() {
+            // All of them are meant where none is named, those that are configured no more too.
+            for row in back.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
+                let rest = others(&row.targets);
+                if !rest.is_empty() && !site.is_for_all() {
                     // It goes when the last target lets go.
                     back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
@@ -407,7 +422,16 @@ impl Goal {
         };
         let from = if *before { snapshot.id } else { snapshot.id + 1 };
         for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
-            let snapshots::File { path, root, targets, module_ids, block, keep, after: image, .. } = file;
+            let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, .. } = file;
+            // Targets that are not taken back and have the file now go on having it.
+            let row = back.rows.get(&path).filter(|row| row.applied != Image::Absent);
+            let rest = row.map_or(Vec::new(), |row| others(&row.targets));
+            if let Some(row) = row.filter(|_| keep == Keep::Nobody && !rest.is_empty()) {
+                back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                continue;
+            }
+            targets.extend(rest.into_iter().filter(|target| !targets.contains(target)).collect::<Vec<_>>());
+            targets.sort_unstable();
             found.push(Wanted { path, root, targets, module_ids, block, image, keep, from });
         }
         Ok(found)

@@ -24,7 +24,7 @@ pub struct List {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Of every source, machine and root, those that were pruned or undone too
+    /// Of every source, machine and root, those that were pruned too
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -57,7 +57,7 @@ impl Operation for List {
                 None => None,
             };
             let with_root = |snapshot: Snapshot| Ok((deploys::place_key(db, snapshot.place)?.root, snapshot));
-            let listed = |snapshot: &Snapshot| self.all || snapshot.state == State::Applied.word();
+            let listed = |snapshot: &Snapshot| self.all || snapshot.state != State::Pruned.word();
             let rows = snapshots::of_place(db, place)?
                 .into_iter()
                 .filter(listed)

@@ -154,6 +154,11 @@ impl Site {
         matches!(self.source, Source::Repo(_))
     }
 
+    /// Whether every target is meant, and none by its name.
+    pub fn is_for_all(&self) -> bool {
+        self.filter == ALL
+    }
+
     /// The project, for the trail and for what only projects can.
     pub fn project(&self) -> Option<&Project> {
         match &self.source {

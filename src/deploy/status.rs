@@ -111,9 +111,7 @@ impl Operation for Status {
                 actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
         }
         let mut reply = Reply::new(table(&shown, &made.site), data).warn(made.warnings);
-        // Files that are nobody's business here are told of, and are no failure unless they are asked for.
-        let counts = |item: &&&Item| item.kind != Kind::Extra || !item.module_ids.is_empty() || !self.only.is_empty();
-        reply.differs = self.check && shown.iter().any(|item| counts(&item));
+        reply.differs = self.check && !shown.is_empty();
         for (_, command) in actions.iter().filter(|_| context.is_shell()) {
             reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
         }

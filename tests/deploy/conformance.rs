@@ -5,13 +5,13 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
 /// A target, what lands for it, and where a file of nobody's is told of.
-struct Case {
+pub struct Case {
     /// The line of `agentpack.yaml`, or the target's name for a project.
-    target: &'static str,
-    files: &'static [&'static str],
+    pub target: &'static str,
+    pub files: &'static [&'static str],
     /// The file of the module that is taken out.
-    removed: &'static [&'static str],
-    stray: &'static str,
+    pub removed: &'static [&'static str],
+    pub stray: &'static str,
 }
 
 const SKILL: &str = "---\nname: tidy\ndescription: Tidies up\n---\nTidy one.\n";
@@ -22,11 +22,13 @@ fn text(base: &str, round: &str) -> String {
     base.replace("one", round)
 }
 
-struct FromProject(Place, &'static str);
-struct FromRepo(Place, &'static str);
+/// A project's modules for a target, in a scope.
+pub struct FromProject(pub Place, pub &'static str, pub &'static str);
+/// A config repo with one line of targets.
+pub struct FromRepo(pub Place, pub &'static str);
 
 /// Where modules come from, as the story needs it.
-trait Origin {
+pub trait Origin {
     fn place(&self) -> &Place;
     /// The arguments that name the source and the target.
     fn words(&self) -> Vec<String>;
@@ -43,7 +45,7 @@ impl Origin for FromProject {
     }
 
     fn words(&self) -> Vec<String> {
-        vec!["--target".to_owned(), self.1.to_owned()]
+        ["--target", self.1, "--scope", self.2].map(str::to_owned).to_vec()
     }
 
     fn change(&self, round: &str) {
@@ -57,7 +59,7 @@ impl Origin for FromProject {
     }
 
     fn evolve(&self) {
-        let data = self.0.data(&["evolve", "propose", "--yes", "--target", self.1]);
+        let data = self.0.data(&["evolve", "propose", "--yes", "--target", self.1, "--scope", self.2]);
         let proposals = data["proposals"].as_array().expect("proposals");
         assert!(proposals.len() >= 2, "{data:#}");
         for proposal in proposals {
@@ -106,7 +108,7 @@ impl Origin for FromRepo {
     }
 }
 
-fn story(origin: &dyn Origin, case: &Case) {
+pub fn story(origin: &dyn Origin, case: &Case) {
     let place = origin.place();
     let words = origin.words();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -126,7 +128,8 @@ fn story(origin: &dyn Origin, case: &Case) {
     place.write(case.stray, "stray\n");
     let mut drift = [format!("modified user_modified {edited}"), format!("extra extra {}", case.stray)];
     let mut found = place.drift(&words);
-    (drift.sort(), found.sort());
+    drift.sort();
+    found.sort();
     assert_eq!(found, drift, "{target}");
     place.deploy(&[&words[..], &["--adopt"]].concat());
     assert!(place.read(edited).contains("one"), "{target}");
@@ -158,7 +161,7 @@ fn story(origin: &dyn Origin, case: &Case) {
 }
 
 /// What is edited in every deployed file is proposed, taken on, and deploys as what is there.
-fn round_trip(origin: &dyn Origin, case: &Case) {
+pub fn round_trip(origin: &dyn Origin, case: &Case) {
     let place = origin.place();
     let words = origin.words();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -246,15 +249,16 @@ const REPO: [Case; 4] = [
     },
 ];
 
-fn project(case: &Case) -> FromProject {
+/// A place with an empty project.
+pub fn project(case: &Case, scope: &'static str) -> FromProject {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
-    FromProject(place, case.target)
+    FromProject(place, case.target, scope)
 }
 
 #[test]
 fn every_target_keeps_its_promises_to_a_project() {
-    PROJECT.iter().for_each(|case| story(&project(case), case));
+    PROJECT.iter().for_each(|case| story(&project(case, "project"), case));
 }
 
 #[test]
@@ -264,7 +268,7 @@ fn every_target_keeps_its_promises_to_a_config_repo() {
 
 #[test]
 fn d13_d14_d18_what_users_change_for_any_target_goes_back_into_a_project_and_deploys_as_it_is() {
-    PROJECT.iter().for_each(|case| round_trip(&project(case), case));
+    PROJECT.iter().for_each(|case| round_trip(&project(case, "project"), case));
 }
 
 #[test]

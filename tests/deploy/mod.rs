@@ -1,7 +1,9 @@
 //! Contract 000, on scratch homes and roots: the defects of its original by their numbers, its tools, its tokens.
 
 mod answers;
+mod blocks;
 mod conformance;
+mod conformance_places;
 mod contract_000;
 mod evolving;
 mod gates;
@@ -9,9 +11,12 @@ mod golden;
 mod goldens;
 mod goldens_repo;
 mod guardrails;
+mod keeping;
+mod odd_texts;
 mod place;
 mod places;
 mod safety;
+mod sources;
 mod taken_over;
 mod telling;
 mod work;

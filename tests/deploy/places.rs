@@ -160,3 +160,47 @@ fn what_to_do_next_names_the_same_place() {
     assert_eq!(place.drift(&words), [""; 0]);
     assert_eq!(place.files(), [""; 0], "nothing was written here");
 }
+
+#[test]
+fn taking_back_one_target_leaves_what_another_one_reads_too() {
+    let place = Place::with_project();
+    let before = place.tree();
+    place.deploy(&[]);
+    place.data(&["rollback", "--to", "pristine", "--target", "cursor", "--yes"]);
+    assert!(!place.exists("root/.cursor"));
+    assert!(place.exists("root/AGENTS.md") && place.exists("root/.agents/skills/tidy/SKILL.md"));
+    assert_eq!(place.planned(&["--target", "codex"]), [""; 0]);
+    for target in ["codex", "vscode", "claude_code"] {
+        place.data(&["rollback", "--to", "pristine", "--target", target, "--yes"]);
+    }
+    assert_eq!(place.tree(), before, "the last one takes it with it");
+}
+
+#[test]
+fn pristine_takes_back_the_files_of_a_target_that_is_configured_no_more() {
+    let place = Place::with_repo(&["codex: project", "cursor: project"], &[("instructions:a", "A\n")]);
+    let before = place.tree();
+    place.deploy_repo();
+    place.declare(&["codex: project"], &[("instructions:a", "A\n")]);
+    place.of_repo(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn d08_a_file_that_came_later_for_two_targets_stays_for_the_one_that_is_not_rolled_back() {
+    let place = Place::with_project();
+    place.ok(&["module", "remove", "skill:tidy"]);
+    let cursor = place.deploy(&["--target", "cursor"]);
+    place.ok(&["module", "add", "skill:tidy"]);
+    place.instructions("style", "Be kind.\n");
+    place.deploy(&[]);
+    place.data(&["rollback", "--to", &cursor, "--yes"]);
+    assert!(place.exists("root/.agents/skills/tidy/SKILL.md"), "codex reads it");
+    assert!(place.exists("root/.agents/skills/review/SKILL.md") && place.exists("root/.claude/commands/review.md"));
+    // What both read has one text: the one that was asked for. The others still keep it.
+    assert!(place.read("root/AGENTS.md").contains("Be brief."));
+    place.data(&["rollback", "--to", "pristine", "--target", "cursor", "--yes"]);
+    assert!(place.exists("root/AGENTS.md"), "codex reads it");
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.files(), [""; 0]);
+}

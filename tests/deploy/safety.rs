@@ -75,7 +75,7 @@ fn d04_a_deploy_that_fails_in_the_middle_leaves_nothing_behind() {
     assert_eq!(envelope["ok"], false, "{envelope:#}");
     assert!(word(&error["message"]).contains("review.md"), "{error:#}");
     assert_eq!(place.tree(), before);
-    let states = place.data(&["snapshot", "list"]);
+    let states = place.data(&["snapshot", "list", "--all"]);
     assert_eq!(states["snapshots"][0]["state"], "undone", "{states:#}");
     if !is_root() {
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o755)).expect("a mode");

@@ -157,13 +157,16 @@ fn d38_check_tells_drift_by_the_exit_status() {
         assert_eq!(status(&[command, "--check"]), 0, "{command}");
     }
     place.write("root/.claude/commands/stray.md", "x\n");
-    assert_eq!(status(&["status", "--check"]), 3, "a stray file is drift");
-    assert_eq!(status(&["plan", "--check"]), 0, "and no change");
+    assert_eq!(status(&["status", "--check"]), 0, "a file of nobody's is told of, and is no failure");
+    assert_eq!(status(&["status", "--check", "--only", "extra"]), 3, "unless it is asked for");
+    assert_eq!(status(&["plan", "--check"]), 0);
     assert_eq!(status(&["status", "--check", "--only", "modified,missing"]), 0);
     let envelope = place.envelope(&["status", "--check"]);
     assert_eq!((&envelope["ok"], &envelope["data"]["summary"]["extra"]), (&json!(true), &json!(1)));
+    std::fs::remove_file(place.root().join(".claude/commands/review.md")).expect("a file");
+    assert_eq!(status(&["status", "--check"]), 3, "what is missing is one");
     let mut client = place.server(&[]);
     let data: Value = tool_data(&mut client, "status", json!({ "only": ["extra"] }));
-    assert_eq!(data["summary_total"], json!({ "modified": 0, "missing": 0, "extra": 1 }), "{data:#}");
+    assert_eq!(data["summary_total"], json!({ "modified": 0, "missing": 1, "extra": 1 }), "{data:#}");
     client.finish();
 }

@@ -144,12 +144,7 @@ fn hiding(root: &Path) -> Result<Option<Vec<u8>>> {
     if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
         return Ok(None);
     }
-    let text = match disk::read(&path) {
-        Ok(text) => text,
-        // A link that leads nowhere, or a folder: it hides nothing.
-        Err(_) if !path.is_file() => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let text = disk::read(&path)?;
     let imports = text.split(|byte| *byte == b'\n').any(|line| {
         let line = line.trim_ascii();
         line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))

@@ -1,0 +1,73 @@
+//! A managed block in a file that is the user's: whatever happens to the block, the rest stays.
+
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
+
+const FILE: &str = "root/AGENTS.md";
+
+#[test]
+fn a_rollback_to_a_snapshot_keeps_what_was_written_beside_the_block_since() {
+    let place = Place::with_project();
+    place.write(FILE, "# Mine\n");
+    let first = place.deploy(&["--adopt"]);
+    place.write(FILE, format!("Before.\n{}After.\n", place.read(FILE)));
+    place.instructions("style", "Be kind.\n");
+    place.deploy(&[]);
+    place.data(&["rollback", "--to", &first, "--yes"]);
+    let text = place.read(FILE);
+    assert!(text.contains("Be brief.") && !text.contains("Be kind."), "{text}");
+    assert!(text.starts_with("Before.\n# Mine\n") && text.ends_with("After.\n"), "{text}");
+    place.data(&["rollback", "--to", &format!("{first}^"), "--yes"]);
+    let text = place.read(FILE);
+    assert!(!text.contains("mcpkg:"), "{text}");
+    assert!(text.starts_with("Before.\n# Mine\n") && text.ends_with("After.\n"), "{text}");
+}
+
+#[test]
+fn a_module_that_goes_leaves_what_is_the_users() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    place.write(FILE, format!("{}Mine.\n", place.read(FILE)));
+    place.instructions("style", "Be kind.\n");
+    place.deploy(&[]);
+    place.ok(&["module", "remove", "instructions:style"]);
+    assert_eq!(place.planned(&[]), [format!("update {FILE}")]);
+    place.deploy(&[]);
+    assert_eq!(place.read(FILE), "Mine.\n");
+    place.ok(&["module", "set", "instructions:style", "--enabled", "true"]);
+    place.data(&["deploy", "--apply", "--yes", "--adopt"]);
+    assert!(place.read(FILE).starts_with("Mine.\n") && place.read(FILE).contains("Be kind."));
+}
+
+#[test]
+fn a_text_that_went_into_the_block_comes_out_as_it_was() {
+    let place = Place::with_project();
+    // What stood there is what the project says: it is not there twice.
+    place.write(FILE, "\nBe brief.\n\n");
+    let before = place.tree();
+    place.deploy(&["--adopt"]);
+    assert_eq!(place.read(FILE).matches("Be brief.").count(), 1);
+    place.instructions("style", "Be kind.\n");
+    place.deploy(&[]);
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_block_that_a_user_changed_or_took_out_needs_adopt() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let deployed = place.read(FILE);
+    for edited in [deployed.replace("Be brief.", "Be loud."), "Only mine.\n".to_owned()] {
+        place.write(FILE, &edited);
+        let error = place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+        assert_eq!(place.short(word(&error["details"]["sample_paths"][0])), FILE);
+        assert_eq!(place.read(FILE), edited);
+        let id = place.deploy(&["--adopt"]);
+        assert!(place.read(FILE).contains("Be brief."));
+        place.data(&["rollback", "--to", &format!("{id}^"), "--yes"]);
+        assert_eq!(place.read(FILE), edited, "its bytes were kept");
+        place.write(FILE, &deployed);
+    }
+    assert_eq!(place.planned(&[]), [""; 0]);
+}
