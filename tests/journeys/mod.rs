@@ -1,4 +1,7 @@
 //! The stories users live.
 
 mod demo;
+mod deploys;
 mod first_day;
+mod newcomer;
+mod repos;

@@ -1,0 +1,156 @@
+//! Deploys of projects: the first one, what needs adopt, several targets, parts of them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Ground, Tree};
+
+/// The targets and paths of the changes, below the root.
+fn changes(data: &Value) -> Vec<String> {
+    let line = |change: &Value| {
+        let word = |key: &str| change[key].as_str().unwrap_or_default().to_owned();
+        let name = word("path_posix").split("/root/").last().expect("below the root").to_owned();
+        let kind = if word("update_kind").is_empty() { String::new() } else { format!(" {}", word("update_kind")) };
+        format!("{} {name}{kind}", word("op"))
+    };
+    data["changes"].as_array().expect("changes").iter().map(line).collect()
+}
+
+#[track_caller]
+fn deployed(ground: &Ground, more: &[&str]) -> String {
+    let data = ground.data(&[&["deploy", "--apply", "--yes"], more].concat());
+    assert_eq!(data["applied"], true, "{data:#}");
+    data["snapshot_id"].as_str().expect("a snapshot").to_owned()
+}
+
+fn paths(tree: &Tree) -> Vec<String> {
+    tree.0.keys().filter_map(|path| path.strip_prefix("root").ok()).map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn j1_init_import_plan_deploy_status_and_rollback() {
+    let scratch = crate::support::Scratch::new();
+    let ground = Ground::below(scratch);
+    ground.ok(&["init"]);
+    ground.ok(&["project", "create", "app"]);
+    ground.ok(&["project", "select", "app", "--here"]);
+    ground.scratch.file("from/.claude/commands/fix.md", "Fix it\n");
+    ground.ok(&["import", "../../from/.claude"]);
+    let first = ground.tree();
+    let planned = ground.data(&["plan", "--target", "claude_code"]);
+    assert_eq!(changes(&planned), ["create .claude/commands/fix.md"]);
+    let one = deployed(&ground, &["--target", "claude_code"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Fix it\n");
+    assert_eq!(ground.data(&["status", "--target", "claude_code"])["drift"], json!([]));
+    let again = ground.data(&["deploy", "--apply", "--yes", "--target", "claude_code"]);
+    assert_eq!((&again["applied"], &again["reason"]), (&json!(false), &json!("no_changes")));
+    ground.ok(&["prompt", "update", "fix", "--content", "Fix it well\n"]);
+    let two = deployed(&ground, &["--target", "claude_code"]);
+    ground.data(&["rollback", "--to", &one, "--yes"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Fix it\n");
+    ground.data(&["rollback", "--to", &two, "--yes"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Fix it well\n");
+    ground.data(&["rollback", "--to", "pristine", "--yes"]);
+    ground.tree().assert_is(&first, "pristine");
+    ground.ok(&["project", "delete", "app", "--yes"]);
+}
+
+#[test]
+fn j2_what_lies_in_the_home_and_in_the_project_is_imported_together_and_deployed() {
+    let ground = Ground::new();
+    ground.scratch.file("ground/home/.claude/commands/mine.md", "Mine\n");
+    ground.put(".claude/commands/ours.md", "Ours\n", 0o644);
+    let first = ground.tree();
+    let shown = ground.ok(&["import", "--dry-run", "../home/.claude/commands", ".claude/commands"]);
+    assert!(shown.contains("mine") && shown.contains("ours"), "{shown}");
+    assert_eq!(ground.ok(&["prompt", "list"]), "");
+    ground.ok(&["import", "../home/.claude/commands", ".claude/commands"]);
+    assert_eq!(changes(&ground.data(&["plan", "--target", "claude_code"])), ["create .claude/commands/mine.md"]);
+    deployed(&ground, &[]);
+    assert_eq!(ground.read(".claude/commands/mine.md"), "Mine\n");
+    assert!(ground.root().join(".agents/skills/ours/SKILL.md").is_file());
+    ground.data(&["rollback", "--to", "pristine", "--yes"]);
+    ground.tree().assert_is(&first, "pristine");
+}
+
+#[test]
+fn j3_adopt_is_refused_then_given_and_the_next_change_needs_none() {
+    let ground = Ground::new();
+    ground.put(".claude/commands/fix.md", "By hand\n", 0o600);
+    let first = ground.tree();
+    ground.ok(&["prompt", "create", "fix", "Fix it\n"]);
+    let target = ["--target", "claude_code"];
+    let planned = ground.data(&[&["plan"][..], &target].concat());
+    assert_eq!(changes(&planned), ["update .claude/commands/fix.md adopt_update"]);
+    let error = ground.refused(&[&["deploy", "--apply", "--yes"][..], &target].concat());
+    assert_eq!(error["code"], "E_ADOPT_CONFIRM_REQUIRED");
+    assert_eq!(error["details"]["adopt_updates"], 1);
+    ground.tree().assert_is(&first, "refused");
+    deployed(&ground, &["--adopt", "--target", "claude_code"]);
+    ground.ok(&["prompt", "update", "fix", "--content", "Fix it well\n"]);
+    let planned = ground.data(&[&["plan"][..], &target].concat());
+    assert_eq!(changes(&planned), ["update .claude/commands/fix.md managed_update"]);
+    deployed(&ground, &target);
+    // Edited by hand since, it needs adopt again; so does its deletion.
+    ground.put(".claude/commands/fix.md", "Edited\n", 0o600);
+    ground.ok(&["prompt", "delete", "fix", "--yes"]);
+    let error = ground.refused(&[&["deploy", "--apply", "--yes"][..], &target].concat());
+    assert_eq!(error["code"], "E_ADOPT_CONFIRM_REQUIRED");
+    let gone = deployed(&ground, &["--adopt", "--target", "claude_code"]);
+    assert!(!ground.root().join(".claude/commands/fix.md").exists());
+    ground.data(&["rollback", "--to", &format!("{gone}^"), "--yes"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Edited\n");
+    ground.data(&["rollback", "--to", "pristine", "--yes"]);
+    ground.tree().assert_is(&first, "pristine");
+}
+
+#[test]
+fn j7_one_module_in_several_targets_goes_back_as_one() {
+    let ground = Ground::new();
+    ground.ok(&["resource", "create", "style", "instructions://style.md", "One\n", "--mime-type", "text/markdown"]);
+    ground.ok(&["prompt", "create", "fix", "One\n"]);
+    let first = ground.tree();
+    let one = deployed(&ground, &[]);
+    let at_one = ground.tree();
+    let all = paths(&at_one);
+    for name in ["AGENTS.md", ".claude/commands/fix.md", ".cursor/commands/fix.md", ".agents/skills/fix/SKILL.md"] {
+        assert!(all.iter().any(|path| path == name), "{name}: {all:?}");
+    }
+    ground.ok(&["prompt", "update", "fix", "--content", "Two\n"]);
+    ground.ok(&["resource", "update", "style", "--content", "Two\n"]);
+    deployed(&ground, &[]);
+    for name in ["AGENTS.md", ".claude/commands/fix.md", ".cursor/commands/fix.md", ".agents/skills/fix/SKILL.md"] {
+        assert!(ground.read(name).contains("Two"), "{name}");
+    }
+    ground.data(&["rollback", "--to", &one, "--yes"]);
+    ground.tree().assert_is(&at_one, "all of them are back");
+    ground.data(&["rollback", "--to", "pristine", "--yes"]);
+    ground.tree().assert_is(&first, "pristine");
+}
+
+#[test]
+fn a_deploy_of_one_target_leaves_the_others_alone_and_so_does_its_rollback() {
+    let ground = Ground::new();
+    ground.ok(&["resource", "create", "style", "instructions://style.md", "One\n", "--mime-type", "text/markdown"]);
+    ground.ok(&["prompt", "create", "fix", "One\n"]);
+    let first = ground.tree();
+    deployed(&ground, &[]);
+    ground.ok(&["prompt", "update", "fix", "--content", "Two\n"]);
+    let cursor = deployed(&ground, &["--target", "cursor"]);
+    assert_eq!(ground.read(".cursor/commands/fix.md"), "Two\n");
+    assert_eq!(ground.read(".claude/commands/fix.md"), "One\n");
+    let claude = deployed(&ground, &["--target", "claude_code"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Two\n");
+    // Taking the one for Cursor back touches nothing of Claude Code's, though that came later.
+    ground.data(&["rollback", "--to", &format!("{cursor}^"), "--yes"]);
+    assert_eq!(ground.read(".cursor/commands/fix.md"), "One\n");
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Two\n");
+    ground.data(&["rollback", "--to", &format!("{claude}^"), "--yes"]);
+    assert_eq!(ground.read(".claude/commands/fix.md"), "One\n");
+    // A file that several targets read goes away with the last of them.
+    ground.data(&["rollback", "--to", "pristine", "--target", "codex", "--yes"]);
+    assert!(ground.root().join("AGENTS.md").exists());
+    for target in ["cursor", "vscode", "claude_code"] {
+        ground.data(&["rollback", "--to", "pristine", "--target", target, "--yes"]);
+    }
+    ground.tree().assert_is(&first, "pristine, one target after the other");
+}
