@@ -248,13 +248,12 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
 /// What to do next, as contract 000's actions with their commands, in its order.
 fn next_actions(made: &Made, items: &[Item]) -> Vec<(&'static str, String)> {
     let arguments = made.site.arguments();
-    let adopt = if made.plan.changes.iter().any(|change| change.adopt) { " --adopt" } else { "" };
     let mut actions = Vec::new();
     if !items.is_empty() {
         actions.push(("preview_diff", format!("mcpkg preview --diff{arguments} --json")));
     }
     if items.iter().any(|item| item.kind != Kind::Extra || !item.module_ids.is_empty()) {
-        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments}{adopt} --yes --json")));
+        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments} --yes --json")));
     }
     if items.iter().any(|item| item.state == Drift::UserModified) {
         actions.push(("evolve_propose", format!("mcpkg evolve propose{arguments} --yes --json")));

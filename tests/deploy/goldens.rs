@@ -190,10 +190,10 @@ fn drift_and_what_becomes_of_it() {
         {"target":"claude_code","root":"<ROOT>/.claude/rules","root_posix":"<ROOT>/.claude/rules","summary":{"modified":0,"missing":0,"extra":0}}
         {"target":"claude_code","root":"<ROOT>/.claude/skills","root_posix":"<ROOT>/.claude/skills","summary":{"modified":0,"missing":1,"extra":0}}
         {"target":"claude_code","root":"<ROOT>/.claude/commands","root_posix":"<ROOT>/.claude/commands","summary":{"modified":1,"missing":0,"extra":1}}
-      next_actions: ["mcpkg preview --diff --target claude_code --json","mcpkg deploy --apply --target claude_code --adopt --yes --json","mcpkg evolve propose --target claude_code --yes --json"]
+      next_actions: ["mcpkg preview --diff --target claude_code --json","mcpkg deploy --apply --target claude_code --yes --json","mcpkg evolve propose --target claude_code --yes --json"]
       next_actions_detailed:
         {"action":"preview_diff","command":"mcpkg preview --diff --target claude_code --json"}
-        {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --adopt --yes --json"}
+        {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
     "#);
     assert_snapshot!(place.golden(&[&["status", "--only", "extra"][..], &target].concat()), @r#"
@@ -209,10 +209,10 @@ fn drift_and_what_becomes_of_it() {
         {"target":"claude_code","root":"<ROOT>/.claude/skills","root_posix":"<ROOT>/.claude/skills","summary":{"modified":0,"missing":0,"extra":0}}
         {"target":"claude_code","root":"<ROOT>/.claude/commands","root_posix":"<ROOT>/.claude/commands","summary":{"modified":0,"missing":0,"extra":1}}
       summary_total: {"modified":1,"missing":1,"extra":1}
-      next_actions: ["mcpkg preview --diff --target claude_code --json","mcpkg deploy --apply --target claude_code --adopt --yes --json","mcpkg evolve propose --target claude_code --yes --json"]
+      next_actions: ["mcpkg preview --diff --target claude_code --json","mcpkg deploy --apply --target claude_code --yes --json","mcpkg evolve propose --target claude_code --yes --json"]
       next_actions_detailed:
         {"action":"preview_diff","command":"mcpkg preview --diff --target claude_code --json"}
-        {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --adopt --yes --json"}
+        {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &target].concat()), @r#"

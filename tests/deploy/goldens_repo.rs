@@ -175,10 +175,10 @@ fn drift_and_what_becomes_of_it() {
         {"target":"codex","root":"<ROOT>","root_posix":"<ROOT>","summary":{"modified":1,"missing":0,"extra":0}}
         {"target":"codex","root":"<ROOT>/.codex/skills","root_posix":"<ROOT>/.codex/skills","summary":{"modified":1,"missing":0,"extra":0}}
         {"target":"cursor","root":"<ROOT>/.cursor/rules","root_posix":"<ROOT>/.cursor/rules","summary":{"modified":0,"missing":1,"extra":0}}
-      next_actions: ["mcpkg preview --diff --repo <REPO> --json","mcpkg deploy --apply --repo <REPO> --adopt --yes --json","mcpkg evolve propose --repo <REPO> --yes --json"]
+      next_actions: ["mcpkg preview --diff --repo <REPO> --json","mcpkg deploy --apply --repo <REPO> --yes --json","mcpkg evolve propose --repo <REPO> --yes --json"]
       next_actions_detailed:
         {"action":"preview_diff","command":"mcpkg preview --diff --repo <REPO> --json"}
-        {"action":"deploy_apply","command":"mcpkg deploy --apply --repo <REPO> --adopt --yes --json"}
+        {"action":"deploy_apply","command":"mcpkg deploy --apply --repo <REPO> --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --repo <REPO> --yes --json"}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &repo].concat()), @r#"
