@@ -2,6 +2,7 @@
 //! applied, and taken back.
 
 pub mod apply;
+pub mod back;
 pub mod block;
 pub mod catalog;
 pub mod compare;
@@ -20,6 +21,7 @@ pub mod planning;
 pub mod project;
 pub mod proposing;
 pub mod repo;
+pub mod restore;
 pub mod rollback;
 pub mod snapshots;
 pub mod source;
@@ -47,7 +49,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<deploying::DeployShell>(),
     Entry::of::<rollback::Rollback>(),
     Entry::of::<evolve::Propose>(),
-    Entry::of::<evolve::Restore>(),
+    Entry::of::<restore::Restore>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<proposing::List>(),
     Entry::of::<proposing::Show>(),
