@@ -33,9 +33,12 @@ struct Wanted {
 pub struct Back {
     /// The changes, by path.
     pub changes: Vec<Change>,
-    quiet: Vec<Quiet>,
-    rows: BTreeMap<String, Deployed>,
-    warnings: Vec<String>,
+    /// The rows that change though their files do not.
+    pub quiet: Vec<Quiet>,
+    /// What the place keeps on disk now.
+    pub rows: BTreeMap<String, Deployed>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
 }
 
 impl Back {

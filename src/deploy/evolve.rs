@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::TOOLSET;
-use super::apply::{self, Work};
 use super::deploying::unconfirmed;
 use super::disk;
 use super::module::Layer;
-use super::plan::{Change, Drift, Op, Quiet};
+use super::plan::{Change, Drift};
 use super::planning::{Made, with_schema};
 use super::project;
 use super::repo::{self, Repo};
@@ -20,9 +19,8 @@ use super::source::{Choice, Site, Source};
 use super::unmap::{self, Edit};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::blobs;
 use crate::store::proposals::{self, NewProposal};
-use crate::store::snapshots::Kind;
-use crate::store::{Db, blobs};
 
 /// The overlay of a config repo that a proposal is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]

@@ -1,6 +1,5 @@
 //! `rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -12,15 +11,13 @@ use super::TOOLSET;
 use super::apply::{self, Work};
 use super::back::Back;
 use super::deploying::unconfirmed;
-use super::disk::{self, Found};
-use super::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
+use super::disk;
 use super::planning::{self, changes_json, summary, with_schema};
 use super::source::{Choice, Scope, Site};
-use super::{block, gather, undo};
+use super::undo;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::Db;
-use crate::store::deploys::{self, Deployed, Image};
+use crate::store::deploys;
 use crate::store::snapshots::{self, Kind, Snapshot, State};
 
 /// The word for what stood there before mcpkg came.
