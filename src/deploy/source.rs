@@ -52,6 +52,10 @@ pub struct Choice {
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
+    /// Write prompts as VS Code's prompt files too, which its agent sessions no longer load
+    #[arg(long)]
+    #[serde(skip)]
+    pub prompt_files: bool,
     /// Whether the root may be gone, since what lies below it is only taken back.
     #[arg(skip)]
     #[serde(skip)]
@@ -134,7 +138,7 @@ impl Site {
                 };
                 let source = deploys::project_source(project.uuid);
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
-                (place, project_aims(scope))
+                (place, project_aims(scope, choice.prompt_files))
             }
         };
         let filter = choice.target.clone().unwrap_or_else(|| ALL.to_owned());
@@ -177,6 +181,7 @@ impl Site {
             "profile": self.profile,
             "target": self.filter,
             "scope": self.scope,
+            "options": self.aims.iter().map(|aim| &aim.options).collect::<Vec<_>>(),
         })
     }
 
@@ -270,8 +275,9 @@ fn named(context: &Context, choice: &Choice, source: &Source) -> String {
     let project = context.selection.named.as_deref().filter(|_| matches!(source, Source::Project(_)));
     let root = choice.root.as_ref().map(|root| root.to_string_lossy());
     let named = [("project", project), ("root", root.as_deref()), ("machine", choice.machine.as_deref())];
+    let prompt_files = if choice.prompt_files { " --prompt-files" } else { "" };
     let words = named.iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", shell_word((*value)?))));
-    words.collect()
+    words.chain([prompt_files.to_owned()]).collect()
 }
 
 fn repo_of_the_original(home: &Path) -> PathBuf {
@@ -295,13 +301,14 @@ fn repo_aims(repo: &Repo) -> Vec<Aim> {
     repo.targets().iter().map(aim).collect()
 }
 
-fn project_aims(scope: Scope) -> Vec<Aim> {
+fn project_aims(scope: Scope, prompt_files: bool) -> Vec<Aim> {
+    let options = serde_json::Map::from_iter([("write_prompts".to_owned(), json!(prompt_files))]);
     let aim = |target| Aim {
         target,
         user: scope == Scope::User,
         project: scope == Scope::Project,
         layout: Layout::Current,
-        options: serde_json::Map::new(),
+        options: options.clone(),
     };
     Target::ALL.into_iter().map(aim).collect()
 }

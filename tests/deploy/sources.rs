@@ -131,3 +131,18 @@ fn every_next_action_is_a_command() {
     }
     client.finish();
 }
+
+#[test]
+fn prompt_files_are_written_where_they_are_asked_for_and_go_when_they_are_not() {
+    let place = Place::with_project();
+    place.prompt("old", "As before.\n");
+    let file = "root/.github/prompts/old.prompt.md";
+    assert!(!place.planned(&[]).iter().any(|line| line.ends_with(file)));
+    let plan = place.envelope(&["plan", "--prompt-files"]);
+    assert!(plan["warnings"].to_string().contains("no longer loads prompt files"), "{plan:#}");
+    place.deploy(&["--prompt-files"]);
+    assert_eq!(place.read(file), "As before.\n");
+    assert_eq!(place.planned(&["--prompt-files"]), [""; 0]);
+    let gone = place.planned(&[]);
+    assert!(gone.contains(&format!("delete {file}")), "{gone:?}");
+}

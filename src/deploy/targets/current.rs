@@ -25,7 +25,7 @@ pub fn land(landing: &mut Landing, modules: &[Module], aims: &[&Aim], ground: &G
         })?;
         for aim in for_project.iter().filter(|aim| aim.target == Target::Vscode && aim.option("write_prompts", false)) {
             landing.warn(format!("{} no longer loads prompt files in agent sessions", aim.target.name()));
-            original::prompt_files(landing, modules, &root.join(".github/prompts"))?;
+            original::prompt_files(landing, modules, &[Kind::Command, Kind::Prompt], &root.join(".github/prompts"))?;
         }
     }
     let for_user: Vec<&Aim> = aims.iter().copied().filter(|aim| aim.user).collect();

@@ -112,7 +112,7 @@ fn vscode(landing: &mut Landing, modules: &[Module], aim: &Aim, ground: &Ground)
         landing.gathered(Target::Vscode, &root, "copilot-instructions.md", &instructions)?;
     }
     if aim.option("write_prompts", true) {
-        prompt_files(landing, modules, &root.join("prompts"))?;
+        prompt_files(landing, modules, &[Kind::Prompt], &root.join("prompts"))?;
     }
     Ok(())
 }
@@ -121,9 +121,9 @@ fn vscode(landing: &mut Landing, modules: &[Module], aim: &Aim, ground: &Ground)
 ///
 /// # Errors
 /// As [`Landing::add`].
-pub fn prompt_files(landing: &mut Landing, modules: &[Module], root: &Path) -> Result<()> {
+pub fn prompt_files(landing: &mut Landing, modules: &[Module], kinds: &[Kind], root: &Path) -> Result<()> {
     landing.root(Target::Vscode, root, true);
-    for module in of_kind(modules, Kind::Prompt, Target::Vscode) {
+    for module in kinds.iter().flat_map(|kind| of_kind(modules, *kind, Target::Vscode)) {
         for file in &module.files {
             let name = file_name(&file.path);
             let name = match name.strip_suffix(".prompt.md") {
