@@ -22,9 +22,7 @@ pub fn recover(context: &Context) {
 }
 
 fn try_recover(context: &Context) -> Result<()> {
-    if context.store.access() != Access::Writable
-        || context.store.read(|db| snapshots::unfinished(db).map(|open| open.is_empty()))?
-    {
+    if context.store.access() != Access::Writable || !context.store.glance(snapshots::any_unfinished)? {
         return Ok(());
     }
     match Applying::begin(context.store.path())? {

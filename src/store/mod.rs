@@ -125,6 +125,22 @@ impl Store {
         in_transaction(&*self.connection(pool)?, "BEGIN DEFERRED", f)
     }
 
+    /// Runs `f`, which executes one statement, on the connection that the file was checked with, while nobody took it:
+    /// a look that every start can afford.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn glance<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        let first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*first {
+            Some(connection) => f(&Db { connection }),
+            None => {
+                drop(first);
+                self.read(f)
+            }
+        }
+    }
+
     /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
     /// When this returns `Ok`, the write is on the disk.
     ///

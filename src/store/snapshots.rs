@@ -244,6 +244,16 @@ pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
     Ok(())
 }
 
+/// Whether something is left to be done for any snapshot: one look at an index.
+///
+/// # Errors
+/// How the disk failed.
+pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
 /// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
 ///
 /// # Errors
