@@ -69,6 +69,17 @@ impl Ground {
         ran(self.command(arguments)).1
     }
 
+    /// Makes a project of `count` prompts of about 1 KiB.
+    fn project(&self, count: usize) {
+        let folder = self.path("commands/.claude/commands");
+        fs::create_dir_all(&folder).expect("a scratch folder");
+        for n in 0..count {
+            fs::write(folder.join(format!("c{n:04}.md")), text(n, 1024)).expect("a command");
+        }
+        self.run(&["project", "create", "bench"]);
+        self.run(&["import", self.path("commands").to_str().expect("a plain path")]);
+    }
+
     /// Writes a config repo of `count` modules of about 4 KiB, of each type in turn or of one, for these targets.
     fn repo(&self, name: &str, count: usize, types: &[&str], targets: &[(&str, &str)]) -> String {
         let repo = self.path(name);
@@ -154,20 +165,22 @@ fn plan(data: &Data, samples: usize, table: &mut Table) {
 
 fn status(data: &Data, samples: usize, table: &mut Table) {
     let ground = Ground::make(data, "status");
-    let repo = ground.repo("repo", 2000, &["command"], &[("claude_code", "project")]);
-    ground.run(&["deploy", "--repo", &repo, "--apply", "--yes"]);
+    // Each is a command of two agents and a skill of the others.
+    ground.project(667);
+    ground.run(&["deploy", "--apply", "--yes"]);
     let mut files = Vec::new();
-    files_below(&ground.path("root/.claude"), &mut files);
-    assert_eq!(files.len(), 2000);
-    let time = || ran(ground.command(&["status", "--repo", &repo])).0;
+    files_below(&ground.path("root"), &mut files);
+    assert_eq!(files.len(), 2001);
+    let time = || ran(ground.command(&["status"])).0;
     let [ours, reference] = in_turn(samples, || [time(), sha256sum(&files)]);
     push(table, STATUS, ours, reference, 2.0);
 }
 
 fn apply(data: &Data, samples: usize, table: &mut Table) {
     let ground = Ground::make(data, "apply");
-    let repo = ground.repo("repo", 1000, &["command"], &[("claude_code", "project")]);
-    let from = Path::new(&repo).join("modules");
+    ground.project(334);
+    ground.run(&["deploy", "--apply", "--yes"]);
+    let from = ground.path("root");
     let mut round = 0;
     let [ours, theirs] = in_turn(samples, || {
         round += 1;
@@ -175,7 +188,7 @@ fn apply(data: &Data, samples: usize, table: &mut Table) {
         let by_hand = ground.path(&format!("hand-{round}"));
         fs::create_dir_all(&root).expect("a root");
         fs::create_dir_all(&by_hand).expect("a root");
-        let mut command = ground.command(&["deploy", "--repo", &repo, "--apply", "--yes", "--root"]);
+        let mut command = ground.command(&["deploy", "--apply", "--yes", "--root"]);
         command.arg(&root);
         let ours = ran(command).0;
         let paths = [from.to_str(), by_hand.to_str()].map(|path| path.expect("a plain path"));

@@ -26,13 +26,14 @@ pub fn replay(file: &Path) {
     lines(|_, output| output.write_all(&answer));
 }
 
-/// Writes every file below `from` into one folder below `to`: beside its place, synced, renamed; then the folder.
+/// Writes every file below `from` below `to`, at the same place: beside it, synced, renamed; at last the folders.
 pub fn write(from: &Path, to: &Path) {
-    let folder = to.join(".claude/commands");
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
     let mut folders = vec![from.to_owned()];
+    let mut written = Vec::new();
     while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let folder = to.join(next.strip_prefix(from).expect("a folder below"));
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        for entry in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry")) {
             if entry.file_type().expect("a type").is_dir() {
                 folders.push(entry.path());
                 continue;
@@ -44,8 +45,11 @@ pub fn write(from: &Path, to: &Path) {
             file.write_all(&bytes).and_then(|()| file.sync_data()).expect("the bytes are written");
             std::fs::rename(&beside, &place).expect("a rename");
         }
+        written.push(folder);
     }
-    File::open(&folder).and_then(|folder| folder.sync_all()).expect("the folder is synced");
+    for folder in written {
+        File::open(&folder).and_then(|folder| folder.sync_all()).expect("the folder is synced");
+    }
 }
 
 /// Answers each create_prompt: parses it, writes its rows in one transaction, says so.

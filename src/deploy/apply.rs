@@ -21,6 +21,9 @@ use crate::store::deploys::{self, Deployed, Image, Stat};
 use crate::store::snapshots::{self, File, Kind, NewSnapshot, State};
 use crate::store::{Applying, Db, blobs};
 
+/// From so many bytes on, images are stored before the transaction that writes the journal: nobody waits for them.
+const MANY: usize = 16 << 20;
+
 /// Takes the right to apply, and undoes first what a process that died left half done.
 ///
 /// # Errors
@@ -77,8 +80,12 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
-    // The bytes first, since they may be many; the transaction of the journal finds them there.
-    context.store.write(|db| files_of(db, &work))?;
+    let bytes =
+        |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
+    if work.changes.iter().map(bytes).sum::<usize>() > MANY {
+        // The transaction of the journal finds them there, and is short.
+        context.store.write(|db| files_of(db, &work))?;
+    }
     let folders = missing_folders(&work.changes)?;
     let uuid = context.clock.uuid();
     let (id, place, files) = context.store.write(|db| {

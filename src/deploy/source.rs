@@ -302,7 +302,7 @@ fn repo_aims(repo: &Repo) -> Vec<Aim> {
 }
 
 fn project_aims(scope: Scope, prompt_files: bool) -> Vec<Aim> {
-    let options = serde_json::Map::from_iter([("write_prompts".to_owned(), json!(prompt_files))]);
+    let options = serde_json::Map::from_iter([("prompt_files".to_owned(), json!(prompt_files))]);
     let aim = |target| Aim {
         target,
         user: scope == Scope::User,

@@ -65,7 +65,7 @@ impl Entry {
             faces: O::FACES,
             structured: O::STRUCTURED,
             schema: O::SCHEMA,
-            arguments: O::augment_args,
+            arguments: |command| O::augment_args(command).about(O::ABOUT).long_about(None),
             input: crate::schema::generate::<O>,
             output: crate::schema::generate::<O::Output>,
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
@@ -80,9 +80,9 @@ impl Entry {
         self.cli.join(".")
     }
 
-    /// Adds the arguments to a shell command.
+    /// Adds the arguments to a shell command, when they are asked for: most commands of a tree never are.
     pub fn augment(&self, command: clap::Command) -> clap::Command {
-        (self.arguments)(command)
+        command.defer(self.arguments)
     }
 
     /// The JSON Schema of the arguments, in the contracts' form.

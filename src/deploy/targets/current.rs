@@ -23,9 +23,15 @@ pub fn land(landing: &mut Landing, modules: &[Module], aims: &[&Aim], ground: &G
             Target::ClaudeCode => Folders::below(root, ".claude/skills", ".claude/commands"),
             Target::Codex | Target::Vscode => Folders::below(root, ".agents/skills", ""),
         })?;
-        for aim in for_project.iter().filter(|aim| aim.target == Target::Vscode && aim.option("write_prompts", false)) {
+        for aim in for_project.iter().filter(|aim| aim.target == Target::Vscode) {
+            // A config repo has prompts of their own; a project's are commands.
+            let kinds: &[Kind] = match (aim.option("write_prompts", false), aim.option("prompt_files", false)) {
+                (_, true) => &[Kind::Command, Kind::Prompt],
+                (true, false) => &[Kind::Prompt],
+                (false, false) => continue,
+            };
             landing.warn(format!("{} no longer loads prompt files in agent sessions", aim.target.name()));
-            original::prompt_files(landing, modules, &[Kind::Command, Kind::Prompt], &root.join(".github/prompts"))?;
+            original::prompt_files(landing, modules, kinds, &root.join(".github/prompts"))?;
         }
     }
     let for_user: Vec<&Aim> = aims.iter().copied().filter(|aim| aim.user).collect();
