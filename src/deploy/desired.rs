@@ -1,6 +1,6 @@
 //! What shall stand on disk: every file that the modules make, once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -102,8 +102,8 @@ pub struct Root {
 /// Everything that shall stand on disk.
 #[derive(Debug, Default)]
 pub struct Desired {
-    /// The files by path, where folders really are.
-    pub outputs: BTreeMap<PathBuf, Output>,
+    /// The files by path, where folders really are; in no order, since comparing paths costs more than all else.
+    pub outputs: HashMap<PathBuf, Output>,
     /// The folders that the targets read.
     pub roots: Vec<Root>,
     /// What the user should know.

@@ -88,11 +88,13 @@ fn hash(site: &Site, plan: &Plan) -> String {
         field(change.reason.as_bytes());
         field(&[u8::from(change.adopt) + 2 * u8::from(change.drifted) + b'0']);
     }
-    for quiet in &plan.quiet {
-        if let plan::Quiet::Claim(row, _) = quiet {
-            field(row.path.as_bytes());
-        }
-    }
+    let claims = plan.quiet.iter().filter_map(|quiet| match quiet {
+        plan::Quiet::Claim(row, _) => Some(row.path.as_str()),
+        plan::Quiet::Keep(_) | plan::Quiet::Follow(..) | plan::Quiet::Forget(_) => None,
+    });
+    let mut claims: Vec<&str> = claims.collect();
+    claims.sort_unstable();
+    claims.into_iter().for_each(|path| field(path.as_bytes()));
     disk::hex(&hash.finalize())
 }
 

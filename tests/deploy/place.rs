@@ -292,13 +292,14 @@ fn walk(folder: &Path, name: &str, tree: &mut Tree) {
         empty = false;
         let path = entry.expect("an entry").path();
         let name = format!("{name}/{}", path.file_name().expect("a name").to_string_lossy());
-        let metadata = path.symlink_metadata().expect("metadata");
+        // A tree is looked at while it is written, too.
+        let Ok(metadata) = path.symlink_metadata() else { continue };
         if metadata.is_symlink() {
             tree.insert(name, format!("link to {}", path.read_link().expect("a link").display()));
         } else if metadata.is_dir() {
             walk(&path, &name, tree);
         } else {
-            let bytes = std::fs::read(&path).expect("a file");
+            let Ok(bytes) = std::fs::read(&path) else { continue };
             let mode = metadata.permissions().mode() & 0o7777;
             tree.insert(name, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
         }
