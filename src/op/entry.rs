@@ -35,7 +35,7 @@ pub struct Entry {
     input: fn() -> schemars::Schema,
     output: fn() -> schemars::Schema,
     from_shell: fn(&clap::ArgMatches) -> Result<Call, clap::Error>,
-    from_agent: fn(Value) -> Result<Call, serde_json::Error>,
+    from_agent: fn(&Value) -> Result<Call, serde_json::Error>,
 }
 
 /// An operation with its arguments.
@@ -69,9 +69,7 @@ impl Entry {
             input: crate::schema::generate::<O>,
             output: crate::schema::generate::<O::Output>,
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
-            from_agent: |arguments| {
-                serde_json::from_value(arguments).map(|operation: O| Call::new(Self::of::<O>(), operation))
-            },
+            from_agent: |arguments| O::deserialize(arguments).map(|operation| Call::new(Self::of::<O>(), operation)),
         }
     }
 
@@ -125,9 +123,11 @@ impl Entry {
         if let Some(unknown) = self.unknown(&arguments) {
             return Err(invalid(format!("unknown field `{unknown}`")));
         }
-        // A flattened struct does not say which of its fields was wrong.
-        let misfit = self.misfit(&arguments).map_or(String::new(), |name| format!("`{name}`: "));
-        (self.from_agent)(arguments).map_err(|error| invalid(format!("{misfit}{error}")))
+        (self.from_agent)(&arguments).map_err(|error| {
+            // serde does not say which of the fields was wrong.
+            let misfit = self.misfit(&arguments).map_or(String::new(), |name| format!("`{name}`: "));
+            invalid(format!("{misfit}{error}"))
+        })
     }
 
     /// The first argument that its schema does not allow, by type or among the values there are.
