@@ -109,7 +109,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
-        "serve" => return serve::run(inner, globals),
+        "serve" => return serve::run(inner, globals, output),
         "demo" => return demo::run(inner, output),
         "completions" => return generate::completions(inner, output),
         "man" => return generate::man(inner, output),

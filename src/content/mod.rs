@@ -27,6 +27,9 @@ use crate::op::Entry;
 /// The toolset of this domain.
 pub const TOOLSET: &str = "content";
 
+/// The toolsets of this domain: what they do stays inside one project.
+pub const TOOLSETS: [&str; 1] = [TOOLSET];
+
 /// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
 pub const OPS: &[Entry] = &[
     Entry::of::<projects::Create>(),

@@ -24,7 +24,7 @@ pub struct NewEvent<'a> {
 }
 
 /// An event's row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Its place in the order of things; never reused.
     pub seq: i64,
