@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 
 use crate::error::{Code, Error, Result};
+use crate::redact::redact;
 
 /// What would make git work on something else than the folder it is run in, as it is set inside a hook.
 const MISLEADING: [&str; 6] =
@@ -53,25 +54,6 @@ pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>
         Some(1) => Ok(None),
         _ => Err(failed(folder, args, &output)),
     }
-}
-
-/// Returns a text without the passwords and tokens that its URLs hold.
-pub fn redact(text: &str) -> String {
-    let mut parts = text.split("://");
-    let mut safe = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
-        let (host, rest) = part.split_at(end);
-        // With ssh, a name alone is a user's; elsewhere it is as often a token.
-        let is_ssh = safe.ends_with("ssh");
-        safe.push_str("://");
-        match host.rsplit_once('@') {
-            Some((user, host)) if user.contains(':') || !is_ssh => safe.extend(["***@", host]),
-            _ => safe.push_str(host),
-        }
-        safe.push_str(rest);
-    }
-    safe
 }
 
 fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Output> {
@@ -153,13 +135,6 @@ fn posix(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn passwords_are_taken_out() {
-        assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
-        assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
-        assert_eq!(redact("me@h:o/r https://token@h/o"), "me@h:o/r https://***@h/o");
-    }
 
     #[test]
     fn says_what_git_said() {

@@ -4,6 +4,7 @@
 //! `docs/architecture.md` is the map. Imports go down only: `cli`, `mcp` -> `present` -> `op`; domains -> `op`,
 //! `error`, `store`, `clock`; `store` -> `error`, `clock`.
 
+pub mod access;
 pub mod cli;
 pub mod clock;
 pub mod content;
@@ -14,6 +15,7 @@ pub mod git;
 pub mod mcp;
 pub mod op;
 pub mod present;
+pub mod redact;
 pub mod schema;
 pub mod store;
 
@@ -21,5 +23,5 @@ use op::Entry;
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS.iter().chain(deploy::OPS).chain(deploy::modules::OPS).chain(database::OPS)
+    content::OPS.iter().chain(deploy::OPS).chain(deploy::modules::OPS).chain(access::OPS).chain(database::OPS)
 }

@@ -14,6 +14,7 @@ use clap::ArgMatches;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Reply, Shape};
 use crate::present;
+use crate::redact::redact;
 use crate::store::Store;
 use crate::store::projects::Selection;
 
@@ -211,6 +212,20 @@ fn usage_error(error: &clap::Error) -> Error {
     tips.iter().fold(usage, |usage, tip| usage.hint(tip.trim_start_matches("tip: ")))
 }
 
+/// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        std::io::stderr().write_all(redact(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
+
 /// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
 /// debug it formats whole results.
 fn log(verbose: u8) {
@@ -231,7 +246,7 @@ fn log(verbose: u8) {
     }
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Log)
         .with_ansi(false)
         .with_target(false)
         .try_init();

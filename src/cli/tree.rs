@@ -14,6 +14,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("resource", "Create, show and manage resources: documents, images, skills"),
     ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
     ("snapshot", "Look at stored deploys, pin and prune them"),
+    ("access", "Make, list and revoke the keys that clients of an HTTP server show"),
     ("evolve", "Take back into the project what was changed on disk"),
 ];
 

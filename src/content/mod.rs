@@ -1,7 +1,7 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
-//! Other domains may use [`command`] (a prompt as a slash command's file), [`files`] (files that were edited on disk)
-//! and [`uri`].
+//! Other domains may use [`command`] (a prompt as a slash command's file), [`files`] (files that were edited on disk),
+//! [`names`] and [`uri`].
 
 pub mod answer;
 pub mod argument;

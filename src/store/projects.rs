@@ -149,6 +149,16 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
     }
 }
 
+/// Returns the project with this id, if it is still there.
+///
+/// # Errors
+/// How the disk failed.
+pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT id, uuid, name, created_at FROM project WHERE uuid = ?1")?;
+    Ok(statement.query_row([uuid.as_bytes()], from_row).optional()?)
+}
+
 /// A project with what it holds.
 #[derive(Clone, Debug)]
 pub struct Summary {
