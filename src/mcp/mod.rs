@@ -11,6 +11,7 @@ mod reads;
 mod resources;
 mod server;
 mod subscriptions;
+mod templates;
 mod tools;
 mod transport;
 
