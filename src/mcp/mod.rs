@@ -11,8 +11,8 @@ mod prompts;
 mod reads;
 mod resources;
 mod server;
-mod stamp;
 mod subscriptions;
+mod templates;
 mod tools;
 mod transport;
 

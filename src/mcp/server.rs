@@ -15,7 +15,7 @@ use super::front::{Passenger, Turn};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
 use super::subscriptions::{Hub, MOST_URIS, Subscriber};
-use super::{Config, Identity, completion, tools};
+use super::{Config, Identity, completion, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -409,7 +409,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request)?;
-        Ok(lasting!(&context, ListResourceTemplatesResult::default()))
+        Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates::list())))
     }
 
     async fn read_resource(

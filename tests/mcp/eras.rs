@@ -86,6 +86,13 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("resources/read", json!({ "uri": "file:///x.bin" })),
         ("resources/read", json!({ "uri": "file:///nowhere" })),
         ("resources/read", json!({})),
+        ("resources/read", json!({ "uri": "mcpkg://prompt/asks" })),
+        ("resources/read", json!({ "uri": "mcpkg://prompt/nobody" })),
+        ("resources/read", json!({ "uri": "mcpkg://resource/blob" })),
+        ("resources/read", json!({ "uri": "mcpkg://history/prompt/plain" })),
+        ("resources/read", json!({ "uri": "mcpkg://history/tool/plain" })),
+        ("resources/read", json!({ "uri": "mcpkg://events" })),
+        ("resources/templates/list", json!({})),
     ]
 }
 

@@ -5,3 +5,4 @@ mod changes;
 mod contract_001;
 mod eras;
 mod order;
+mod templates;

@@ -207,8 +207,7 @@ impl Front {
         let read = Read::parse(method, parameters)?;
         let mut result = Vec::new();
         let answer = |db: &crate::store::Db<'_>| reads::answer(db, &self.server.config, &read, era, &mut result);
-        // A page that follows checks its cursor first: two statements that must see one moment.
-        if read.follows() { self.reader.read(answer) } else { self.reader.statement(answer) }?;
+        if read.looks_twice() { self.reader.read(answer) } else { self.reader.statement(answer) }?;
         let result = Arc::new(result);
         self.answers.keep(&self.asked, &result);
         Ok(result)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::error::Result;
-use crate::mcp::stamp::{Stamp, stamp};
+use crate::mcp::templates::{Stamp, stamp};
 use crate::store::events::Event;
 use crate::store::projects::{self, Selection};
 use crate::store::watch::Change;
