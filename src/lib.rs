@@ -5,10 +5,12 @@
 //! `error`, `store`, `clock`; `store` -> `error`, `clock`.
 
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod content;
 pub mod database;
 pub mod deploy;
+pub mod disk;
 pub mod error;
 pub mod git;
 pub mod mcp;
@@ -21,5 +23,5 @@ use op::Entry;
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS.iter().chain(deploy::OPS).chain(deploy::modules::OPS).chain(database::OPS)
+    content::OPS.iter().chain(deploy::OPS).chain(deploy::modules::OPS).chain(client::OPS).chain(database::OPS)
 }

@@ -14,6 +14,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("resource", "Create, show and manage resources: documents, images, skills"),
     ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
     ("snapshot", "Look at stored deploys, pin and prune them"),
+    ("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others"),
     ("evolve", "Take back into the project what was changed on disk"),
 ];
 
