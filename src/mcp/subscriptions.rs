@@ -85,11 +85,6 @@ impl Hub {
         self.closed.cancel();
     }
 
-    /// Returns a token that is cancelled with [`Hub::close`].
-    pub(super) fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
     /// Returns somebody who hears from now on of what changes in the project that `selection` says.
     pub(super) fn subscribe(&self, selection: &Selection) -> Subscriber {
         let mut feeds = self.feeds();

@@ -27,7 +27,7 @@ pub struct Position {
 pub enum Change {
     /// Nothing.
     None,
-    /// These, oldest first; refused ones are left out.
+    /// These, oldest first; refused ones too.
     Events(Vec<Event>),
     /// The database was restored from a backup: anything may differ.
     Restored,
@@ -70,12 +70,11 @@ impl Watch {
             return Ok(Change::Restored);
         }
         // A checkpoint moves data_version too: without an event after the last one nothing happened.
-        let mut news = events::after(&db, self.position.seq, usize::MAX)?;
+        let news = events::after(&db, self.position.seq, usize::MAX)?;
         self.version = Some(version);
         if let Some(last) = news.last() {
             self.position.seq = last.seq;
         }
-        news.retain(|event| event.outcome == "ok");
         Ok(if news.is_empty() { Change::None } else { Change::Events(news) })
     }
 

@@ -105,6 +105,9 @@ const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 0 };
 impl Lists {
     /// Counts the lists that look different after an event, where the project called `name` is served.
     fn add(&mut self, event: &Event, name: Option<&str>) {
+        if event.outcome != "ok" {
+            return;
+        }
         let noun = event.kind.split_once('.').map_or(event.kind.as_str(), |(noun, _)| noun);
         if noun == "tool" {
             self.tools += 1;
@@ -263,5 +266,7 @@ mod tests {
         assert_eq!(changed(&[event("import", "p")]), (1, 1, 0));
         assert_eq!(changed(&[event("prompt.create", "q"), event("deploy.apply", "p")]), (0, 0, 0));
         assert_eq!(changed(&[event("tool.install", "q")]), (0, 0, 1));
+        let refused = Event { outcome: "E_NOT_FOUND".to_owned(), ..event("prompt.create", "p") };
+        assert_eq!(changed(&[refused]), (0, 0, 0));
     }
 }
