@@ -21,5 +21,5 @@ use op::Entry;
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS.iter().chain(deploy::OPS).chain(deploy::modules::OPS).chain(database::OPS)
+    content::OPS.iter().chain(content::skills::OPS).chain(deploy::OPS).chain(deploy::modules::OPS).chain(database::OPS)
 }

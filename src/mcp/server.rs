@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::front::{Passenger, Turn};
 use super::reads::{self, Era, Read};
 use super::subscriptions::Hub;
-use super::{Config, Identity, completion, templates, tools};
+use super::{Config, Identity, completion, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -154,6 +154,9 @@ const SHAPES: &[Shape] = &[
     ("tools/list", &[("cursor", Json::Text, false)]),
     ("tools/call", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
     ("completion/complete", &[("ref", Json::Object, true), ("argument", Json::Object, true)]),
+    ("skills/list", &[("cursor", Json::Text, false)]),
+    ("skills/get", &[("uri", Json::Text, true)]),
+    ("resources/directory/read", &[("uri", Json::Text, true), ("cursor", Json::Text, false)]),
     ("subscriptions/listen", &[("notifications", Json::Object, true)]),
 ];
 
@@ -185,8 +188,8 @@ pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> Er
 }
 
 /// Refuses a cursor on a list that has one page only.
-fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match request.and_then(|request| request.cursor) {
+fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
+    match cursor {
         Some(cursor) => Err(error_data(
             &Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
                 .with_details(serde_json::json!({ "cursor": cursor })),
@@ -213,6 +216,7 @@ impl ServerHandler for Server {
             .enable_resources_list_changed()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_skills_with_directory_read()
             .build();
         ServerConfig::new(capabilities)
             // What an unsupported version is answered with (contract 000).
@@ -282,7 +286,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        only_page(request)?;
+        only_page(request.and_then(|request| request.cursor))?;
         Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates::list())))
     }
 
@@ -295,12 +299,38 @@ impl ServerHandler for Server {
         self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
     }
 
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.read(&context, move |db, config| skills::list(db, config, cursor.as_deref())).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        self.read(&context, move |db, config| skills::get(db, config, &request.uri)).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        only_page(request.cursor)?;
+        self.read(&context, move |db, config| skills::directory(db, config, &request.uri)).await
+    }
+
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        only_page(request)?;
+        only_page(request.and_then(|request| request.cursor))?;
         let tools = self.tools.get_or_init(|| tools::list(self.config.toolsets.as_deref()));
         Ok(lasting!(&context, ListToolsResult::with_all_items(tools.clone())))
     }

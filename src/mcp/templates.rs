@@ -12,7 +12,8 @@ use super::Config;
 use super::reads::Era;
 use super::resources::{self, Contents};
 use crate::clock::Millis;
-use crate::content::uri;
+use crate::content::answer::too_large;
+use crate::content::{skills, uri};
 use crate::error::{Code, Error, Result};
 use crate::op::PAGE;
 use crate::store::projects::{self, Selection};
@@ -71,9 +72,9 @@ impl Own {
     }
 }
 
-/// Whether a URI may be one of a template's.
+/// Whether a URI may be one of a template's, or a prompt's that stands for a skill.
 pub(super) fn may_be(uri: &str) -> bool {
-    uri.starts_with(SCHEME)
+    uri.starts_with(SCHEME) || skills::name_of(uri).is_some()
 }
 
 /// Appends the result of resources/read where a template has the URI and there is such a thing; returns whether it did.
@@ -81,7 +82,17 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     let selection = &config.selection;
     let json = Contents { uri, mime_type: Some(JSON), text: true };
     match Own::parse(uri) {
-        None => Ok(false),
+        None => {
+            let Some((text, _)) = super::skills::of_prompt(db, selection, uri)? else { return Ok(false) };
+            let text = String::from_utf8(text)
+                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+            if text.len() as u64 > config.max_answer {
+                let how = format!("mcpkg skill show {} -o DIR", skills::name_of(uri).unwrap_or_default());
+                return Err(too_large(&format!("Resource '{uri}'"), text.len() as u64, config.max_answer, &how));
+            }
+            Contents { uri, mime_type: Some(MARKDOWN), text: true }.push_text(&text, era, out);
+            Ok(true)
+        }
         Some(Own::Prompt(name)) => {
             let found = prompts::with(db, selection, &name, |prompt| {
                 let how = || format!("mcpkg prompt show {name} --raw");
@@ -156,12 +167,14 @@ pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Opt
     if let Some(stamp) = rows::stamp(db, selection, Key::Uri(uri))? {
         return Ok(Some(Stamp::Resource(stamp)));
     }
-    let Some(own) = Own::parse(uri) else { return Ok(None) };
     let project = match projects::resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => None,
         project => project?,
     };
     let Some(project) = project else { return Ok(None) };
+    let Some(own) = Own::parse(uri) else {
+        return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Stamp::Text(sha256)));
+    };
     Ok(match own {
         Own::Prompt(name) => prompts::sha256(db, selection, &name)?.map(Stamp::Text),
         Own::Resource(name) => rows::stamp(db, selection, Key::Name(&name))?.map(Stamp::Resource),
@@ -227,7 +240,10 @@ mod tests {
             max_line: crate::mcp::MAX_LINE,
             front: true,
         };
-        let context = crate::op::Context::shell(store.clone(), Selection::default());
+        let context = crate::op::Context {
+            actor: "mcp:test".to_owned(),
+            ..crate::op::Context::shell(store.clone(), Selection::default())
+        };
         let uris = [
             "file:///doc",
             "mcpkg://resource/doc",
@@ -236,6 +252,7 @@ mod tests {
             "mcpkg://history/resource/doc",
             "mcpkg://events",
             "mcpkg://nothing",
+            "skill://plain/SKILL.md",
         ];
         let look = || -> Vec<_> {
             let answer = |db: &Db<'_>, uri| {
@@ -258,6 +275,8 @@ mod tests {
             ("create_resource", r#"{"name":"doc","uri":"file:///doc","content":"one"}"#),
             ("update_prompt", r#"{"name":"plain","description":"d"}"#),
             ("update_prompt", r#"{"name":"plain","content":"two"}"#),
+            ("create_skill", r#"{"name":"plain","content":"x","description":"d"}"#),
+            ("delete_skill", r#"{"name":"plain"}"#),
             ("update_resource", r#"{"name":"doc","description":"d"}"#),
             ("update_resource", r#"{"name":"doc","content":"two"}"#),
             ("update_resource", r#"{"name":"doc","mime_type":"text/markdown"}"#),

@@ -26,6 +26,7 @@ pub mod proposals;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod skills;
 pub mod snapshots;
 pub mod source;
 pub mod tokens;

@@ -487,10 +487,11 @@ fn keep_revision(
     )
 }
 
-const COLUMNS: &str = "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
+pub(super) const COLUMNS: &str =
+    "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
                        created_at, updated_at";
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
+pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
     Ok(Resource {
         id: row.get(0)?,
         uuid: Uuid::from_bytes(row.get(1)?),
