@@ -19,7 +19,7 @@ use crate::op::PAGE;
 use crate::store::projects::{self, Selection};
 use crate::store::resources::Key;
 use crate::store::revisions::{self, Kind};
-use crate::store::{Db, events, prompts, resources as rows};
+use crate::store::{Db, events, prompts, stamps};
 
 const SCHEME: &str = "mcpkg://";
 const MARKDOWN: &str = "text/markdown";
@@ -148,7 +148,7 @@ fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], li
 #[allow(dead_code, reason = "what follows a URI will ask for it")]
 pub(super) enum Stamp {
     /// A stored resource.
-    Resource(rows::Stamp),
+    Resource(stamps::Resource),
     /// A text that a template gives.
     Text([u8; 32]),
     /// The newest revision: its item, its number and when it was made.
@@ -164,7 +164,7 @@ pub(super) enum Stamp {
 /// How the disk failed.
 #[allow(dead_code, reason = "what follows a URI will ask for it")]
 pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Stamp>> {
-    if let Some(stamp) = rows::stamp(db, selection, Key::Uri(uri))? {
+    if let Some(stamp) = stamps::resource(db, selection, Key::Uri(uri))? {
         return Ok(Some(Stamp::Resource(stamp)));
     }
     let project = match projects::resolve(db, selection) {
@@ -176,8 +176,8 @@ pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Opt
         return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Stamp::Text(sha256)));
     };
     Ok(match own {
-        Own::Prompt(name) => prompts::sha256(db, selection, &name)?.map(Stamp::Text),
-        Own::Resource(name) => rows::stamp(db, selection, Key::Name(&name))?.map(Stamp::Resource),
+        Own::Prompt(name) => stamps::prompt(db, selection, &name)?.map(Stamp::Text),
+        Own::Resource(name) => stamps::resource(db, selection, Key::Name(&name))?.map(Stamp::Resource),
         Own::History(kind, name) => {
             let rows = revisions::last(db, project.id, kind, &name, 1)?;
             rows.first().map(|newest| Stamp::Revision(newest.item, newest.number, newest.at))

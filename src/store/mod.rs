@@ -29,6 +29,7 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
+pub mod stamps;
 pub mod tokens;
 pub mod watch;
 

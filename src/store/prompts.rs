@@ -156,18 +156,6 @@ pub fn with<T>(
     f(&body).map(Some)
 }
 
-/// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
-///
-/// # Errors
-/// How the disk failed.
-pub fn sha256(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
-        resolved!()
-    ))?;
-    Ok(statement.query_row(params![selection.named, selection.directory, name], |row| row.get(0)).optional()?)
-}
-
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
