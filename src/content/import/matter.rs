@@ -60,7 +60,7 @@ pub fn keys(yaml: &str) -> Result<Keys> {
         Ok(value) => (value, None),
         Err(error) => {
             let line = error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1);
-            let why = error.to_string().lines().next().unwrap_or_default().to_owned();
+            let why = reason(&error);
             match serde_saphyr::from_str(&quoted(yaml)) {
                 Ok(value) => (value, Some((why, line))),
                 Err(_) => return Err(malformed(&why).with_details(serde_json::json!({ "line": line }))),
@@ -72,6 +72,14 @@ pub fn keys(yaml: &str) -> Result<Keys> {
         Value::Null => Ok(Keys { odd, ..Keys::default() }),
         _ => Err(malformed("it is no list of keys and values")),
     }
+}
+
+/// Returns why a text is no YAML, without the line: it is one of the front matter, and not of the file.
+fn reason(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let bare = first.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
+    bare.map_or(first, |(_, why)| why).to_owned()
 }
 
 /// Returns what front matter says, as far as it is understood; see [`keys`].

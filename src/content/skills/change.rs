@@ -12,9 +12,9 @@ use crate::content::argument::Content;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::resources::{self, Resource};
-use crate::store::{Db, prompts};
 
 /// Update a skill
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -105,11 +105,7 @@ impl Operation for Update {
 /// Returns a stored skill's files by path; what names no file stands under its URI.
 fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String, Resource>> {
     if super::stored(db, project.id, name)?.is_none() {
-        let error = missing(db, project, name);
-        return Err(match prompts::find(db, project.id, name)? {
-            Some(_) => error.hint(format!("'{name}' is a prompt: `mcpkg prompt update` and `delete` change it")),
-            None => error,
-        });
+        return Err(missing(db, project, name));
     }
     let files = rows::files(db, project.id, name)?.into_iter().map(|file| file.resource);
     Ok(files
@@ -152,13 +148,16 @@ impl Operation for Delete {
         }
         let (deleted, project) = context.write("skill.delete", name, |db, project, author| {
             let files = stored(db, project, name)?;
-            let delete = |resource: &Resource| resources::delete(db, author, project, &resource.name);
-            let deleted = files.values().map(delete).collect::<Result<Vec<_>>>()?;
-            Ok((deleted, project.name.clone()))
+            for file in files.values() {
+                resources::delete(db, author, project, &file.name)?;
+            }
+            Ok((files, project.name.clone()))
         })?;
         let sentence = format!("Deleted skill '{name}' from project '{project}'{}", with_files(deleted.len()));
-        let back = deleted.first().map(|file| format!("`mcpkg resource restore {} {}`", file.name, file.revision - 1));
-        let hints = back.map(|back| format!("{back} brings back one of its files")).into_iter().collect();
+        let back = |file: &Resource| {
+            format!("`mcpkg resource restore {} {}` brings back its {MAIN}", file.name, file.revision)
+        };
+        let hints = deleted.get(MAIN).map(back).into_iter().collect();
         Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, deleted.len())) })
     }
 }

@@ -21,10 +21,10 @@ use crate::store::projects::Project;
 pub struct Create {
     /// Skill name (lower-case letters, digits, single hyphens)
     name: String,
-    /// Text of SKILL.md; front matter with name and description is added where it has none
+    /// Text of SKILL.md, which begins with front matter that says name and description
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// What the skill is for and when to use it, where the content has no front matter
+    /// What the skill is for and when to use it; makes the front matter of content that has none
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// Take all files of a folder
@@ -91,12 +91,17 @@ impl Operation for Create {
 
 /// What a caller gave for a skill: its files by path.
 pub struct Given {
+    /// The files by path.
     pub files: Vec<(String, File)>,
+    /// What people should know of them.
     pub hints: Vec<String>,
 }
 
 impl Given {
-    /// Takes the text of a `SKILL.md`, and gives it front matter where it has none.
+    /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none.
+    ///
+    /// # Errors
+    /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, and how the disk failed.
     pub fn text(name: &str, content: Content, description: Option<String>) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
@@ -111,12 +116,18 @@ impl Given {
             Some(description) => format!("{}\n{text}", skill::front_matter(name, &description)),
             None => text,
         };
-        refuse(name, check::main(name, &text).problems)?;
+        refuse(name, check::main(name, &text).problems).map_err(|error| match has_front {
+            false => error.hint("a description, `-d` in the shell, makes the front matter"),
+            true => error,
+        })?;
         let content = text.into_bytes().into();
         Ok(Self { files: vec![(MAIN.to_owned(), File { content, executable: false })], hints: Vec::new() })
     }
 
     /// Takes all files of a folder.
+    ///
+    /// # Errors
+    /// `E_SKILL_INVALID`, and as [`scan::folder`].
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
         let scan::Found { files, hints } = scan::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
@@ -172,6 +183,9 @@ fn taken(project: &Project, name: &str) -> Error {
 pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
+    if matches!(crate::store::prompts::find(db, project.id, name), Ok(Some(_))) {
+        return error.hint(format!("'{name}' is a prompt: see `mcpkg prompt --help`"));
+    }
     // A hint is not worth a second failure.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
     match crate::error::nearest(name, known.iter().map(|skill: &Skill| skill.name.as_str())) {
@@ -180,10 +194,12 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     }
 }
 
+/// Returns what a sentence says of a skill's files, where there is more to say than that it has its one.
 pub fn with_files(count: usize) -> String {
     if count == 1 { String::new() } else { format!(" with {count} files") }
 }
 
+/// Returns what programs are told of a skill that was changed.
 pub fn data(project: &str, name: &str, files: usize) -> Value {
     json!({ "name": name, "project": project, "uri": uri_of(name, MAIN), "files": files })
 }
