@@ -92,6 +92,7 @@ codes! {
     SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
     SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
     ConfigMissing        "E_CONFIG_MISSING"                1 -32602 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
+    SkillInvalid         "E_SKILL_INVALID"                 1 -32602 Caller  "skill_invalid" ["fix_skill" "retry_command"] "A skill breaks a rule; details name each file and line.";
     ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay breaks a rule; details name it.";
     ConfigVersion        "E_CONFIG_UNSUPPORTED_VERSION"    1 -32602 Caller  "config_unsupported_version" ["fix_config_version" "retry_command"] "agentpack.yaml is of a version that mcpkg does not know.";
     LockfileMissing      "E_LOCKFILE_MISSING"              1 -32602 Caller  "lockfile_missing" ["fix_config" "retry_command"] "agentpack.lock.json is needed and missing.";

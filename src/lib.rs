@@ -27,6 +27,7 @@ use op::Entry;
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
     content::OPS
         .iter()
+        .chain(content::skills::OPS)
         .chain(deploy::OPS)
         .chain(deploy::modules::OPS)
         .chain(client::OPS)

@@ -11,6 +11,7 @@ mod prompts;
 mod reads;
 mod resources;
 mod server;
+mod skills;
 mod subscriptions;
 mod templates;
 mod tools;

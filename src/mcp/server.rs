@@ -15,7 +15,7 @@ use super::front::{Passenger, Turn};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
 use super::subscriptions::{Hub, MOST_URIS, Subscriber};
-use super::{Config, Identity, completion, templates, tools};
+use super::{Config, Identity, completion, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -236,6 +236,9 @@ const SHAPES: &[Shape] = &[
     ("tools/list", &[("cursor", Json::Text, false)]),
     ("tools/call", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
     ("completion/complete", &[("ref", Json::Object, true), ("argument", Json::Object, true)]),
+    ("skills/list", &[("cursor", Json::Text, false)]),
+    ("skills/get", &[("uri", Json::Text, true)]),
+    ("resources/directory/read", &[("uri", Json::Text, true), ("cursor", Json::Text, false)]),
     ("subscriptions/listen", &[("notifications", Json::Object, true)]),
     ("resources/subscribe", &[("uri", Json::Text, true)]),
     ("resources/unsubscribe", &[("uri", Json::Text, true)]),
@@ -270,8 +273,8 @@ pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> Er
 }
 
 /// Refuses a cursor on a list that has one page only.
-fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match request.and_then(|request| request.cursor) {
+fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
+    match cursor {
         Some(cursor) => Err(error_data(
             &Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
                 .with_details(serde_json::json!({ "cursor": cursor })),
@@ -300,6 +303,7 @@ impl ServerHandler for Server {
             .enable_resources_subscribe()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_skills_with_directory_read()
             .build();
         ServerConfig::new(capabilities)
             // What an unsupported version is answered with (contract 000).
@@ -408,7 +412,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        only_page(request)?;
+        only_page(request.and_then(|request| request.cursor))?;
         Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates::list())))
     }
 
@@ -421,12 +425,38 @@ impl ServerHandler for Server {
         self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
     }
 
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.read(&context, move |db, config| skills::list(db, config, cursor.as_deref())).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        self.read(&context, move |db, config| skills::get(db, config, &request.uri)).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        only_page(request.cursor)?;
+        self.read(&context, move |db, config| skills::directory(db, config, &request.uri)).await
+    }
+
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        only_page(request)?;
+        only_page(request.and_then(|request| request.cursor))?;
         let tools = self.tools(&self.config(&context.extensions));
         Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
     }

@@ -12,13 +12,14 @@ use super::Config;
 use super::reads::Era;
 use super::resources::{self, Contents};
 use crate::clock::Millis;
-use crate::content::uri;
+use crate::content::answer::too_large;
+use crate::content::{skills, uri};
 use crate::error::{Code, Error, Result};
 use crate::op::PAGE;
 use crate::store::projects::{self, Selection};
 use crate::store::resources::Key;
 use crate::store::revisions::{self, Kind};
-use crate::store::{Db, events, prompts, resources as rows};
+use crate::store::{Db, events, prompts, stamps};
 
 const SCHEME: &str = "mcpkg://";
 const MARKDOWN: &str = "text/markdown";
@@ -71,9 +72,9 @@ impl Own {
     }
 }
 
-/// Whether a URI may be one of a template's.
+/// Whether a URI may be one of a template's, or a prompt's that stands for a skill.
 pub(super) fn may_be(uri: &str) -> bool {
-    uri.starts_with(SCHEME)
+    uri.starts_with(SCHEME) || skills::name_of(uri).is_some()
 }
 
 /// Appends the result of resources/read where a template has the URI and there is such a thing; returns whether it did.
@@ -81,7 +82,17 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     let selection = &config.selection;
     let json = Contents { uri, mime_type: Some(JSON), text: true };
     match Own::parse(uri) {
-        None => Ok(false),
+        None => {
+            let Some((text, _)) = super::skills::of_prompt(db, selection, uri)? else { return Ok(false) };
+            let text = String::from_utf8(text)
+                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+            if text.len() as u64 > config.max_answer {
+                let how = format!("mcpkg skill show {} -o DIR", skills::name_of(uri).unwrap_or_default());
+                return Err(too_large(&format!("Resource '{uri}'"), text.len() as u64, config.max_answer, &how));
+            }
+            Contents { uri, mime_type: Some(MARKDOWN), text: true }.push_text(&text, era, out);
+            Ok(true)
+        }
         Some(Own::Prompt(name)) => {
             let found = prompts::with(db, selection, &name, |prompt| {
                 let how = || format!("mcpkg prompt show {name} --raw");
@@ -136,7 +147,7 @@ fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], li
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stamp {
     /// A stored resource.
-    Resource(rows::Stamp),
+    Resource(stamps::Resource),
     /// A text that a template gives.
     Text([u8; 32]),
     /// The newest revision: its item, its number and when it was made.
@@ -151,18 +162,20 @@ pub(super) enum Stamp {
 /// # Errors
 /// How the disk failed.
 pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Stamp>> {
-    if let Some(stamp) = rows::stamp(db, selection, Key::Uri(uri))? {
+    if let Some(stamp) = stamps::resource(db, selection, Key::Uri(uri))? {
         return Ok(Some(Stamp::Resource(stamp)));
     }
-    let Some(own) = Own::parse(uri) else { return Ok(None) };
     let project = match projects::resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => None,
         project => project?,
     };
     let Some(project) = project else { return Ok(None) };
+    let Some(own) = Own::parse(uri) else {
+        return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Stamp::Text(sha256)));
+    };
     Ok(match own {
-        Own::Prompt(name) => prompts::sha256(db, selection, &name)?.map(Stamp::Text),
-        Own::Resource(name) => rows::stamp(db, selection, Key::Name(&name))?.map(Stamp::Resource),
+        Own::Prompt(name) => stamps::prompt(db, selection, &name)?.map(Stamp::Text),
+        Own::Resource(name) => stamps::resource(db, selection, Key::Name(&name))?.map(Stamp::Resource),
         Own::History(kind, name) => {
             let rows = revisions::last(db, project.id, kind, &name, 1)?;
             rows.first().map(|newest| Stamp::Revision(newest.item, newest.number, newest.at))
@@ -223,7 +236,10 @@ mod tests {
             front: true,
             ..Config::default()
         };
-        let context = crate::op::Context::shell(store.clone(), Selection::default());
+        let context = crate::op::Context {
+            actor: "mcp:test".to_owned(),
+            ..crate::op::Context::shell(store.clone(), Selection::default())
+        };
         let uris = [
             "file:///doc",
             "mcpkg://resource/doc",
@@ -232,6 +248,7 @@ mod tests {
             "mcpkg://history/resource/doc",
             "mcpkg://events",
             "mcpkg://nothing",
+            "skill://plain/SKILL.md",
         ];
         let look = || -> Vec<_> {
             let answer = |db: &Db<'_>, uri| {
@@ -254,6 +271,8 @@ mod tests {
             ("create_resource", r#"{"name":"doc","uri":"file:///doc","content":"one"}"#),
             ("update_prompt", r#"{"name":"plain","description":"d"}"#),
             ("update_prompt", r#"{"name":"plain","content":"two"}"#),
+            ("create_skill", r#"{"name":"plain","content":"x","description":"d"}"#),
+            ("delete_skill", r#"{"name":"plain"}"#),
             ("update_resource", r#"{"name":"doc","description":"d"}"#),
             ("update_resource", r#"{"name":"doc","content":"two"}"#),
             ("update_resource", r#"{"name":"doc","mime_type":"text/markdown"}"#),

@@ -156,18 +156,6 @@ pub fn with<T>(
     f(&body).map(Some)
 }
 
-/// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
-///
-/// # Errors
-/// How the disk failed.
-pub fn sha256(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
-        resolved!()
-    ))?;
-    Ok(statement.query_row(params![selection.named, selection.directory, name], |row| row.get(0)).optional()?)
-}
-
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
@@ -419,10 +407,11 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-const COLUMNS: &str = "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
+pub(super) const COLUMNS: &str =
+    "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
                        revision, created_at, updated_at";
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
+pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
     let arguments = row.get_ref(5)?.as_str_or_null()?;
     Ok(Prompt {
         id: row.get(0)?,

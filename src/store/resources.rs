@@ -167,40 +167,6 @@ pub fn with<T>(
     f(&body).map(Some)
 }
 
-/// What decides what a read of a resource answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Stamp {
-    sha256: [u8; 32],
-    mime_type: Option<String>,
-    text: bool,
-}
-
-/// Returns the stamp of the resource `key` of the project that applies; `None` where there is none.
-///
-/// # Errors
-/// How the disk failed.
-pub fn stamp(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Stamp>> {
-    macro_rules! by {
-        ($column:literal) => {
-            concat!(
-                "SELECT b.sha256, r.mime_type, r.text FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
-                $column,
-                " = ?3 AND r.project_id = ",
-                resolved!()
-            )
-        };
-    }
-    let (sql, value) = match key {
-        Key::Name(name) => (by!("name"), name),
-        Key::Uri(uri) => (by!("uri"), uri),
-    };
-    let mut statement = db.connection.prepare_cached(sql)?;
-    let stamp = statement.query_row(params![selection.named, selection.directory, value], |row| {
-        Ok(Stamp { sha256: row.get(0)?, mime_type: row.get(1)?, text: row.get(2)? })
-    });
-    Ok(stamp.optional()?)
-}
-
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
@@ -487,10 +453,11 @@ fn keep_revision(
     )
 }
 
-const COLUMNS: &str = "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
+pub(super) const COLUMNS: &str =
+    "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
                        created_at, updated_at";
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
+pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
     Ok(Resource {
         id: row.get(0)?,
         uuid: Uuid::from_bytes(row.get(1)?),

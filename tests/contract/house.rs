@@ -63,6 +63,7 @@ fn imports_go_down_only() {
                 "disk",
                 "content::command",
                 "content::files",
+                "content::skills",
                 "content::uri",
                 "client::health",
                 "database::health",

@@ -93,6 +93,12 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("resources/read", json!({ "uri": "mcpkg://history/tool/plain" })),
         ("resources/read", json!({ "uri": "mcpkg://events" })),
         ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": "skill://plain/SKILL.md" })),
+        ("resources/read", json!({ "uri": "skill://nobody/SKILL.md" })),
+        ("skills/list", json!({})),
+        ("skills/get", json!({ "uri": "skill://plain/SKILL.md" })),
+        ("skills/get", json!({})),
+        ("resources/directory/read", json!({ "uri": "skill://plain" })),
     ]
 }
 

@@ -96,16 +96,16 @@ fn history_and_events_tell_what_happened_and_no_contents() {
 #[test]
 fn an_answer_stays_within_its_limit() {
     let (scratch, _) = filled();
-    for n in 0..30 {
+    for n in 0..50 {
         scratch.ok(&["prompt", "update", "plain", "-c", &format!("text {n}")]);
     }
-    let mut client = Client::start(&scratch, &["--max-answer", "1000"]).shake_hands("2025-06-18");
+    let mut client = Client::start(&scratch, &["--max-answer", "4096"]).shake_hands("2025-06-18");
     for (uri, key) in [("mcpkg://history/prompt/plain", "revisions"), ("mcpkg://events", "events")] {
         let answer = json_of(&mut client, uri);
-        assert!(answer[key].to_string().len() <= 1000 && answer["more"] == true, "{answer}");
+        assert!(answer[key].to_string().len() <= 4096 && answer["more"] == true, "{answer}");
         assert!(answer[key].as_array().is_some_and(|rows| rows.len() > 2), "{answer}");
     }
-    scratch.ok(&["prompt", "update", "plain", "-c", &"x".repeat(2000)]);
+    scratch.ok(&["prompt", "update", "plain", "-c", &"x".repeat(5000)]);
     let error = client.error("resources/read", json!({ "uri": "mcpkg://prompt/plain" }));
     assert!(error["message"].as_str().is_some_and(|text| text.contains("mcpkg prompt show plain --raw")), "{error}");
     client.finish();
