@@ -108,7 +108,8 @@ impl Server {
         if let Some(kept) = listed.iter().find(same) {
             return kept.tools.clone();
         }
-        let tools = tools::list(config);
+        let mut tools = tools::list(config);
+        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
         let (toolsets, read_only) = (config.toolsets.clone(), config.read_only);
         listed.push(Listed { toolsets, read_only, tools: tools.clone() });
         tools
@@ -386,6 +387,10 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("prompts/get", &request.name) {
+            return extension.prompt(request, context).await;
+        }
         let mut arguments = std::collections::BTreeMap::new();
         for (name, value) in request.arguments.unwrap_or_default() {
             let serde_json::Value::String(value) = value else {
@@ -413,7 +418,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request.and_then(|request| request.cursor))?;
-        Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates::list())))
+        let mut templates = templates::list();
+        let config = self.config(&context.extensions);
+        templates.extend(config.extended.0.iter().flat_map(|extension| extension.templates()));
+        Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates)))
     }
 
     async fn read_resource(
@@ -421,6 +429,10 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("resources/read", &request.uri) {
+            return extension.read(request, context).await;
+        }
         let read = Read::Resource { uri: request.uri.into() };
         self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
     }
@@ -467,6 +479,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("tools/call", &request.name) {
+            return extension.call(request, context).await;
+        }
         let Some(entry) = tools::find(&request.name, &config) else {
             return Err(unknown_tool(&request.name, &config));
         };

@@ -149,7 +149,7 @@ impl Front {
             }
             _ => {}
         }
-        if Read::is_hot(method) {
+        if Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
             let era = match (phase, meta) {
                 (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
                 (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
