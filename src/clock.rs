@@ -76,6 +76,14 @@ pub fn rfc3339(millis: Millis) -> String {
         .unwrap_or_else(|_| millis.to_string())
 }
 
+/// Writes a time as [`rfc3339`] does.
+///
+/// # Errors
+/// What the serializer returns.
+pub fn as_rfc3339<S: serde::Serializer>(millis: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*millis))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

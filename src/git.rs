@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
@@ -53,6 +53,30 @@ pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>
         Some(0) => Ok(Some(output.stdout)),
         Some(1) => Ok(None),
         _ => Err(failed(folder, args, &output)),
+    }
+}
+
+/// Returns the top of the git work tree that `folder` is in, without links.
+pub fn toplevel(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|top| self::folder(top).is_some()).map(Path::to_path_buf)
+}
+
+/// Returns the folder where git keeps what all work trees of the repository share.
+pub fn folder(toplevel: &Path) -> Option<PathBuf> {
+    let git = toplevel.join(".git");
+    let own = if git.is_dir() {
+        git
+    } else {
+        let said = std::fs::read_to_string(&git).ok()?;
+        toplevel.join(said.strip_prefix("gitdir:")?.trim())
+    };
+    if !own.join("HEAD").exists() {
+        return None;
+    }
+    match std::fs::read_to_string(own.join("commondir")) {
+        Ok(common) => Some(own.join(common.trim())),
+        Err(_) => Some(own),
     }
 }
 

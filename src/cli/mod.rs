@@ -110,7 +110,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
-        "serve" => return serve::run(inner, globals),
+        "serve" => return serve::run(inner, globals, output),
         "demo" => return demo::run(inner, output),
         "completions" => return generate::completions(inner, output),
         "man" => return generate::man(inner, output),
@@ -160,9 +160,14 @@ fn envelope(command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8
     Ok(status)
 }
 
-/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status.
+/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status; 1 where
+/// what was looked at is not well.
 fn status(reply: &Reply) -> u8 {
-    if reply.differs { 3 } else { 0 }
+    match (reply.failed, reply.differs) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 0,
+    }
 }
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.

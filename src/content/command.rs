@@ -4,6 +4,8 @@
 //! attributes say. In the body a template's arguments are `$ARGUMENTS` and `$1`. A file that was imported comes out to
 //! the byte; what could not is imported as it stands, front matter and all.
 
+pub mod skill;
+
 use std::collections::BTreeMap;
 
 use super::import::commands::{self, Rewritten};

@@ -1,6 +1,6 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
-mod layout;
+pub(super) mod layout;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,18 +70,25 @@ fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> 
         context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
     let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
     let counts = (count(true), count(false));
-    write(folder, &lay_out(&items)?)?;
+    let files = lay_out(&items)?;
+    let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
+    let mut json = serde_json::to_vec_pretty(&Manifest::new(listed))
+        .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
+    json.push(b'\n');
+    let manifest = (manifest::FILE, &Source::from(json), false);
+    let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
+    write(folder, files.chain([manifest]))?;
     Ok((counts, project))
 }
 
 /// Makes a folder inside `folder` that is gone when dropped.
-fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
+pub(super) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
     made.map_err(|error| Error::file("write", folder, error))
 }
 
 /// Makes the folder, or takes an empty one; returns whether it is new.
-fn make(folder: &Path) -> Result<bool> {
+pub(super) fn make(folder: &Path) -> Result<bool> {
     let failed = |error| Error::file("write", folder, error);
     match fs::read_dir(folder) {
         Ok(mut listing) => match listing.next() {
@@ -97,16 +104,21 @@ fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Writes each content to a file in `scratch`, from where it moves to its place.
+/// Returns what the project holds, each content in a file in `scratch`.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
     let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter();
     let prompts = prompts.map(|prompt| (prompt.name, What::Prompt(prompt.attributes), prompt.blob));
     let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter();
     let resources = resources.map(|resource| (resource.name, What::Resource(resource.attributes), resource.blob));
-    let all: Vec<_> = prompts.chain(resources).collect();
+    let all = prompts.chain(resources).map(|(name, what, blob)| (Entry { name, what }, blob)).collect();
+    fetch(db, all, scratch, context)
+}
+
+/// Writes each content to a file in `scratch`, from where it moves to its place.
+pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context: &Context) -> Result<Vec<(T, Source)>> {
     let total = all.len() as u64;
     let mut items = Vec::new();
-    for (done, (name, what, blob)) in (1..).zip(all) {
+    for (done, (item, blob)) in (1..).zip(all) {
         let path = scratch.join(done.to_string());
         let failed = |error| Error::file("write", &path, error);
         let mut file = fs::File::create(&path).map_err(failed)?;
@@ -116,7 +128,7 @@ fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> 
             }
             file.write_all(piece).map_err(failed)
         })?;
-        items.push((Entry { name, what }, Source::file(&path)?));
+        items.push((item, Source::file(&path)?));
         (context.progress)("Exporting", done, total);
     }
     Ok(items)
@@ -152,18 +164,14 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
     }
 }
 
-/// Puts the files into a folder inside `folder`, and moves them up once all are there.
-fn write(folder: &Path, files: &[File]) -> Result<()> {
+/// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once
+/// all are there.
+pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
-    for file in files {
-        write_file(&staging.path().join(&file.relative), &file.content, file.executable)?;
+    for (relative, content, executable) in files {
+        write_file(&staging.path().join(relative), content, executable)?;
     }
-    let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let mut json = serde_json::to_vec_pretty(&Manifest::new(listed))
-        .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
-    json.push(b'\n');
-    write_file(&staging.path().join(manifest::FILE), &json.into(), false)?;
     for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;

@@ -14,8 +14,19 @@ use crate::store::revisions::Author;
 use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
-/// Gives a resource new bytes. Its MIME type stays where they fit it, and a description that was the front matter's
-/// follows that.
+/// Bytes of a file whose front matter is looked at.
+const MAX_DESCRIBED: u64 = 16 << 20;
+
+/// A file on disk.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its content.
+    pub content: Source,
+    /// Whether it can be executed.
+    pub executable: bool,
+}
+
+/// Gives a resource new bytes; it stays a program where it was one.
 ///
 /// # Errors
 /// How the disk failed.
@@ -23,22 +34,42 @@ pub fn replace(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
-    mut resource: Resource,
+    resource: Resource,
     bytes: &[u8],
 ) -> Result<Resource> {
-    let before = blobs::get(db, resource.blob)?;
-    if before == bytes {
-        return Ok(resource);
+    let file = File { content: Source::from(bytes.to_vec()), executable: resource.attributes.executable };
+    Ok(change(db, author, project, resource, &file)?.0)
+}
+
+/// Makes a resource what a file is, and returns whether it was something else. Its MIME type stays where the bytes fit
+/// it, and a description that was the front matter's follows that.
+///
+/// # Errors
+/// How the disk failed.
+pub fn change(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut resource: Resource,
+    file: &File,
+) -> Result<(Resource, bool)> {
+    let same = blobs::find(db, &file.content)? == Some(resource.blob);
+    if same && resource.attributes.executable == file.executable {
+        return Ok((resource, false));
     }
     let attributes = &mut resource.attributes;
-    if attributes.description.is_some() && attributes.description == description(&before) {
-        attributes.description = description(bytes);
+    attributes.executable = file.executable;
+    if attributes.description.is_some() && attributes.text && resource.size <= MAX_DESCRIBED as i64 {
+        let before = Source::from(blobs::get(db, resource.blob)?);
+        if attributes.description == description(&before)? {
+            attributes.description = description(&file.content)?;
+        }
     }
-    let kept = attributes.mime_type.as_deref();
-    let Media { mime_type, text, content } = decide(bytes, kept, &attributes.uri)?;
+    let Media { mime_type, text, content } = decide(&file.content, attributes.mime_type.as_deref(), &attributes.uri)?;
     attributes.mime_type = Some(mime_type);
     attributes.text = text;
-    resources::update(db, author, project, resource, "update", Some(&content))
+    let resource = resources::update(db, author, project, resource, "update", Some(&content))?;
+    Ok((resource, true))
 }
 
 /// Adds the file at `path` to a skill, as an import would.
@@ -52,30 +83,34 @@ pub fn add_to_skill(
     clock: &Clock,
     skill: &str,
     path: &str,
-    bytes: &[u8],
+    file: &File,
 ) -> Result<Resource> {
     let relative = format!(".claude/skills/{skill}/{path}");
     let uri = format!("skill://{}", uri::encode(&format!("{skill}/{path}")));
     let is_text = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
-    let description = if is_text { description(bytes) } else { None };
+    let description = if is_text { description(&file.content)? } else { None };
     let mut names = place::names(Place::of(&relative).wanted_name(), &relative);
     let mut name = names.next().unwrap_or_default();
     while resources::find(db, project.id, Key::Name(&name))?.is_some() {
         name = names.next().unwrap_or_default();
     }
-    let Media { mime_type, text, content } = decide(bytes, None, path)?;
-    let attributes = Attributes { uri, description, mime_type: Some(mime_type), text, executable: false };
+    let Media { mime_type, text, content } = decide(&file.content, None, path)?;
+    let (mime_type, executable) = (Some(mime_type), file.executable);
+    let attributes = Attributes { uri, description, mime_type, text, executable };
     resources::insert(db, author, project, clock.uuid(), &name, attributes, &content)
 }
 
-fn decide(bytes: &[u8], mime_type: Option<&str>, name: &str) -> Result<Media> {
-    let content = Source::from(bytes.to_vec());
+fn decide(content: &Source, mime_type: Option<&str>, name: &str) -> Result<Media> {
     let decide = |mime_type| media::from_file(content.clone(), mime_type, Path::new(name));
     decide(mime_type).or_else(|_| decide(None))
 }
 
 /// What front matter says that a file is for.
-fn description(bytes: &[u8]) -> Option<String> {
-    let (yaml, _) = matter::split(std::str::from_utf8(bytes).ok()?).ok()??;
-    matter::parse(yaml).ok()?.description
+fn description(content: &Source) -> Result<Option<String>> {
+    if !content.is_text() || content.size() > MAX_DESCRIBED {
+        return Ok(None);
+    }
+    let text = super::answer::text(content.bytes()?.into_owned())?;
+    let matter = matter::split(&text).ok().flatten().and_then(|(yaml, _)| matter::parse(yaml).ok());
+    Ok(matter.and_then(|matter| matter.description))
 }

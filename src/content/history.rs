@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{TOOLSET, prompts as prompt_ops, resources as resource_ops};
+use super::{TOOLSET, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -126,18 +126,11 @@ fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let data: Vec<Value> = revisions
         .iter()
         .map(|revision| {
-            json!({
-                "revision": revision.number,
-                "action": revision.action,
-                "restored": revision.restored,
-                "name": revision.name,
-                "size": revision.size,
-                "at": rfc3339(revision.at),
-                "actor": revision.actor,
-                "attributes": serde_json::from_str::<Value>(&revision.attributes).unwrap_or_default(),
-            })
+            let mut data = answer::serialize(revision)?;
+            data["attributes"] = serde_json::from_str(&revision.attributes).unwrap_or_default();
+            Ok(data)
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let table = Table { columns: &["REVISION", "ACTION", "NAME", "BYTES", "AT", "BY"], rows, empty: String::new() };
     Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
 }

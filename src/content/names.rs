@@ -33,7 +33,11 @@ pub fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
-/// Checks a resource's URI: a scheme, a colon, something after it, no white space and no control characters.
+/// The scheme of the URIs that mcpkg gives to what a project holds, such as `mcpkg://prompt/review`.
+const OWN_SCHEME: &str = "mcpkg";
+
+/// Checks a resource's URI: a scheme, a colon, something after it, no white space and no control characters. The scheme
+/// `mcpkg` is refused: a resource could pass for something else that the project holds.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
@@ -53,6 +57,9 @@ pub fn check_uri(uri: &str) -> Result<()> {
     }
     if rest.is_empty() {
         return refuse("has nothing after its scheme");
+    }
+    if scheme.eq_ignore_ascii_case(OWN_SCHEME) {
+        return refuse("has the scheme that mcpkg itself gives to what a project holds");
     }
     if uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return refuse("contains white space or a control character");
@@ -113,7 +120,8 @@ mod tests {
         for good in ["file:///a.md", "skill://x/SKILL.md", "urn:a", "test://é/{id}"] {
             assert!(check_uri(good).is_ok(), "{good}");
         }
-        for bad in ["", "a", "docs/a.md", "file:", "1a:b", "file:///a b", "file:///a\n"] {
+        for bad in ["", "a", "docs/a.md", "file:", "1a:b", "file:///a b", "file:///a\n", "mcpkg://prompt/a", "MCPkg:x"]
+        {
             assert!(check_uri(bad).is_err(), "{bad}");
         }
     }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::TOOLSET;
 use crate::clock::rfc3339;
@@ -72,8 +72,7 @@ fn reply(events: &[Event]) -> Reply {
         rows: events.iter().map(row).collect(),
         empty: "Nothing has happened yet".to_owned(),
     };
-    let data: Vec<Value> = events.iter().map(data).collect();
-    Reply::new(Body::Table(table), json!({ "events": data }))
+    Reply::new(Body::Table(table), json!({ "events": events }))
 }
 
 fn row(event: &Event) -> Vec<String> {
@@ -86,16 +85,4 @@ fn row(event: &Event) -> Vec<String> {
         event.subject.clone(),
         event.outcome.clone(),
     ]
-}
-
-fn data(event: &Event) -> Value {
-    json!({
-        "seq": event.seq,
-        "at": rfc3339(event.at),
-        "actor": event.actor,
-        "project": event.project,
-        "kind": event.kind,
-        "subject": event.subject,
-        "outcome": event.outcome,
-    })
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::disk::{self, RealFolders, Sha};
 use super::gather;
 use super::module::{Layer, Module, ModuleFile, Target};
+use crate::content::command::skill::split_front;
 use crate::error::{Code, Error, Result};
 
 /// How a file is made of its modules.
@@ -42,7 +43,7 @@ pub struct Part {
 impl Part {
     /// Its text without the front matter, which says how one agent loads a rule of its own.
     pub fn body(&self) -> &[u8] {
-        gather::split_front(&self.bytes).1
+        split_front(&self.bytes).1
     }
 
     /// Its bytes with another text after the same front matter.

@@ -139,26 +139,6 @@ pub fn take_out(text: &[u8]) -> Option<Vec<u8>> {
     (!rest.trim_ascii().is_empty()).then_some(rest)
 }
 
-/// Splits front matter from what follows it; the empty lines between belong to neither.
-pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
-    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
-    let Some(first) = lines.next().filter(|line| line.trim_ascii_end() == b"---") else {
-        return (None, text);
-    };
-    let mut at = first.len();
-    for line in lines {
-        let next = at + line.len();
-        if line.trim_ascii_end() == b"---" {
-            let body = &text[next..];
-            let blank = body.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.trim_ascii().is_empty());
-            let skipped: usize = blank.map(<[u8]>::len).sum();
-            return (Some(&text[first.len()..at]), &body[skipped..]);
-        }
-        at = next;
-    }
-    (None, text)
-}
-
 /// Returns bytes that end a line.
 pub fn with_newline(text: &[u8]) -> Vec<u8> {
     let end: &[u8] = if text.ends_with(b"\n") { b"" } else { b"\n" };

@@ -61,7 +61,8 @@ pub fn write_back(
     let Some(part) = parts.into_iter().find(|part| part.path == file) else {
         let skill = module_id.strip_prefix("skill:").filter(|_| catalog::is_inside(file));
         let skill = skill.ok_or_else(|| Error::new(Code::NotFound, format!("{module_id} has no file `{file}`")))?;
-        return files::add_to_skill(db, author, project, clock, skill, file, bytes).map(drop);
+        let content = files::File { content: bytes.to_vec().into(), executable: false };
+        return files::add_to_skill(db, author, project, clock, skill, file, &content).map(drop);
     };
     match part.source {
         Source::Resource(resource) => files::replace(db, author, project, *resource, bytes).map(drop),

@@ -1,7 +1,8 @@
 //! From a deployed file that a user changed back to the modules it was made of.
 
 use super::desired::{Form, Output, Part};
-use super::gather::{self, split_front};
+use super::gather;
+use crate::content::command::skill::split_front;
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,28 +1,33 @@
-//! completion/complete: prompt names, and the values a template asks for.
+//! completion/complete: names of prompts and resources, and the values a template asks for.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::Config;
 use super::reads::not_found;
+use super::{Config, templates};
 use crate::content::template;
 use crate::error::{Code, Error, Result};
-use crate::store::{Db, blobs, prompts};
+use crate::store::revisions::Kind;
+use crate::store::{Db, blobs, prompts, resources};
 
 /// Returns what can complete an argument's value.
 ///
 /// The values of a template's argument are those that the template compares it with. For the argument `name`, where
-/// the template does not declare one, they are the names of prompts.
+/// the template does not declare one, they are the names of prompts. The variables of a resource template are names too.
 pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestParams) -> Result<CompleteResult> {
     let typed = request.argument.value.as_str();
-    let (mut values, prefix) = match &request.r#ref {
+    let mut values = match &request.r#ref {
         Reference::Prompt(reference) => {
             let argument = request.argument.name.as_str();
-            (of_prompt(db, config, &reference.name, argument, typed)?, typed)
+            of_prompt(db, config, &reference.name, argument, typed)?
         }
-        // There are no resource templates, so nothing of one can be completed.
-        _ => (Vec::new(), typed),
+        Reference::Resource(reference) => {
+            let before = request.context.as_ref().and_then(|context| context.arguments.as_ref());
+            let kind = before.and_then(|arguments| arguments.get("kind")).and_then(|word| Kind::named(word));
+            of_template(db, config, &reference.uri, &request.argument.name, kind, typed)?
+        }
+        _ => Vec::new(),
     };
-    values.retain(|value| value.to_lowercase().starts_with(&prefix.to_lowercase()));
+    values.retain(|value| value.to_lowercase().starts_with(&typed.to_lowercase()));
     let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
     let more = values.len() > CompletionInfo::MAX_VALUES;
     values.truncate(CompletionInfo::MAX_VALUES);
@@ -50,5 +55,44 @@ fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &s
         Some(None) => Err(Error::new(Code::InvalidArgument, format!("Prompt '{name}' has no argument '{argument}'"))
             .with_details(serde_json::json!({ "name": name, "argument": argument }))),
         None => Err(not_found(db, &config.selection, "Prompt", "name", name)),
+    }
+}
+
+fn of_template(
+    db: &Db<'_>,
+    config: &Config,
+    template: &str,
+    variable: &str,
+    kind: Option<Kind>,
+    typed: &str,
+) -> Result<Vec<String>> {
+    let most = CompletionInfo::MAX_VALUES + 1;
+    let names = |kind: Kind| match kind {
+        Kind::Prompt => prompts::names(db, &config.selection, typed, most),
+        Kind::Resource => resources::names(db, &config.selection, typed, most),
+    };
+    match (template, variable) {
+        (templates::PROMPT, "name") => names(Kind::Prompt),
+        (templates::RESOURCE, "name") => names(Kind::Resource),
+        (templates::HISTORY, "kind") => Ok([Kind::Prompt, Kind::Resource].map(|kind| kind.word().to_owned()).into()),
+        (templates::HISTORY, "name") => match kind {
+            Some(kind) => names(kind),
+            None => {
+                let mut both = [names(Kind::Prompt)?, names(Kind::Resource)?].concat();
+                both.sort_unstable();
+                both.dedup();
+                Ok(both)
+            }
+        },
+        (templates::PROMPT | templates::RESOURCE | templates::HISTORY | templates::EVENTS, _) => {
+            let why = format!("The resource template '{template}' has no variable '{variable}'");
+            Err(Error::new(Code::InvalidArgument, why)
+                .with_details(serde_json::json!({ "uri": template, "argument": variable })))
+        }
+        _ => Err(Error::new(
+            Code::InvalidArgument,
+            format!("There is no resource template '{}'", template.escape_debug()),
+        )
+        .with_details(serde_json::json!({ "uri": template }))),
     }
 }

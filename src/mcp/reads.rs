@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Config, prompts, resources};
+use super::{Config, prompts, resources, templates};
 use crate::content::cursor;
 use crate::error::{Code, Error, Result};
 use crate::op::PAGE;
@@ -74,9 +74,13 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
     }
 
-    /// Whether it asks for a page that follows another.
-    pub(super) fn follows(&self) -> bool {
-        matches!(self, Read::Prompts { cursor: Some(_) } | Read::Resources { cursor: Some(_) })
+    /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
+    pub(super) fn looks_twice(&self) -> bool {
+        match self {
+            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
+            Read::Resource { uri } => templates::may_be(uri),
+            Read::Prompt { .. } => false,
+        }
     }
 
     /// Takes the parameters of a hot read.

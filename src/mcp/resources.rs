@@ -1,11 +1,12 @@
 //! resources/list and resources/read: from rows to JSON.
 
-use super::Config;
 use super::json::{Base64, push_escaped, push_optional, push_string};
 use super::prompts::push_next;
 use super::reads::{Era, not_found, page};
+use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
+use crate::store::blobs::Blob;
 use crate::store::projects::{self, Selection};
 use crate::store::resources::Key;
 use crate::store::{Db, blobs, resources};
@@ -45,31 +46,69 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
     Ok(())
 }
 
-/// Appends the result of resources/read: a text as it is, anything else as base64.
+/// Appends the result of resources/read: what is stored under the URI, else what a template says.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
-    let found = resources::with(db, &config.selection, Key::Uri(uri), |resource| {
-        let size = resource.content.size;
-        if size > config.max_answer {
-            let how = format!("mcpkg resource show {} -o FILE", resource.name);
-            return Err(too_large(&format!("Resource '{uri}'"), size, config.max_answer, &how));
+    if stored(db, config, Key::Uri(uri), uri, era, out)? || templates::read(db, config, uri, era, out)? {
+        return Ok(());
+    }
+    Err(not_found(db, &config.selection, "Resource", "uri", uri))
+}
+
+/// Appends what is stored under `key`, which was asked for as `uri`: a text as it is, anything else as base64. Returns
+/// whether there is something.
+pub(super) fn stored(
+    db: &Db<'_>,
+    config: &Config,
+    key: Key<'_>,
+    uri: &str,
+    era: Era,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let found = resources::with(db, &config.selection, key, |resource| {
+        let how = || format!("mcpkg resource show {} -o FILE", resource.name);
+        let contents = Contents { uri, mime_type: resource.mime_type, text: resource.text };
+        contents.push(db, config, resource.content, how, era, out)
+    })?;
+    Ok(found.is_some())
+}
+
+/// What resources/read says of bytes.
+pub(super) struct Contents<'a> {
+    pub(super) uri: &'a str,
+    pub(super) mime_type: Option<&'a str>,
+    /// Whether they go out as text.
+    pub(super) text: bool,
+}
+
+impl Contents<'_> {
+    /// Appends the result of resources/read with the bytes of a blob; `how` is a command that gives one that is too
+    /// large.
+    pub(super) fn push(
+        &self,
+        db: &Db<'_>,
+        config: &Config,
+        blob: Blob<'_>,
+        how: impl FnOnce() -> String,
+        era: Era,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if blob.size > config.max_answer {
+            return Err(too_large(&format!("Resource '{}'", self.uri), blob.size, config.max_answer, &how()));
         }
         // Growing a buffer to the size of a large answer costs as much as encoding it.
-        let size = usize::try_from(size).unwrap_or(0);
-        out.reserve(if resource.text { size + size / 16 } else { size.div_ceil(3) * 4 } + 512);
-        era.open(out);
-        out.extend_from_slice(b"\"contents\":[{\"uri\":");
-        push_string(out, resource.uri);
-        push_optional(out, "mimeType", resource.mime_type);
-        if resource.text {
+        let size = usize::try_from(blob.size).unwrap_or(0);
+        out.reserve(if self.text { size + size / 16 } else { size.div_ceil(3) * 4 } + 512);
+        self.open(era, out);
+        if self.text {
             out.extend_from_slice(b",\"text\":\"");
-            blobs::stream(db, resource.content, |piece| {
+            blobs::stream(db, blob, |piece| {
                 push_escaped(out, piece);
                 Ok(())
             })?;
         } else {
             out.extend_from_slice(b",\"blob\":\"");
             let mut base64 = Base64::default();
-            blobs::stream(db, resource.content, |piece| {
+            blobs::stream(db, blob, |piece| {
                 base64.push(out, piece);
                 Ok(())
             })?;
@@ -78,6 +117,20 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
         out.extend_from_slice(b"\"}]");
         era.close_uncached(out);
         Ok(())
-    })?;
-    found.ok_or_else(|| not_found(db, &config.selection, "Resource", "uri", uri))
+    }
+
+    /// Appends the result of resources/read with a text that is stored nowhere.
+    pub(super) fn push_text(&self, text: &str, era: Era, out: &mut Vec<u8>) {
+        self.open(era, out);
+        push_optional(out, "text", Some(text));
+        out.extend_from_slice(b"}]");
+        era.close_uncached(out);
+    }
+
+    fn open(&self, era: Era, out: &mut Vec<u8>) {
+        era.open(out);
+        out.extend_from_slice(b"\"contents\":[{\"uri\":");
+        push_string(out, self.uri);
+        push_optional(out, "mimeType", self.mime_type);
+    }
 }

@@ -1,9 +1,11 @@
 //! The trail and the change feed: one row for every mutation and every refused one, without contents.
 
-use rusqlite::params;
+use rusqlite::{Params, params};
+use serde::Serialize;
 
 use super::Db;
-use crate::clock::Millis;
+use super::projects::{Selection, resolved};
+use crate::clock::{self, Millis};
 use crate::error::Result;
 
 /// What happened, to be appended.
@@ -24,11 +26,12 @@ pub struct NewEvent<'a> {
 }
 
 /// An event's row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// Its place in the order of things; never reused.
     pub seq: i64,
     /// When.
+    #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     /// Who.
     pub actor: String,
@@ -72,7 +75,7 @@ pub(super) fn plain(text: &str) -> String {
 /// # Errors
 /// How the disk failed.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
-    select(db, "WHERE seq > ?1 ORDER BY seq LIMIT ?2", seq, limit)
+    select(db, "WHERE seq > ?1 ORDER BY seq LIMIT ?2", params![seq, most(limit)])
 }
 
 /// Returns the last `limit` events, oldest first.
@@ -80,9 +83,19 @@ pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
 /// # Errors
 /// How the disk failed.
 pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
-    let mut events = select(db, "WHERE seq > ?1 ORDER BY seq DESC LIMIT ?2", 0, limit)?;
+    let mut events = select(db, "ORDER BY seq DESC LIMIT ?1", [most(limit)])?;
     events.reverse();
     Ok(events)
+}
+
+/// Returns the last `limit` events of the project that applies, newest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
+    let of =
+        concat!("WHERE project = (SELECT name FROM project WHERE id = ", resolved!(), ") ORDER BY seq DESC LIMIT ?3");
+    select(db, of, params![selection.named, selection.directory, most(limit)])
 }
 
 /// Returns the newest event's place, 0 where there is none.
@@ -93,11 +106,15 @@ pub fn newest(db: &Db<'_>) -> Result<i64> {
     Ok(db.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?)
 }
 
-fn select(db: &Db<'_>, rest: &str, seq: i64, limit: usize) -> Result<Vec<Event>> {
+fn most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn select(db: &Db<'_>, rest: &str, parameters: impl Params) -> Result<Vec<Event>> {
     let mut statement = db
         .connection
         .prepare_cached(&format!("SELECT seq, at, actor, project, kind, subject, outcome FROM event {rest}"))?;
-    let rows = statement.query_map(params![seq, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+    let rows = statement.query_map(parameters, |row| {
         Ok(Event {
             seq: row.get(0)?,
             at: row.get(1)?,

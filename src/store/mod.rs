@@ -27,8 +27,10 @@ pub mod proposals;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod skills;
 pub mod snapshots;
 pub mod source;
+pub mod stamps;
 pub mod tokens;
 pub mod watch;
 

@@ -24,7 +24,7 @@ pub struct Project {
 }
 
 /// What a call says about its project, before the database is asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The name from `--project` or `MCPKG_PROJECT`.
     pub named: Option<String>,

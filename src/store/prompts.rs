@@ -407,10 +407,11 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-const COLUMNS: &str = "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
+pub(super) const COLUMNS: &str =
+    "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
                        revision, created_at, updated_at";
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
+pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
     let arguments = row.get_ref(5)?.as_str_or_null()?;
     Ok(Prompt {
         id: row.get(0)?,

@@ -167,6 +167,21 @@ pub fn with<T>(
     f(&body).map(Some)
 }
 
+/// Returns the names in a project that begin with `prefix`, at most `limit`.
+///
+/// # Errors
+/// How the disk failed.
+pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT name FROM resource WHERE project_id = ",
+        resolved!(),
+        " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
+    ))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![selection.named, selection.directory, prefix, limit], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
@@ -438,10 +453,11 @@ fn keep_revision(
     )
 }
 
-const COLUMNS: &str = "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
+pub(super) const COLUMNS: &str =
+    "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
                        created_at, updated_at";
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
+pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
     Ok(Resource {
         id: row.get(0)?,
         uuid: Uuid::from_bytes(row.get(1)?),

@@ -1,11 +1,12 @@
 //! Every state a prompt or resource was in.
 
 use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::Db;
 use super::projects::Project;
-use crate::clock::Millis;
+use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 
 /// What an item is.
@@ -24,6 +25,11 @@ impl Kind {
             Kind::Prompt => "prompt",
             Kind::Resource => "resource",
         }
+    }
+
+    /// Returns the kind with this word.
+    pub fn named(word: &str) -> Option<Self> {
+        [Kind::Prompt, Kind::Resource].into_iter().find(|kind| kind.word() == word)
     }
 
     /// The word that begins a sentence.
@@ -100,12 +106,14 @@ pub(super) struct NewRevision<'a> {
     pub(super) blob: i64,
 }
 
-/// A revision's row.
-#[derive(Clone, Debug)]
+/// A revision's row. As data it has neither its content nor the attributes.
+#[derive(Clone, Debug, Serialize)]
 pub struct Revision {
     /// The item it is of.
+    #[serde(skip)]
     pub item: Uuid,
     /// 1 for the first, then up by one.
+    #[serde(rename = "revision")]
     pub number: i64,
     /// create, update, rename, delete or restore.
     pub action: String,
@@ -114,15 +122,18 @@ pub struct Revision {
     /// The name it had.
     pub name: String,
     /// All but the content, as JSON.
+    #[serde(skip)]
     pub attributes: String,
     /// The key of the content.
+    #[serde(skip)]
     pub blob: i64,
     /// Bytes of the content.
     pub size: i64,
+    /// When.
+    #[serde(serialize_with = "clock::as_rfc3339")]
+    pub at: Millis,
     /// Who made it.
     pub actor: String,
-    /// When.
-    pub at: Millis,
 }
 
 pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
@@ -152,13 +163,22 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
 /// # Errors
 /// How the disk failed.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
+    last(db, project, kind, name, usize::MAX)
+}
+
+/// Returns the newest `limit` of the revisions that [`history`] returns.
+///
+/// # Errors
+/// How the disk failed.
+pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());
     };
     let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 ORDER BY number DESC"
+        "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 ORDER BY number DESC LIMIT ?2"
     ))?;
-    let rows = statement.query_map([item.as_bytes()], from_row)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![item.as_bytes(), limit], from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

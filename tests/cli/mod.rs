@@ -4,3 +4,4 @@ mod access;
 mod commands;
 mod errors;
 mod modules;
+mod skills;

@@ -94,6 +94,9 @@ fn wrong_parameters_name_the_parameter_and_unknown_methods_say_so() {
         ("no/such/method", json!({}), -32601, "no/such/method"),
         ("tools/list", json!({ "cursor": 5 }), -32602, "cursor"),
         ("resources/templates/list", json!({ "cursor": [] }), -32602, "cursor"),
+        ("skills/list", json!({ "cursor": 5 }), -32602, "cursor"),
+        ("skills/get", json!({ "uri": 5 }), -32602, "uri"),
+        ("resources/directory/read", json!({}), -32602, "uri"),
         ("resources/subscribe", json!({ "uri": "file:///a" }), -32601, "This server has no method"),
         ("logging/setLevel", json!({ "level": "info" }), -32601, "This server has no method"),
     ] {

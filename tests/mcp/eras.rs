@@ -86,6 +86,19 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("resources/read", json!({ "uri": "file:///x.bin" })),
         ("resources/read", json!({ "uri": "file:///nowhere" })),
         ("resources/read", json!({})),
+        ("resources/read", json!({ "uri": "mcpkg://prompt/asks" })),
+        ("resources/read", json!({ "uri": "mcpkg://prompt/nobody" })),
+        ("resources/read", json!({ "uri": "mcpkg://resource/blob" })),
+        ("resources/read", json!({ "uri": "mcpkg://history/prompt/plain" })),
+        ("resources/read", json!({ "uri": "mcpkg://history/tool/plain" })),
+        ("resources/read", json!({ "uri": "mcpkg://events" })),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": "skill://plain/SKILL.md" })),
+        ("resources/read", json!({ "uri": "skill://nobody/SKILL.md" })),
+        ("skills/list", json!({})),
+        ("skills/get", json!({ "uri": "skill://plain/SKILL.md" })),
+        ("skills/get", json!({})),
+        ("resources/directory/read", json!({ "uri": "skill://plain" })),
     ]
 }
 

@@ -5,3 +5,5 @@ mod changes;
 mod contract_001;
 mod eras;
 mod order;
+mod skills;
+mod templates;

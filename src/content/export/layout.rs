@@ -107,7 +107,7 @@ fn own_path(entry: &Entry) -> Option<String> {
 }
 
 /// Whether a path stays in its folder and every common disk takes it. Nothing is written into a `.git`.
-fn is_safe(path: &str) -> bool {
+pub fn is_safe(path: &str) -> bool {
     let part_is_safe = |part: &str| {
         !matches!(part, "" | "." | "..")
             && part.len() <= MAX_PART

@@ -41,20 +41,53 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
     Err(malformed("it has no end"))
 }
 
+/// The keys of front matter with their values.
+#[derive(Debug, Default)]
+pub struct Keys {
+    /// By key, in the order they stand there.
+    pub map: Map<String, Value>,
+    /// Why it is no YAML, where it could only be read as leniently as the agents do, and in which of its lines.
+    pub odd: Option<(String, usize)>,
+}
+
 /// Reads front matter's YAML, as leniently as the agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are no
 /// YAML, and common.
 ///
 /// # Errors
+/// `E_INVALID_ARGUMENT` where it is malformed; the details have the line.
+pub fn keys(yaml: &str) -> Result<Keys> {
+    let (value, odd) = match serde_saphyr::from_str::<Value>(yaml) {
+        Ok(value) => (value, None),
+        Err(error) => {
+            let line = error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1);
+            let why = reason(&error);
+            match serde_saphyr::from_str(&quoted(yaml)) {
+                Ok(value) => (value, Some((why, line))),
+                Err(_) => return Err(malformed(&why).with_details(serde_json::json!({ "line": line }))),
+            }
+        }
+    };
+    match value {
+        Value::Object(map) => Ok(Keys { map, odd }),
+        Value::Null => Ok(Keys { odd, ..Keys::default() }),
+        _ => Err(malformed("it is no list of keys and values")),
+    }
+}
+
+/// Returns why a text is no YAML, without the line: it is one of the front matter, and not of the file.
+fn reason(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let bare = first.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
+    bare.map_or(first, |(_, why)| why).to_owned()
+}
+
+/// Returns what front matter says, as far as it is understood; see [`keys`].
+///
+/// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed.
 pub fn parse(yaml: &str) -> Result<Matter> {
-    let value: Value = serde_saphyr::from_str(yaml)
-        .or_else(|strict| serde_saphyr::from_str(&quoted(yaml)).map_err(|_| strict))
-        .map_err(|error| malformed(error.to_string().lines().next().unwrap_or_default()))?;
-    let mut map = match value {
-        Value::Object(map) => map,
-        Value::Null => Map::new(),
-        _ => return Err(malformed("it is no list of keys and values")),
-    };
+    let Keys { mut map, .. } = keys(yaml)?;
     let description = names::description(scalar(&mut map, yaml, "description"))?;
     let hint = names::description(scalar(&mut map, yaml, "argument-hint"))?;
     let arguments = arguments(map.shift_remove("arguments"))?;

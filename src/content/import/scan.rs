@@ -63,7 +63,36 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
         })
     });
 
+    found.files = look_through(candidates, context)?;
+    Ok(found)
+}
+
+/// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
+/// any skill's folder.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
+/// `E_CANCELLED`.
+pub fn folder(path: &Path, context: &Context) -> Result<Found> {
+    let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
+    if !root.is_dir() {
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
+    }
+    let mut found = Found::default();
+    let take = Take { hidden: true, ignored: false };
+    let files = walk(&root, &root, take, &mut found.hints)?;
+    let candidate = |file: PathBuf| {
+        let relative = relative(&file, &root);
+        (file, Candidate { relative, listed: None })
+    };
+    found.files = look_through(files.into_iter().map(candidate).collect(), context)?;
+    Ok(found)
+}
+
+/// Returns the files by their relative path.
+fn look_through(candidates: BTreeMap<PathBuf, Candidate>, context: &Context) -> Result<Vec<File>> {
     let total = candidates.len() as u64;
+    let mut files = Vec::new();
     for (done, (path, Candidate { relative, listed })) in (1..).zip(candidates) {
         if context.is_cancelled() {
             return Err(super::cancelled());
@@ -71,11 +100,11 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
         let failed = |error| Error::file("read", &path, error);
         let content = Source::file(&path)?;
         let executable = is_executable(&std::fs::metadata(&path).map_err(failed)?);
-        found.files.push(File { relative, content, executable, listed });
+        files.push(File { relative, content, executable, listed });
         (context.progress)("Importing", done, total);
     }
-    found.files.sort_by(|a, b| a.relative.cmp(&b.relative));
-    Ok(found)
+    files.sort_by(|a, b| a.relative.cmp(&b.relative));
+    Ok(files)
 }
 
 /// Adds the files at and below `path`; one that was found before stays as it was found.
@@ -108,7 +137,7 @@ fn gather(path: &Path, candidates: &mut BTreeMap<PathBuf, Candidate>, hints: &mu
         }
         candidates.entry(file).or_insert(Candidate { relative, listed: Some(entry) });
     }
-    for file in walk(&named, &root, is_export, hints)? {
+    for file in walk(&named, &root, Take { hidden: is_export, ignored: is_export }, hints)? {
         if is_export && file == named.join(manifest::FILE) {
             continue;
         }
@@ -118,16 +147,23 @@ fn gather(path: &Path, candidates: &mut BTreeMap<PathBuf, Candidate>, hints: &mu
     Ok(())
 }
 
-/// Returns the files at and below `named`. An export is read whole; elsewhere `.gitignore` applies, and what is hidden
+/// What is taken of a folder beside the rest. An export is read whole; elsewhere `.gitignore` applies, and what is hidden
 /// is left out, such as `.env`, but for agents' folders and what lies in them.
-fn walk(named: &Path, root: &Path, is_export: bool, hints: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+#[derive(Clone, Copy)]
+struct Take {
+    hidden: bool,
+    ignored: bool,
+}
+
+/// Returns the files at and below `named`.
+fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(named);
-    walk.standard_filters(!is_export).hidden(false).require_git(false).follow_links(true);
+    walk.standard_filters(!take.ignored).hidden(false).require_git(false).follow_links(true);
     let (root, top) = (root.to_path_buf(), named.to_path_buf());
     walk.filter_entry(move |entry| {
         let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden && !is_export && !place::is_agents(entry.path().strip_prefix(&top).unwrap_or(entry.path()), &top) {
+        if hidden && !take.hidden && !place::is_agents(entry.path().strip_prefix(&top).unwrap_or(entry.path()), &top) {
             return false;
         }
         let inside = if entry.path_is_symlink() { stay_inside(entry.path(), &root) } else { Ok(()) };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::compose::Draft;
+use crate::content::skills::check;
 use crate::deploy::module::Kind;
 use crate::error::{Code, Error, Result};
 
@@ -77,17 +78,9 @@ impl Candidate<'_> {
 
     fn matter(&self, path: &str, text: &str) -> Result<Map<String, Value>> {
         let refuse = |why: &str| self.refuse(Some(path), why, json!({"error": why}));
-        let yaml = split(text).map_err(refuse)?;
-        match serde_saphyr::from_str::<Value>(yaml) {
-            Ok(Value::Object(map)) => Ok(map),
-            Ok(_) => Err(refuse("its front matter is no list of keys and values")),
-            // `argument-hint: [pr] [priority]` and `description: Review: a PR` are no YAML; agents read them.
-            Err(error) => lenient(yaml).ok_or_else(|| {
-                refuse(&format!(
-                    "its front matter is malformed: {}",
-                    error.to_string().lines().next().unwrap_or_default()
-                ))
-            }),
+        match check::front_matter(text) {
+            Ok((keys, _)) => Ok(keys.map),
+            Err((_, why)) => Err(refuse(&why)),
         }
     }
 
@@ -152,31 +145,6 @@ impl Candidate<'_> {
         }
         Error::new(Code::ConfigInvalid, format!("Module `{}`: `{path}`: {why}", self.id)).with_details(details)
     }
-}
-
-/// Returns the YAML between the first line, `---`, and the next such line.
-fn split(text: &str) -> Result<&str, &'static str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.trim_end() == "---").ok_or("it does not begin with front matter")?;
-    let mut at = first.len();
-    for line in lines {
-        if line.trim_end() == "---" {
-            return Ok(&text[first.len()..at]);
-        }
-        at += line.len();
-    }
-    Err("its front matter has no end")
-}
-
-/// Reads `key: value` lines, each value as text; `None` where there is something else on the top level.
-fn lenient(yaml: &str) -> Option<Map<String, Value>> {
-    let mut map = Map::new();
-    for line in yaml.lines().filter(|line| !line.trim().is_empty() && !line.starts_with(['#', ' '])) {
-        let (key, value) = line.split_once(':')?;
-        map.insert(key.to_owned(), value.trim().trim_matches(['"', '\'']).into());
-    }
-    Some(map)
 }
 
 #[cfg(test)]

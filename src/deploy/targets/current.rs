@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Aim, Ground, file_name, of_kind, original};
+use crate::content::command::skill::{self, split_front};
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::disk;
-use crate::deploy::gather::split_front;
 use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
 use crate::error::Result;
 
@@ -219,39 +219,10 @@ fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: imp
 
 /// Lands a command as a skill, for agents that have no commands.
 fn as_skill(landing: &mut Landing, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
-    let name = skill_name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    let (front, body) = split_front(&file.bytes);
-    let description = front.and_then(described).unwrap_or_else(|| format!("Runs the command {name}"));
-    let head = format!("---\nname: {name}\ndescription: {}\n---\n\n", serde_json::Value::from(description));
-    let bytes: Arc<[u8]> = [head.as_bytes(), body].concat().into();
+    let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
+    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes).into();
     let relative = format!("{name}/SKILL.md");
     landing.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
-}
-
-/// A name as skills have it: lower-case letters, digits and single hyphens.
-fn skill_name(text: &str) -> String {
-    let mut name = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
-            name.push(c.to_ascii_lowercase());
-        } else if !name.ends_with('-') && !name.is_empty() {
-            name.push('-');
-        }
-    }
-    let name = name.trim_matches('-');
-    let name = name.get(..64).unwrap_or(name).trim_end_matches('-');
-    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
-}
-
-/// The one-line description in front matter.
-fn described(front: &[u8]) -> Option<String> {
-    let front = String::from_utf8_lossy(front);
-    let value: Option<serde_json::Value> = serde_saphyr::from_str(&front).ok();
-    let text = match value.as_ref().and_then(|value| value.get("description")) {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        _ => front.lines().find_map(|line| line.strip_prefix("description:"))?.trim().to_owned(),
-    };
-    (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
 /// The name of a rule file: the module's, without an ending.
@@ -259,25 +230,4 @@ fn rule_name(module: &Module) -> String {
     let name = file_name(module.name());
     let stem = [".mdc", ".md"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     sanitise(stem)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn skills_have_plain_names() {
-        assert_eq!(skill_name("Review.PR/main_1"), "review-pr-main-1");
-        assert_eq!(skill_name("ü"), "command");
-        assert_eq!(skill_name(&"a".repeat(80)).len(), 64);
-    }
-
-    #[test]
-    fn front_matter_is_split_off() {
-        let text = b"---\ndescription: Review: it\n---\n\nBody\n";
-        let (front, body) = split_front(text);
-        assert_eq!((front.and_then(described).as_deref(), body), (Some("Review: it"), b"Body\n".as_slice()));
-        assert_eq!(split_front(b"Body").0, None);
-        assert_eq!(split_front(b"---\nno end").0, None);
-    }
 }

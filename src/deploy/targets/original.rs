@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Aim, Ground, file_name, of_kind};
+use crate::content::command::skill::split_front;
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::gather;
 use crate::deploy::module::{Kind, Module, Target, fs_key, sanitise};
@@ -86,7 +87,7 @@ fn cursor(landing: &mut Landing, modules: &[Module], aim: &Aim, ground: &Ground)
 /// As [`Landing::add`].
 pub fn rule(landing: &mut Landing, root: &Path, name: &str, module: &Module, description: Option<&str>) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
-    if description.is_none() && gather::split_front(&file.bytes).0.is_some() {
+    if description.is_none() && split_front(&file.bytes).0.is_some() {
         // It is a rule already.
         return landing.copy(Target::Cursor, root, name, module, file);
     }

@@ -1,0 +1,114 @@
+//! A slash command's file as a skill's `SKILL.md`: for agents that have no commands, on disk and over MCP alike.
+
+use serde_json::Value;
+
+use crate::content::import::matter;
+
+/// The most characters of a skill's name.
+pub const MAX_NAME: usize = 64;
+
+/// The most characters of a skill's description.
+pub const MAX_DESCRIPTION: usize = 1024;
+
+/// Whether agents take `name` for a skill: lower-case letters, digits and single hyphens between them.
+pub fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(is_letter)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
+/// Returns a text as the name of a skill.
+pub fn name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('-') && !name.is_empty() {
+            name.push('-');
+        }
+    }
+    let name = name.trim_matches('-');
+    let name = name.get(..MAX_NAME).unwrap_or(name).trim_end_matches('-');
+    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
+}
+
+/// Returns the `SKILL.md` of the skill `name` that stands for a command: its description and its body.
+pub fn of_command(name: &str, file: &[u8]) -> Vec<u8> {
+    let (front, body) = split_front(file);
+    let description = front.and_then(described).unwrap_or_else(|| format!("Runs the command {name}"));
+    [front_matter(name, &description).as_bytes(), b"\n", body].concat()
+}
+
+/// Returns the front matter of a skill; of a long description as much as agents take.
+pub fn front_matter(name: &str, description: &str) -> String {
+    let description: String = description.chars().take(MAX_DESCRIPTION).collect();
+    format!("---\nname: {name}\ndescription: {}\n---\n", Value::from(description))
+}
+
+/// Splits front matter from what follows it; the empty lines between belong to neither.
+pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+    let Some(first) = lines.next().filter(|line| line.trim_ascii_end() == b"---") else {
+        return (None, text);
+    };
+    let mut at = first.len();
+    for line in lines {
+        let next = at + line.len();
+        if line.trim_ascii_end() == b"---" {
+            let body = &text[next..];
+            let blank = body.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.trim_ascii().is_empty());
+            let skipped: usize = blank.map(<[u8]>::len).sum();
+            return (Some(&text[first.len()..at]), &body[skipped..]);
+        }
+        at = next;
+    }
+    (None, text)
+}
+
+/// The description in front matter, on one line's ends.
+fn described(front: &[u8]) -> Option<String> {
+    let front = String::from_utf8_lossy(front);
+    let text = match matter::keys(&front).map(|mut keys| keys.map.remove("description")) {
+        Ok(Some(Value::String(text))) => text,
+        _ => front.lines().find_map(|line| line.strip_prefix("description:"))?.trim().to_owned(),
+    };
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_have_plain_names() {
+        assert_eq!(name("Review.PR/main_1"), "review-pr-main-1");
+        assert_eq!(name("ü"), "command");
+        assert_eq!(name(&"a".repeat(80)).len(), 64);
+        for good in ["a", "code-review", "x2", &"a".repeat(64)] {
+            assert!(is_name(good) && name(good) == good, "{good}");
+        }
+        for bad in ["", "A", "a_b", "a.b", "-a", "a-", "a--b", "é", &"a".repeat(65)] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn front_matter_is_split_off() {
+        let text = b"---\ndescription: Review: it\n---\n\nBody\n";
+        let (front, body) = split_front(text);
+        assert_eq!((front.and_then(described).as_deref(), body), (Some("Review: it"), b"Body\n".as_slice()));
+        assert_eq!(split_front(b"Body").0, None);
+        assert_eq!(split_front(b"---\nno end").0, None);
+    }
+
+    #[test]
+    fn a_command_keeps_its_description_and_body() {
+        let text = of_command("a", b"---\ndescription: Look: \"here\"\nmodel: x\n---\n\nBody\n");
+        assert_eq!(String::from_utf8_lossy(&text), "---\nname: a\ndescription: \"Look: \\\"here\\\"\"\n---\n\nBody\n");
+        let long = of_command("a", format!("---\ndescription: {}\n---\nx", "é".repeat(2000)).as_bytes());
+        assert_eq!(String::from_utf8_lossy(&long).matches('é').count(), MAX_DESCRIPTION);
+    }
+}

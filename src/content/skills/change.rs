@@ -1,0 +1,163 @@
+//! `mcpkg skill update` and `delete`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::create::{Given, data, missing, refuse, with_files};
+use super::{MAIN, TOOLSET, check, path_of, rows, uri_of};
+use crate::content::argument::Content;
+use crate::content::files::{self, File};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::resources::{self, Resource};
+
+/// Update a skill
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Skill name
+    name: String,
+    /// New text of SKILL.md, or of the file that is named
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Option<Content>,
+    /// Path in the skill of the text file to change or add, such as references/api.md
+    #[arg(short, long, value_name = "PATH")]
+    file: Option<String>,
+    /// Make the skill what a folder holds: other files of it go
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "file"])]
+    #[serde(skip)]
+    from: Option<PathBuf>,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_skill";
+    const CLI: &'static [&'static str] = &["skill", "update"];
+    const TITLE: &'static str = "Update skill";
+    const ABOUT: &'static str = "Update a skill's SKILL.md or another of its files";
+    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.\n\n\
+        Examples:\n  mcpkg skill update pdf @SKILL.md\n  mcpkg skill update pdf @forms.md --file references/forms.md\n  \
+        mcpkg skill update pdf --from .claude/skills/pdf";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = self.name.as_str();
+        let whole = self.from.is_some();
+        let Given { files, hints } = match (self.content, self.file, &self.from) {
+            (Some(content), None, None) => Given::text(name, content, None)?,
+            (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None)?,
+            (Some(content), Some(path), None) => {
+                if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
+                    let why = format!("'{}' is no path of a file in a skill", path.escape_debug());
+                    return Err(Error::new(Code::InvalidArgument, why).hint("it looks like references/api.md"));
+                }
+                let content = content.read()?.content;
+                Given { files: vec![(path, File { content, executable: false })], hints: Vec::new() }
+            }
+            (None, _, Some(folder)) => Given::folder(name, folder, context)?,
+            _ => {
+                return Err(Error::new(Code::InvalidArgument, "The new content is missing")
+                    .hint("from the shell, `--from DIR` takes all files of a folder"));
+            }
+        };
+        let (changed, count, project) = context.write("skill.update", name, |db, project, author| {
+            let mut before = stored(db, project, name)?;
+            let mut changed = 0;
+            for (path, file) in &files {
+                match before.remove(path) {
+                    Some(resource) => {
+                        // Only a folder says whether a file is a program.
+                        let executable = if whole { file.executable } else { resource.attributes.executable };
+                        let file = File { executable, ..file.clone() };
+                        changed += usize::from(files::change(db, author, project, resource, &file)?.1);
+                    }
+                    None => {
+                        files::add_to_skill(db, author, project, &context.clock, name, path, file)?;
+                        changed += 1;
+                    }
+                }
+            }
+            for resource in before.values().filter(|_| whole) {
+                resources::delete(db, author, project, &resource.name)?;
+                changed += 1;
+            }
+            let after = rows::files(db, project.id, name)?;
+            let placed = after.iter().map(|file| (file.resource.attributes.uri.as_str(), file.resource.size));
+            refuse(name, check::files(name, placed))?;
+            Ok((changed, after.len(), project.name.clone()))
+        })?;
+        let plural = if changed == 1 { "" } else { "s" };
+        let sentence = format!("Updated skill '{name}' in project '{project}': {changed} file{plural} changed");
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, count)) })
+    }
+}
+
+/// Returns a stored skill's files by path; what names no file stands under its URI.
+fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String, Resource>> {
+    if super::stored(db, project.id, name)?.is_none() {
+        return Err(missing(db, project, name));
+    }
+    let files = rows::files(db, project.id, name)?.into_iter().map(|file| file.resource);
+    Ok(files
+        .map(|resource| {
+            let uri = &resource.attributes.uri;
+            (path_of(name, uri).unwrap_or_else(|| uri.clone()), resource)
+        })
+        .collect())
+}
+
+/// Delete a skill
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Skill name
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_skill";
+    const CLI: &'static [&'static str] = &["skill", "delete"];
+    const TITLE: &'static str = "Delete skill";
+    const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
+    const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
+        `mcpkg resource restore NAME REVISION` brings it back.";
+    const EFFECT: Effect = Effect::Write;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = self.name.as_str();
+        let count = context.read(|db, project| Ok(stored(db, project, name)?.len()))?;
+        if context.is_shell() {
+            let question = format!("Delete the skill '{name}'{}?", with_files(count));
+            (context.ask)(Body::Several(Vec::new()), &question)?;
+        }
+        let (deleted, project) = context.write("skill.delete", name, |db, project, author| {
+            let files = stored(db, project, name)?;
+            for file in files.values() {
+                resources::delete(db, author, project, &file.name)?;
+            }
+            Ok((files, project.name.clone()))
+        })?;
+        let sentence = format!("Deleted skill '{name}' from project '{project}'{}", with_files(deleted.len()));
+        let back = |file: &Resource| {
+            format!("`mcpkg resource restore {} {}` brings back its {MAIN}", file.name, file.revision)
+        };
+        let hints = deleted.get(MAIN).map(back).into_iter().collect();
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, deleted.len())) })
+    }
+}

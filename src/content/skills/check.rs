@@ -1,0 +1,189 @@
+//! What a skill has to be: a `SKILL.md` that names and describes it, and files that can be written.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{MAIN, MAX_MAIN, path_of};
+use crate::content::command::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
+use crate::content::import::matter;
+
+/// Something that is wrong with a skill.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Problem {
+    /// The file's path in the skill.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, without a final period.
+    pub problem: String,
+}
+
+impl Problem {
+    pub(super) fn of(file: &str, line: usize, problem: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, problem: problem.into() }
+    }
+}
+
+/// What a `SKILL.md` says, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Main {
+    /// Its front matter, where agents take it: what is wrong then is only how it is written.
+    pub matter: Option<Map<String, Value>>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// Returns what is wrong with a name.
+pub fn name(name: &str) -> Option<String> {
+    (!is_name(name)).then(|| {
+        format!(
+            "the name '{}' is none of a skill: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them",
+            name.escape_debug()
+        )
+    })
+}
+
+/// Returns the front matter of a file that has to have some, with its YAML.
+///
+/// # Errors
+/// What is wrong with it, and in which line.
+pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)> {
+    let yaml = match matter::split(text) {
+        Ok(Some((yaml, _))) => yaml,
+        Ok(None) => return Err((1, "it does not begin with front matter".to_owned())),
+        Err(error) => return Err((1, error.message().to_owned())),
+    };
+    let keys = matter::keys(yaml).map_err(|error| {
+        let line = error.details().and_then(|details| details["line"].as_u64()).unwrap_or(1);
+        // The first line of the file is the mark.
+        (usize::try_from(line).unwrap_or(1) + 1, error.message().to_owned())
+    })?;
+    Ok((keys, yaml))
+}
+
+/// Checks the `SKILL.md` of the skill `folder`.
+pub fn main(folder: &str, text: &str) -> Main {
+    let (matter::Keys { map, odd }, yaml) = match front_matter(text) {
+        Ok(read) => read,
+        Err((line, why)) => return Main { matter: None, problems: vec![Problem::of(MAIN, line, why)] },
+    };
+    let line = |key: &str| {
+        let is_key =
+            |line: &str| line.split_once(':').is_some_and(|(name, _)| name.trim_matches(['"', '\'', ' ']) == key);
+        yaml.lines().position(is_key).map_or(1, |at| at + 2)
+    };
+    let mut problems = Vec::new();
+    match map.get("name") {
+        Some(Value::String(name)) if name == folder => problems.extend(self::name(name).map(|why| (line("name"), why))),
+        Some(Value::String(name)) => {
+            problems.push((line("name"), format!("`name` is '{}' and the skill's is '{folder}'", name.escape_debug())));
+        }
+        Some(_) => problems.push((line("name"), "`name` is not a text".to_owned())),
+        None => problems.push((1, "the front matter has no `name`".to_owned())),
+    }
+    match map.get("description") {
+        Some(Value::String(text)) if text.trim().is_empty() => {
+            problems.push((line("description"), "`description` is empty".to_owned()));
+        }
+        Some(Value::String(text)) if text.chars().count() > MAX_DESCRIPTION => {
+            let length = text.chars().count();
+            problems.push((
+                line("description"),
+                format!("`description` has {length} characters, more than agents take ({MAX_DESCRIPTION})"),
+            ));
+        }
+        Some(Value::String(_)) => {}
+        Some(_) => problems.push((line("description"), "`description` is not a text".to_owned())),
+        None => problems.push((1, "the front matter has no `description`".to_owned())),
+    }
+    let matter = problems.is_empty().then_some(map);
+    if let Some((why, line)) = odd {
+        problems.push((line + 1, format!("the front matter is no YAML ({why}); put the value in quotes")));
+    }
+    problems.sort();
+    let problems = problems.into_iter().map(|(line, problem)| Problem::of(MAIN, line, problem)).collect();
+    Main { matter, problems }
+}
+
+/// Checks where the files of the skill `folder` are, by URI and size, and whether `SKILL.md` is among them.
+pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut paths: HashMap<String, String> = HashMap::new();
+    let mut has_main = false;
+    for (uri, size) in files {
+        let Some(path) = path_of(folder, uri) else {
+            problems.push(Problem::of(
+                &uri.escape_debug().to_string(),
+                1,
+                "its URI names no file that could be written",
+            ));
+            continue;
+        };
+        if path == MAIN {
+            has_main = true;
+            if size > MAX_MAIN {
+                problems.push(Problem::of(MAIN, 1, format!("it has {size} bytes, more than {MAX_MAIN}")));
+            }
+        }
+        if let Some(other) = paths.insert(path.to_lowercase(), path.clone()) {
+            problems.push(Problem::of(&path, 1, format!("it is the same file as {other} on a disk that ignores case")));
+        }
+    }
+    if !has_main {
+        problems.push(Problem::of(MAIN, 1, "the skill has no such file"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str) -> Vec<String> {
+        main("pdf", text).problems.iter().map(|p| format!("{}: {}", p.line, p.problem)).collect()
+    }
+
+    #[test]
+    fn a_good_one_is_taken_and_unknown_keys_stay() {
+        let Main { matter, problems } = main("pdf", "---\nname: pdf\ndescription: Reads PDFs\nlicense: MIT\n---\nText");
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(matter.unwrap()["license"], "MIT");
+    }
+
+    #[test]
+    fn every_problem_has_its_line() {
+        for (text, says) in [
+            ("# no", vec!["1: it does not begin with front matter"]),
+            ("---\nname: pdf\n", vec!["1: the front matter is malformed: it has no end"]),
+            ("---\n{{{\n---\n", vec!["the front matter is malformed"]),
+            ("---\n- a\n---\n", vec!["no list of keys"]),
+            (
+                "---\nlicense: x\nname: pfd\ndescription: ' '\n---\n",
+                vec!["3: `name` is 'pfd'", "4: `description` is empty"],
+            ),
+            ("---\nname: 3\n---\n", vec!["1: the front matter has no `description`", "2: `name` is not a text"]),
+            ("---\nname: pdf\ndescription: Review: it\n---\n", vec!["put the value in quotes"]),
+        ] {
+            let found = problems(text);
+            assert_eq!(found.len(), says.len(), "{text}: {found:?}");
+            for (found, says) in found.iter().zip(says) {
+                assert!(found.contains(says), "{text}: {found}");
+            }
+        }
+        let long = format!("---\nname: pdf\ndescription: {}\n---\n", "x".repeat(1025));
+        assert!(problems(&long)[0].contains("3: `description` has 1025 characters"), "{:?}", problems(&long));
+        // How it is written keeps no agent from reading it.
+        assert!(main("pdf", "---\nname: pdf\ndescription: Review: it\n---\n").matter.is_some());
+        assert!(main("Pdf", "---\nname: Pdf\ndescription: x\n---\n").matter.is_none());
+    }
+
+    #[test]
+    fn files_are_those_of_a_folder() {
+        let found = |uris: &[&str]| files("a", uris.iter().map(|uri| (*uri, 1)));
+        assert!(found(&["skill://a/SKILL.md", "skill://a/b/c.md"]).is_empty());
+        assert_eq!(found(&["skill://a/b"])[0].problem, "the skill has no such file");
+        assert!(found(&["skill://a/SKILL.md", "skill://a/../x"])[0].problem.contains("could be written"));
+        assert!(found(&["skill://a/SKILL.md", "skill://a/b", "skill://a/%42"])[0].problem.contains("ignores case"));
+    }
+}

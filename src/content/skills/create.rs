@@ -1,0 +1,210 @@
+//! `mcpkg skill create`.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{MAIN, Skill, TOOLSET, check, uri_of};
+use crate::content::argument::Content;
+use crate::content::command::skill;
+use crate::content::files::{self, File};
+use crate::content::import::{matter, scan};
+use crate::content::names;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::projects::Project;
+
+/// Create a skill
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Skill name (lower-case letters, digits, single hyphens)
+    name: String,
+    /// Text of SKILL.md, which begins with front matter that says name and description
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Option<Content>,
+    /// What the skill is for and when to use it; makes the front matter of content that has none
+    #[arg(short, long, allow_hyphen_values = true)]
+    description: Option<String>,
+    /// Take all files of a folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "description"])]
+    #[serde(skip)]
+    from: Option<PathBuf>,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_skill";
+    const CLI: &'static [&'static str] = &["skill", "create"];
+    const TITLE: &'static str = "Create skill";
+    const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, executable bits too; \
+        .gitignore applies, and a link out of the folder is refused.\n\n\
+        Examples:\n  mcpkg skill create pdf --from .claude/skills/pdf\n  \
+        mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'\n  \
+        mcpkg skill create review @SKILL.md";
+    const ALIASES: &'static [&'static str] = &["add"];
+    const EFFECT: Effect = Effect::Create;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(why) = check::name(&self.name) {
+            return Err(
+                Error::new(Code::InvalidArgument, upper(&why)).hint(format!("'{}' is one", skill::name(&self.name)))
+            );
+        }
+        let Given { files, hints } = match (self.content, &self.from) {
+            (Some(content), None) => Given::text(&self.name, content, self.description)?,
+            (None, Some(folder)) => Given::folder(&self.name, folder, context)?,
+            _ => {
+                return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
+                    .hint("from the shell, `--from DIR` takes all files of a folder"));
+            }
+        };
+        let (project, shadows) = context.write("skill.create", &self.name, |db, project, author| {
+            if super::stored(db, project.id, &self.name)?.is_some() {
+                return Err(taken(project, &self.name));
+            }
+            for (path, file) in &files {
+                files::add_to_skill(db, author, project, &context.clock, &self.name, path, file)?;
+            }
+            let shadows = crate::store::prompts::find(db, project.id, &self.name)?.is_some();
+            Ok((project.name.clone(), shadows))
+        })?;
+        let sentence = format!("Created skill '{}' in project '{project}'{}", self.name, with_files(files.len()));
+        let mut reply = Reply::sentence(sentence, data(&project, &self.name, files.len()));
+        reply.hints = hints;
+        if shadows {
+            let name = &self.name;
+            return Ok(reply.hint(format!("agents no longer find the prompt '{name}' as a skill, but this one")));
+        }
+        Ok(reply)
+    }
+}
+
+/// What a caller gave for a skill: its files by path.
+pub struct Given {
+    /// The files by path.
+    pub files: Vec<(String, File)>,
+    /// What people should know of them.
+    pub hints: Vec<String>,
+}
+
+impl Given {
+    /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none.
+    ///
+    /// # Errors
+    /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, and how the disk failed.
+    pub fn text(name: &str, content: Content, description: Option<String>) -> Result<Self> {
+        let text = main_text(content)?;
+        let has_front = matches!(matter::split(&text), Ok(Some(_)));
+        let text = match names::description(description)? {
+            Some(_) if has_front => {
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    "The content has front matter, and a description is given too",
+                )
+                .hint("write the description into the front matter"));
+            }
+            Some(description) => format!("{}\n{text}", skill::front_matter(name, &description)),
+            None => text,
+        };
+        refuse(name, check::main(name, &text).problems).map_err(|error| match has_front {
+            false => error.hint("a description, `-d` in the shell, makes the front matter"),
+            true => error,
+        })?;
+        let content = text.into_bytes().into();
+        Ok(Self { files: vec![(MAIN.to_owned(), File { content, executable: false })], hints: Vec::new() })
+    }
+
+    /// Takes all files of a folder.
+    ///
+    /// # Errors
+    /// `E_SKILL_INVALID`, and as [`scan::folder`].
+    pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
+        let scan::Found { files, hints } = scan::folder(folder, context)?;
+        let placed: Vec<(String, i64)> = files
+            .iter()
+            .map(|file| (uri_of(name, &file.relative), i64::try_from(file.content.size()).unwrap_or(i64::MAX)))
+            .collect();
+        let mut problems = check::files(name, placed.iter().map(|(uri, size)| (uri.as_str(), *size)));
+        if problems.is_empty() {
+            for file in files.iter().filter(|file| file.relative == MAIN) {
+                let bytes = file.content.bytes()?;
+                match std::str::from_utf8(&bytes).ok().filter(|_| file.content.is_text()) {
+                    Some(text) => problems.extend(check::main(name, text).problems),
+                    None => problems.push(check::Problem::of(MAIN, 1, "it is no UTF-8 text")),
+                }
+            }
+        }
+        refuse(name, problems)?;
+        let take = |file: scan::File| (file.relative, File { content: file.content, executable: file.executable });
+        Ok(Self { files: files.into_iter().map(take).collect(), hints })
+    }
+}
+
+/// Returns what was given as the text of a `SKILL.md`.
+fn main_text(content: Content) -> Result<String> {
+    let bytes = content.read()?.content.bytes()?.into_owned();
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Error::new(Code::InvalidArgument, "SKILL.md is not UTF-8 text").with_source(error))?;
+    names::check_text("SKILL.md", &text)?;
+    Ok(text)
+}
+
+/// Refuses a skill that has problems, with all of them.
+///
+/// # Errors
+/// `E_SKILL_INVALID`.
+pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> =
+        problems.iter().map(|problem| format!("{}:{}: {}", problem.file, problem.line, problem.problem)).collect();
+    Err(Error::new(Code::SkillInvalid, format!("The skill '{name}' is not stored: {}", told.join("; ")))
+        .with_details(json!({ "problems": problems })))
+}
+
+fn taken(project: &Project, name: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("Skill '{name}' already exists in project '{}'", project.name))
+        .with_details(json!({ "name": name }))
+        .hint(format!("`mcpkg skill update {name}` changes it"))
+}
+
+/// Returns the failure of a name that no skill of the project has, with what was probably meant.
+pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Error {
+    let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
+        .with_details(json!({ "name": name }));
+    if matches!(crate::store::prompts::find(db, project.id, name), Ok(Some(_))) {
+        return error.hint(format!("'{name}' is a prompt: see `mcpkg prompt --help`"));
+    }
+    // A hint is not worth a second failure.
+    let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
+    match crate::error::nearest(name, known.iter().map(|skill: &Skill| skill.name.as_str())) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg skill list` shows those there are"),
+    }
+}
+
+/// Returns what a sentence says of a skill's files, where there is more to say than that it has its one.
+pub fn with_files(count: usize) -> String {
+    if count == 1 { String::new() } else { format!(" with {count} files") }
+}
+
+/// Returns what programs are told of a skill that was changed.
+pub fn data(project: &str, name: &str, files: usize) -> Value {
+    json!({ "name": name, "project": project, "uri": uri_of(name, MAIN), "files": files })
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,245 @@
+//! Skills: the resources below `skill://NAME/`, `SKILL.md` among them.
+//!
+//! A prompt whose name can be a skill's passes for one as long as no `SKILL.md` is stored under its name: agents that
+//! know skills alone find it too. Any other name is left out, since a second name for the same prompt could be a third
+//! one's own.
+
+pub mod check;
+
+mod change;
+mod create;
+mod show;
+mod validate;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::command;
+use super::command::skill::{self, is_name};
+use super::uri;
+use crate::error::{Code, Result};
+use crate::op::Entry;
+use crate::store::page::Page;
+use crate::store::prompts::Prompt;
+use crate::store::{Db, blobs, prompts, skills as rows};
+
+/// The toolset of the operations on skills: beside `content`, whose list stays small.
+pub const TOOLSET: &str = "skills";
+
+/// The operations on skills, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<create::Create>(),
+    Entry::of::<change::Update>(),
+    Entry::of::<change::Delete>(),
+    Entry::of::<show::List>(),
+    Entry::of::<show::Show>(),
+    Entry::of::<validate::Validate>(),
+];
+
+/// Below it, skills.
+pub const SCHEME: &str = "skill://";
+
+/// The file that makes a folder a skill.
+pub const MAIN: &str = "SKILL.md";
+
+/// The most bytes of a `SKILL.md`: it is read whole for every list.
+pub const MAX_MAIN: i64 = 1 << 20;
+
+/// What a skill is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Resources.
+    Stored,
+    /// A prompt.
+    Prompt,
+}
+
+impl Origin {
+    /// The word for programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Origin::Stored => "skill",
+            Origin::Prompt => "prompt",
+        }
+    }
+}
+
+/// A skill without its contents.
+#[derive(Clone, Debug)]
+pub struct Skill {
+    /// The name of its folder.
+    pub name: String,
+    /// What it is made of.
+    pub origin: Origin,
+    /// Its front matter, where agents take it: it names the skill and describes it.
+    pub matter: Option<Map<String, Value>>,
+    /// Its files by URI.
+    pub files: Vec<File>,
+}
+
+/// A file of a skill.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its URI.
+    pub uri: String,
+    /// Its MIME type.
+    pub mime_type: Option<String>,
+    /// Bytes of its content.
+    pub size: i64,
+    /// The SHA-256 of its content.
+    pub sha256: [u8; 32],
+}
+
+impl Skill {
+    /// What it is for.
+    pub fn description(&self) -> Option<&str> {
+        self.matter.as_ref()?.get("description")?.as_str()
+    }
+}
+
+/// Returns the URI of a file of the skill `name`.
+pub fn uri_of(name: &str, path: &str) -> String {
+    format!("{SCHEME}{}", uri::encode(&format!("{name}/{path}")))
+}
+
+/// Returns the name of the skill whose `SKILL.md` has this URI.
+pub fn name_of(uri: &str) -> Option<&str> {
+    uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
+}
+
+/// Returns the path in the skill `name` that a URI means, where it stays in its folder.
+pub fn path_of(name: &str, uri: &str) -> Option<String> {
+    let path = uri::decode(uri.strip_prefix(SCHEME)?)?;
+    let path = path.strip_prefix(name)?.strip_prefix('/')?;
+    let stays = !path.contains('\\')
+        && !path.contains(char::is_control)
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    stays.then(|| path.to_owned())
+}
+
+/// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that
+/// are stored, by URI, then the prompts that pass for one, by name.
+///
+/// # Errors
+/// How the disk failed.
+pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
+    const STORED: &str = "skill/";
+    const PROMPTS: &str = "prompt/";
+    let mut skills = Vec::new();
+    let mut left = limit;
+    let mut last = after.strip_prefix(PROMPTS).unwrap_or_default().to_owned();
+    if !after.starts_with(PROMPTS) {
+        let page = Page { after: after.strip_prefix(STORED).unwrap_or_default().to_owned(), limit };
+        let slice = rows::names(db, project, &page)?;
+        left -= slice.rows.len();
+        for name in &slice.rows {
+            skills.extend(stored(db, project, name)?);
+        }
+        if let (true, Some(name)) = (slice.more, slice.rows.last()) {
+            return Ok((skills, Some(format!("{STORED}{name}"))));
+        }
+    }
+    let slice = rows::prompts(db, project, &Page { after: last.clone(), limit: left })?;
+    for prompt in &slice.rows {
+        skills.extend(of_prompt(db, prompt)?.map(|(skill, _)| skill));
+        last.clone_from(&prompt.name);
+    }
+    Ok((skills, slice.more.then(|| format!("{PROMPTS}{last}"))))
+}
+
+/// Returns the skill `name`: the stored one, else the prompt that passes for it.
+///
+/// # Errors
+/// How the disk failed.
+pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
+    if let Some(skill) = stored(db, project, name)? {
+        return Ok(Some(skill));
+    }
+    Ok(prompt(db, project, name)?.map(|(skill, _)| skill))
+}
+
+/// Returns the skill that is stored under `name`.
+///
+/// # Errors
+/// How the disk failed.
+pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
+    let files = rows::files(db, project, name)?;
+    let main = format!("{SCHEME}{name}/{MAIN}");
+    let Some(main) = files.iter().find(|file| file.resource.attributes.uri == main) else {
+        return Ok(None);
+    };
+    let matter = if main.resource.size <= MAX_MAIN && is_name(name) {
+        let text = blobs::get(db, main.resource.blob)?;
+        std::str::from_utf8(&text).ok().and_then(|text| check::main(name, text).matter)
+    } else {
+        None
+    };
+    let files = files
+        .into_iter()
+        .map(|rows::File { resource, sha256 }| File {
+            uri: resource.attributes.uri,
+            mime_type: resource.attributes.mime_type,
+            size: resource.size,
+            sha256,
+        })
+        .collect();
+    Ok(Some(Skill { name: name.to_owned(), origin: Origin::Stored, matter, files }))
+}
+
+/// Returns the prompt `name` as a skill with its `SKILL.md`, where it can pass for one.
+///
+/// # Errors
+/// How the disk failed.
+pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
+    match prompts::find(db, project, name)?.filter(|_| is_name(name)) {
+        Some(prompt) => of_prompt(db, &prompt),
+        None => Ok(None),
+    }
+}
+
+fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
+    if prompt.size > MAX_MAIN {
+        return Ok(None);
+    }
+    let content = super::answer::text(blobs::get(db, prompt.blob)?)?;
+    let file = match command::to_file(&prompt.name, &prompt.attributes, &content) {
+        Ok(file) => file,
+        // A template that does not render is a prompt only.
+        Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = skill::of_command(&prompt.name, file.as_bytes());
+    let matter = std::str::from_utf8(&text).ok().and_then(|text| check::main(&prompt.name, text).matter);
+    let file = File {
+        uri: uri_of(&prompt.name, MAIN),
+        mime_type: Some("text/markdown".to_owned()),
+        size: i64::try_from(text.len()).unwrap_or(i64::MAX),
+        sha256: Sha256::digest(&text).into(),
+    };
+    let skill = Skill { name: prompt.name.clone(), origin: Origin::Prompt, matter, files: vec![file] };
+    Ok(Some((skill, text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_and_names_belong_together() {
+        assert_eq!(name_of("skill://a-b/SKILL.md"), Some("a-b"));
+        for no in [
+            "skill://a/b/SKILL.md",
+            "skill:///SKILL.md",
+            "skill://A/SKILL.md",
+            "skill://aSKILL.md",
+            "file:///a/SKILL.md",
+        ] {
+            assert_eq!(name_of(no), None, "{no}");
+        }
+        assert_eq!(uri_of("a", "x y/é.md"), "skill://a/x%20y/%C3%A9.md");
+        assert_eq!(path_of("a", "skill://a/x%20y.md").as_deref(), Some("x y.md"));
+        for no in ["skill://a/../x", "skill://a/%2e%2e/x", "skill://a/", "skill://ab/x", "skill://a/x%0a"] {
+            assert_eq!(path_of("a", no), None, "{no}");
+        }
+    }
+}

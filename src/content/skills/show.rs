@@ -1,0 +1,223 @@
+//! `mcpkg skill list` and `show`.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::create::missing;
+use super::{MAIN, Origin, SCHEME, Skill, TOOLSET, path_of, rows, uri_of};
+use crate::content::export::{self, layout};
+use crate::content::{answer, cursor};
+use crate::error::{Code, Error, Result};
+use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::store::blobs;
+use crate::store::resources::{self, Attributes, Key};
+
+/// List skills
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// next_cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Most skills a page holds
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+/// A page of skills
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    skills: Vec<Item>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Item {
+    name: String,
+    /// Absent where its SKILL.md does not name and describe it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    uri: String,
+    /// skill, or prompt where a prompt stands for one
+    from: &'static str,
+    files: usize,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_skills";
+    const CLI: &'static [&'static str] = &["skill", "list"];
+    const TITLE: &'static str = "List skills";
+    const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Listed;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (mut skills, project, next_cursor) = context.read(|db, project| {
+            let page = answer::page("skills", self.cursor.as_deref(), self.limit, context, project.id)?;
+            let (skills, next) = super::page(db, project.id, &page.after, page.limit)?;
+            let next = next.map(|after| cursor::encode("skills", project.id, &after));
+            Ok((skills, project.name.clone(), next))
+        })?;
+        skills.sort_by(|a, b| a.name.cmp(&b.name));
+        let row = |skill: &Skill| {
+            let bytes: i64 = skill.files.iter().map(|file| file.size).sum();
+            let description = match (skill.description(), &skill.matter) {
+                (Some(description), _) => description.to_owned(),
+                (None, _) => "(not valid: see `mcpkg skill validate`)".to_owned(),
+            };
+            let from = skill.origin.word().to_owned();
+            vec![skill.name.clone(), from, skill.files.len().to_string(), bytes.to_string(), description]
+        };
+        let table = Table {
+            columns: &["NAME", "FROM", "FILES", "BYTES", "DESCRIPTION"],
+            rows: skills.iter().map(row).collect(),
+            empty: format!("Project '{project}' has no skills"),
+        };
+        let item = |skill: &Skill| Item {
+            name: skill.name.clone(),
+            description: skill.description().map(str::to_owned),
+            uri: uri_of(&skill.name, MAIN),
+            from: skill.origin.word(),
+            files: skill.files.len(),
+        };
+        let data = answer::serialize(&Listed { skills: skills.iter().map(item).collect(), next_cursor })?;
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+/// Show a skill
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Skill name
+    name: String,
+    /// Path of a file in the skill; SKILL.md where none is given
+    file: Option<String>,
+    /// Write all files to a folder; it must not exist, or be empty
+    #[arg(short, long, value_name = "DIR", conflicts_with = "file")]
+    #[serde(skip)]
+    output: Option<PathBuf>,
+}
+
+/// A file of a skill
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    name: String,
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    /// Text content
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Base64 of binary content
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<String>,
+    /// The URIs of all its files
+    files: Vec<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "get_skill";
+    const CLI: &'static [&'static str] = &["skill", "show"];
+    const TITLE: &'static str = "Get skill";
+    const ABOUT: &'static str = "Read a skill's SKILL.md, its instructions, or another of its files";
+    const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Shown;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(folder) = &self.output {
+            return self.write_to(folder, context);
+        }
+        let path = self.file.as_deref().unwrap_or(MAIN);
+        let (skill, mime_type, is_text, bytes) = context.read(|db, project| {
+            let skill = super::find(db, project.id, &self.name)?.ok_or_else(|| missing(db, project, &self.name))?;
+            let file = skill.files.iter().find(|file| path_of(&self.name, &file.uri).as_deref() == Some(path));
+            let Some(file) = file else {
+                let paths: Vec<String> = skill.files.iter().filter_map(|file| path_of(&self.name, &file.uri)).collect();
+                let error = Error::new(Code::NotFound, format!("Skill '{}' has no file '{path}'", self.name))
+                    .with_details(json!({ "name": self.name, "file": path }));
+                return Err(match crate::error::nearest(path, paths.iter().map(String::as_str)) {
+                    Some(near) => error.hint(format!("did you mean '{near}'?")),
+                    None => error.hint(format!("it has {}", paths.join(", "))),
+                });
+            };
+            let what = || format!("The file '{path}' of skill '{}'", self.name);
+            let how = || format!("mcpkg skill show {} -o DIR", self.name);
+            answer::check_size(file.size, context.max_answer, what, how)?;
+            let mime_type = file.mime_type.clone();
+            let (is_text, bytes) = match skill.origin {
+                Origin::Prompt => {
+                    (true, super::prompt(db, project.id, &self.name)?.map(|(_, text)| text).unwrap_or_default())
+                }
+                Origin::Stored => match resources::find(db, project.id, Key::Uri(&file.uri))? {
+                    Some(resource) => (resource.attributes.text, blobs::get(db, resource.blob)?),
+                    None => return Err(Error::internal("a skill's file went away")),
+                },
+            };
+            Ok((skill, mime_type, is_text, bytes))
+        })?;
+        let uri = uri_of(&self.name, path);
+        let text = if is_text { Some(answer::text(bytes.clone())?) } else { None };
+        let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
+        let body = match &text {
+            Some(text) => Body::Text(text.clone()),
+            None => Body::Media(op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+        };
+        let files = skill.files.into_iter().map(|file| file.uri).collect();
+        let data = answer::serialize(&Shown { name: self.name, uri, mime_type, text, blob, files })?;
+        Ok(Reply::new(body, data))
+    }
+}
+
+impl Show {
+    /// Writes all files into a folder of their own.
+    fn write_to(&self, folder: &Path, context: &Context) -> Result<Reply> {
+        let is_new = export::make(folder)?;
+        let written = self.write(folder, context);
+        if written.is_err() && is_new {
+            // Empty again, or the error says more than this one would.
+            let _ = std::fs::remove_dir(folder);
+        }
+        let count = written?;
+        let plural = if count == 1 { "" } else { "s" };
+        let sentence = format!("Wrote skill '{}' to {} ({count} file{plural})", self.name, folder.display());
+        let data = json!({ "name": self.name, "folder": folder.display().to_string(), "files": count });
+        Ok(Reply::sentence(sentence, data))
+    }
+
+    fn write(&self, folder: &Path, context: &Context) -> Result<usize> {
+        let scratch = export::scratch(folder)?;
+        let files = context.read(|db, project| {
+            let skill = super::find(db, project.id, &self.name)?.ok_or_else(|| missing(db, project, &self.name))?;
+            if skill.origin == Origin::Prompt {
+                let text = super::prompt(db, project.id, &self.name)?.map(|(_, text)| text).unwrap_or_default();
+                return Ok(vec![((MAIN.to_owned(), false), text.into())]);
+            }
+            let placed = rows::files(db, project.id, &self.name)?.into_iter().map(|file| {
+                let Attributes { uri, executable, .. } = file.resource.attributes;
+                let path = path_of(&self.name, &uri).filter(|path| layout::is_safe(path));
+                let path = path.ok_or_else(|| {
+                    let why = format!("'{}' names no file that could be written", uri.escape_debug());
+                    Error::new(Code::InvalidArgument, why)
+                        .hint(format!("`mcpkg resource list` shows what is below {SCHEME}"))
+                })?;
+                Ok(((path, executable), file.resource.blob))
+            });
+            export::fetch(db, placed.collect::<Result<_>>()?, scratch.path(), context)
+        })?;
+        export::write(folder, files.iter().map(|((path, executable), content)| (path.as_str(), content, *executable)))?;
+        Ok(files.len())
+    }
+}

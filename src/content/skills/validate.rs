@@ -1,0 +1,105 @@
+//! `mcpkg skill validate`.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::check::{self, Problem};
+use super::create::missing;
+use super::{MAIN, MAX_MAIN, SCHEME, TOOLSET, rows};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::projects::Project;
+use crate::store::{Db, blobs, resources};
+
+/// Validate skills
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Validate {
+    /// Skill name; all of them where none is given
+    name: Option<String>,
+}
+
+impl Operation for Validate {
+    const TOOL: &'static str = "validate_skills";
+    const CLI: &'static [&'static str] = &["skill", "validate"];
+    const TITLE: &'static str = "Validate skills";
+    const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
+    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose SKILL.md \
+        does not name and describe it.\n\nExamples:\n  mcpkg skill validate\n  mcpkg skill validate pdf --json";
+    const ALIASES: &'static [&'static str] = &["check"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (count, problems) = context.read(|db, project| {
+            let names = match &self.name {
+                Some(name) => BTreeSet::from([name.clone()]),
+                None => names(db, project)?,
+            };
+            let mut problems = Vec::new();
+            for name in &names {
+                let found = validate(db, project, name)?.ok_or_else(|| missing(db, project, name))?;
+                problems.extend(found.into_iter().map(|problem| (name.clone(), problem)));
+            }
+            Ok((names.len(), problems))
+        })?;
+        if problems.is_empty() {
+            let sentence = match (&self.name, count) {
+                (Some(name), _) => format!("The skill '{name}' is valid"),
+                (None, 0) => "There are no skills to check".to_owned(),
+                (None, 1) => "The one skill is valid".to_owned(),
+                (None, _) => format!("All {count} skills are valid"),
+            };
+            return Ok(Reply::sentence(sentence, json!({ "checked": count, "problems": [] })));
+        }
+        let told =
+            |(name, Problem { file, line, problem }): &(String, Problem)| format!("{name}/{file}:{line}: {problem}");
+        let lines: Vec<String> = problems.iter().map(told).collect();
+        let details: Vec<_> = problems
+            .iter()
+            .map(|(name, Problem { file, line, problem })| {
+                json!({ "skill": name, "file": file, "line": line, "problem": problem })
+            })
+            .collect();
+        let plural = if lines.len() == 1 { "" } else { "s" };
+        let message = format!("Found {} problem{plural}:\n  {}", lines.len(), lines.join("\n  "));
+        Err(Error::new(Code::SkillInvalid, message).with_details(json!({ "checked": count, "problems": details })))
+    }
+}
+
+/// Returns the names below which there are resources; of a URI that has no folder, the whole of it.
+fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
+    let resources = resources::below(db, project.id, SCHEME)?;
+    let name = |uri: &str| uri.strip_prefix(SCHEME).and_then(|rest| rest.split('/').next()).map(str::to_owned);
+    Ok(resources.iter().filter_map(|resource| name(&resource.attributes.uri)).collect())
+}
+
+/// Returns what is wrong with the files below `skill://NAME/`; `None` where there are none.
+fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Problem>>> {
+    let files = rows::files(db, project.id, name)?;
+    if files.is_empty() {
+        // Not even a folder: `skill://NAME` alone.
+        let uri = format!("{SCHEME}{name}");
+        let found = resources::find(db, project.id, resources::Key::Uri(&uri))?;
+        return Ok(found.map(|_| check::files(name, [(uri.as_str(), 0)])));
+    }
+    let mut problems: Vec<Problem> = check::name(name).map(|why| Problem::of(MAIN, 1, why)).into_iter().collect();
+    problems.extend(check::files(
+        name,
+        files.iter().map(|file| (file.resource.attributes.uri.as_str(), file.resource.size)),
+    ));
+    let main = format!("{SCHEME}{name}/{MAIN}");
+    let is_main = |file: &&rows::File| file.resource.attributes.uri == main && file.resource.size <= MAX_MAIN;
+    if let Some(file) = files.iter().find(is_main) {
+        match String::from_utf8(blobs::get(db, file.resource.blob)?) {
+            Ok(text) => problems.extend(check::main(name, &text).problems),
+            Err(_) => problems.push(Problem::of(MAIN, 1, "it is no UTF-8 text")),
+        }
+    }
+    problems.dedup();
+    Ok(Some(problems))
+}

@@ -1,0 +1,100 @@
+//! The skills extension (SEP-2640): what skills there are, with the digest of each file.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{
+    DIRECTORY_MIME_TYPE, GetSkillResult, ListResourcesResult, ListSkillsResult, Resource, SkillFrontmatter,
+    SkillResource, SkillResources,
+};
+
+use super::Config;
+use super::reads::{not_found, page};
+use crate::content::cursor;
+use crate::content::skills::{self, SCHEME, Skill};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::projects::{self, Selection};
+
+/// The name of this list in cursors.
+const LIST: &str = "skills";
+
+/// Returns a page of skills. One that its `SKILL.md` does not name and describe is left out, as the extension demands;
+/// `mcpkg skill validate` says why.
+pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<ListSkillsResult> {
+    let page = page(db, &config.selection, LIST, after)?;
+    let Some(project) = projects::resolve(db, &config.selection)? else {
+        return Ok(ListSkillsResult::with_all_items(Vec::new()));
+    };
+    let (found, next) = skills::page(db, project.id, &page.after, page.limit)?;
+    let mut result = ListSkillsResult::with_all_items(found.iter().filter_map(entry).collect());
+    result.next_cursor = next.map(|after| cursor::encode(LIST, project.id, &after));
+    Ok(result)
+}
+
+/// Returns the skill whose `SKILL.md` has this URI.
+pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillResult> {
+    let missing = || not_found(db, &config.selection, "Skill", "uri", uri);
+    let name = skills::name_of(uri).ok_or_else(missing)?;
+    let project = projects::require(db, &config.selection)?;
+    let skill = skills::find(db, project.id, name)?.ok_or_else(missing)?;
+    let entry = entry(&skill).ok_or_else(|| {
+        Error::new(
+            Code::SkillInvalid,
+            format!("The skill '{name}' is not valid; `mcpkg skill validate {name}` says why"),
+        )
+        .with_details(serde_json::json!({ "uri": uri }))
+    })?;
+    Ok(GetSkillResult::new(entry))
+}
+
+/// Returns a skill in the extension's form, where it keeps its rules.
+fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
+    let matter = skill.matter.clone()?;
+    let frontmatter: SkillFrontmatter = serde_json::from_value(matter.into()).ok()?;
+    let digest = |sha256: &[u8; 32]| {
+        let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{hex}")
+    };
+    let files = skill
+        .files
+        .iter()
+        .map(|file| SkillResource::new(file.uri.clone(), digest(&file.sha256), u64::try_from(file.size).unwrap_or(0)));
+    let uri = skills::uri_of(&skill.name, skills::MAIN);
+    let entry = rmcp::model::Skill::new(uri, frontmatter, SkillResources::Files(files.collect()));
+    // One entry that breaks a rule would be the whole list's failure.
+    entry.validate().is_ok().then_some(entry)
+}
+
+/// Returns what lies directly in a folder of a skill, by name.
+pub(super) fn directory(db: &Db<'_>, config: &Config, uri: &str) -> Result<ListResourcesResult> {
+    let folder = format!("{}/", uri.trim_end_matches('/'));
+    let name = folder.strip_prefix(SCHEME).and_then(|path| path.split('/').next()).unwrap_or_default();
+    let project = projects::require(db, &config.selection)?;
+    let found = skills::find(db, project.id, name)?;
+    let mut children = BTreeMap::new();
+    for file in found.iter().flat_map(|skill| &skill.files) {
+        let Some(below) = file.uri.strip_prefix(&folder) else { continue };
+        let (child, is_folder) = below.split_once('/').map_or((below, false), |(child, _)| (child, true));
+        let label = crate::content::uri::decode(child).unwrap_or_else(|| child.to_owned());
+        let mut resource = Resource::new(format!("{folder}{child}"), label);
+        if is_folder {
+            resource.mime_type = Some(DIRECTORY_MIME_TYPE.to_owned());
+        } else {
+            resource.mime_type.clone_from(&file.mime_type);
+            resource.size = u64::try_from(file.size).ok();
+        }
+        children.entry(child).or_insert(resource);
+    }
+    if children.is_empty() {
+        return Err(not_found(db, &config.selection, "Directory", "uri", uri));
+    }
+    Ok(ListResourcesResult::with_all_items(children.into_values().collect()))
+}
+
+/// Returns the `SKILL.md` of a prompt that stands for the skill, and its SHA-256.
+pub(super) fn of_prompt(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<(Vec<u8>, [u8; 32])>> {
+    let Some(name) = skills::name_of(uri) else { return Ok(None) };
+    let Some(project) = projects::resolve(db, selection)? else { return Ok(None) };
+    let found = skills::prompt(db, project.id, name)?;
+    Ok(found.and_then(|(skill, text)| Some((text, skill.files.first()?.sha256))))
+}

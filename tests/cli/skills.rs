@@ -1,0 +1,274 @@
+//! `mcpkg skill`.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+const PDF: &str = "---\nname: pdf\ndescription: Reads PDFs\n---\n# PDF\n";
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file("in/pdf/SKILL.md", PDF);
+    scratch.file("in/pdf/scripts/run.sh", "#!/bin/sh\nls\n");
+    scratch.file("in/pdf/.hidden", "kept\n");
+    executable(&scratch, "in/pdf/scripts/run.sh");
+    scratch
+}
+
+#[cfg(unix)]
+fn executable(scratch: &Scratch, path: &str) {
+    crate::support::set_mode(&scratch.path().join(path), 0o755);
+}
+
+#[cfg(not(unix))]
+fn executable(_: &Scratch, _: &str) {}
+
+#[test]
+fn a_folder_becomes_a_skill_and_comes_out_again() {
+    let scratch = scratch();
+    assert_snapshot!(scratch.run(&["skill", "create", "pdf", "--from", "in/pdf"]), @r#"
+    status: 0
+    --- stdout
+    Created skill 'pdf' in project 'p' with 3 files
+    --- stderr
+    "#);
+    scratch.ok(&["prompt", "create", "review", "Look", "-d", "Reviews code"]);
+    assert_snapshot!(scratch.run(&["skill", "list"]), @r#"
+    status: 0
+    --- stdout
+    pdf	skill	3	66	Reads PDFs
+    review	prompt	1	54	Reviews code
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "show", "pdf", "scripts/run.sh"]), @r#"
+    status: 0
+    --- stdout
+    #!/bin/sh
+    ls
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "show", "review"]), @r#"
+    status: 0
+    --- stdout
+    ---
+    name: review
+    description: "Reviews code"
+    ---
+
+    Look--- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "show", "pdf", "run.sh"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Skill 'pdf' has no file 'run.sh'
+    hint: it has .hidden, SKILL.md, scripts/run.sh
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "show", "pdf", "-o", "out"]), @r#"
+    status: 0
+    --- stdout
+    Wrote skill 'pdf' to out (3 files)
+    --- stderr
+    "#);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("out/SKILL.md")).expect("a file"), PDF);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("out/.hidden")).expect("a file"), "kept\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(scratch.path().join("out/scripts/run.sh")).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+    }
+    assert_snapshot!(scratch.run(&["skill", "show", "pdf", "-o", "out"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder `out` is not empty
+    hint: name a folder that does not exist; an export overwrites nothing
+    "#);
+    scratch.ok(&["skill", "show", "review", "-o", "review"]);
+    assert!(scratch.path().join("review/SKILL.md").exists());
+}
+
+#[test]
+fn what_breaks_a_rule_is_not_stored() {
+    let scratch = scratch();
+    assert_snapshot!(scratch.run(&["skill", "create", "other", "--from", "in/pdf"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The skill 'other' is not stored: SKILL.md:2: `name` is 'pdf' and the skill's is 'other'
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "create", "other", "--from", "in"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The skill 'other' is not stored: SKILL.md:1: the skill has no such file
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "create", "Big_Name", "x"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: The name 'Big_Name' is none of a skill: 1 to 64 of a-z, 0-9 and single hyphens between them
+    hint: 'big-name' is one
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "create", "a", "# Text"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The skill 'a' is not stored: SKILL.md:1: it does not begin with front matter
+    hint: a description, `-d` in the shell, makes the front matter
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "create", "a"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: The skill needs content: the text of its SKILL.md
+    hint: from the shell, `--from DIR` takes all files of a folder
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "list"]), @r#"
+    status: 0
+    --- stdout
+    --- stderr
+    "#);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc/passwd", scratch.path().join("in/pdf/passwd")).expect("a link");
+        let ran = scratch.run(&["skill", "create", "pdf", "--from", "in/pdf"]).to_string();
+        assert!(ran.contains("status: 1") && ran.contains("leads out of"), "{ran}");
+    }
+}
+
+#[test]
+fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
+    let scratch = scratch();
+    scratch.ok(&["skill", "create", "pdf", "--from", "in/pdf"]);
+    assert_snapshot!(scratch.run(&["skill", "update", "pdf", "--from", "in/pdf"]), @r#"
+    status: 0
+    --- stdout
+    Updated skill 'pdf' in project 'p': 0 files changed
+    --- stderr
+    "#);
+    std::fs::remove_file(scratch.path().join("in/pdf/.hidden")).expect("a file");
+    scratch.file("in/pdf/new.md", "# New\n");
+    scratch.file("in/pdf/SKILL.md", PDF.replace("Reads", "Writes"));
+    assert_snapshot!(scratch.run(&["skill", "update", "pdf", "--from", "in/pdf"]), @r#"
+    status: 0
+    --- stdout
+    Updated skill 'pdf' in project 'p': 3 files changed
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "list"]), @r#"
+    status: 0
+    --- stdout
+    pdf	skill	3	68	Writes PDFs
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "update", "pdf", "# No front matter"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The skill 'pdf' is not stored: SKILL.md:1: it does not begin with front matter
+    hint: a description, `-d` in the shell, makes the front matter
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "update", "pdf", "more", "--file", "new.md"]), @r#"
+    status: 0
+    --- stdout
+    Updated skill 'pdf' in project 'p': 1 file changed
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "update", "pfd", "more", "--file", "new.md"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Skill 'pfd' does not exist in project 'p'
+    hint: `mcpkg skill list` shows those there are
+    "#);
+    scratch.ok(&["prompt", "create", "review", "Look"]);
+    assert_snapshot!(scratch.run(&["skill", "update", "review", "more", "--file", "new.md"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Skill 'review' does not exist in project 'p'
+    hint: 'review' is a prompt: see `mcpkg prompt --help`
+    "#);
+}
+
+#[test]
+fn a_deletion_is_confirmed_and_can_be_taken_back() {
+    let scratch = scratch();
+    scratch.ok(&["skill", "create", "pdf", "--from", "in/pdf"]);
+    assert_snapshot!(scratch.run(&["skill", "delete", "pdf"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Delete the skill 'pdf' with 3 files needs to be confirmed. Nothing was changed
+    hint: confirm with --yes
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "delete", "pdf", "--yes"]), @r#"
+    status: 0
+    --- stdout
+    Deleted skill 'pdf' from project 'p' with 3 files
+    --- stderr
+    hint: `mcpkg resource restore pdf.SKILL.md 1` brings back its SKILL.md
+    "#);
+    scratch.ok(&["resource", "restore", "pdf.SKILL.md", "1"]);
+    assert_eq!(scratch.ok(&["skill", "show", "pdf"]), PDF);
+    let kinds: Vec<String> = scratch.json(&["events"])["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|event| format!("{} {} {}", event["kind"], event["subject"], event["outcome"]))
+        .collect();
+    assert_eq!(
+        kinds[1..4],
+        [
+            "\"skill.create\" \"pdf\" \"ok\"",
+            "\"skill.delete\" \"pdf\" \"E_CONFIRM_REQUIRED\"",
+            "\"skill.delete\" \"pdf\" \"ok\""
+        ]
+    );
+}
+
+#[test]
+fn every_problem_is_told_with_file_and_line() {
+    let scratch = scratch();
+    assert_snapshot!(scratch.run(&["skill", "validate"]), @r#"
+    status: 0
+    --- stdout
+    There are no skills to check
+    --- stderr
+    "#);
+    scratch.ok(&["skill", "create", "pdf", "--from", "in/pdf"]);
+    assert_snapshot!(scratch.run(&["skill", "validate", "pdf"]), @r#"
+    status: 0
+    --- stdout
+    The skill 'pdf' is valid
+    --- stderr
+    "#);
+    for (name, uri, text) in [
+        ("a", "skill://one/SKILL.md", "---\nlicense: MIT\nname: two\n---\n"),
+        ("b", "skill://three/refs/a.md", "x"),
+        ("c", "skill://pdf/..%2Fx", "x"),
+        ("d", "skill://four/SKILL.md", "---\nname: four\ndescription: Review: a PR\n---\n"),
+    ] {
+        scratch.ok(&["resource", "create", name, uri, text]);
+    }
+    assert_snapshot!(scratch.run(&["skill", "validate"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Found 5 problems:
+      four/SKILL.md:3: the front matter is no YAML (mapping values are not allowed in this context); put the value in quotes
+      one/SKILL.md:1: the front matter has no `description`
+      one/SKILL.md:3: `name` is 'two' and the skill's is 'one'
+      pdf/skill://pdf/..%2Fx:1: its URI names no file that could be written
+      three/SKILL.md:1: the skill has no such file
+    "#);
+    assert_snapshot!(scratch.run(&["skill", "validate", "nobody"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Skill 'nobody' does not exist in project 'p'
+    hint: `mcpkg skill list` shows those there are
+    "#);
+}
