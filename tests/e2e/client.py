@@ -145,11 +145,12 @@ class Checks:
         await self.client.unsubscribe_resource(watched)
 
     async def all_of(self, wanted, events):
+        missing = set(wanted)
         async for event in events:
             if event not in wanted:
                 raise AssertionError(f"nobody asked for {event}")
-            wanted.discard(event)
-            if not wanted:
+            missing.discard(event)
+            if not missing:
                 return
 
 

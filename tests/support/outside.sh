@@ -63,6 +63,7 @@ need_mcpkg() {
 start_server() {
     local log=$1
     shift
+    : >"$log"
     "$@" </dev/null >"$log.out" 2>"$log" &
     server=$!
     for _ in $(seq 1 300); do
