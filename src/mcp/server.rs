@@ -249,11 +249,7 @@ const SHAPES: &[Shape] = &[
 /// Returns what is wrong with a request before it is read whole: its method, or a parameter by its name.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
-        return Some(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("This server has no method '{method}'"),
-            Some(serde_json::json!({ "method": method })),
-        ));
+        return Some(no_method(method));
     };
     let why = shape.iter().find_map(|(name, json, required)| {
         let value = parameters.and_then(|parameters| parameters.get(name)).filter(|value| !value.is_null());
@@ -264,6 +260,19 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
         }
     })?;
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
+}
+
+/// The methods that 2026-07-28 gave up.
+pub(super) const LEGACY_ONLY: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Returns the failure of a request for a method that is not there.
+pub(super) fn no_method(method: &str) -> ErrorData {
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("This server has no method '{method}'"),
+        Some(serde_json::json!({ "method": method })),
+    )
 }
 
 /// Returns the failure of a request that rmcp cannot read.
@@ -367,7 +376,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if era(&context) == Era::Modern {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+            return Err(no_method("logging/setLevel"));
         }
         *self.session.level() = Some(request.level);
         Ok(())
@@ -526,8 +535,11 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if era(&context) == Era::Modern && LEGACY_ONLY.contains(&request.method.as_str()) {
+            return Err(no_method(&request.method));
+        }
         Err(refuse(&request.method, request.params.as_ref()))
     }
 }

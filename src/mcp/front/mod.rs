@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use super::json::push_string;
 use super::reads::{self, Era, Read};
-use super::server::{Server, error_data, refuse, wrong};
+use super::server::{LEGACY_ONLY, Server, error_data, no_method, refuse, wrong};
 use crate::store::Reader;
 use answers::{Answers, Question};
 use envelope::Id;
@@ -222,6 +222,9 @@ impl Front {
         text: &str,
         sink: &Sink,
     ) -> Result<(), ErrorData> {
+        if meta == Meta::Modern && method != "initialize" && LEGACY_ONLY.contains(&method) {
+            return Err(no_method(method));
+        }
         check(method, parameters)?;
         let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {

@@ -1,5 +1,7 @@
 //! The tools that ask the client something while they work: the revisions with a handshake.
 
+#![allow(deprecated, reason = "the newest revision gave up sampling; the others have it")]
+
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestParams};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -35,7 +37,6 @@ async fn sample(prompt: &str, context: &RequestContext<RoleServer>) -> Result<Ca
         "messages": [{ "role": "user", "content": { "type": "text", "text": prompt } }],
         "maxTokens": 100,
     }))?;
-    #[expect(deprecated, reason = "the revisions with a handshake have it")]
     let answer = context.peer.create_message(request).await;
     let answer = answer.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let answer = serde_json::to_value(&answer).unwrap_or_default();
