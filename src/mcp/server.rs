@@ -482,6 +482,12 @@ impl ServerHandler for Server {
         Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
     }
 
+    /// Returns a tool whose arguments stand in headers too; the operations have none of those.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let extension = self.config.extended.for_what("tools/call", name)?;
+        extension.tools().into_iter().find(|tool| tool.name == name)
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,

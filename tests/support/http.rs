@@ -58,10 +58,6 @@ impl Http {
         Self { child, address }
     }
 
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the server takes a connection");
         stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");

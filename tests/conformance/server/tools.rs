@@ -140,7 +140,7 @@ impl Fixtures {
             .flatten()
             .map(|content| json!({ "role": "user", "content": content }))
             .collect();
-        read::<GetPromptResult>(json!({ "messages": messages })).map(Into::into)
+        read::<GetPromptResult>(json!({ "resultType": "complete", "messages": messages })).map(Into::into)
     }
 }
 
@@ -164,6 +164,7 @@ impl Extension for Fixtures {
             "test_elicitation_sep1034_defaults",
             "test_elicitation_sep1330_enums",
             "test_missing_capability",
+            "test_custom_header",
             "test_streaming_elicitation",
             "test_logging_tool",
             "test_trigger_tool_change",
@@ -181,6 +182,10 @@ impl Extension for Fixtures {
             let schema = match name {
                 "test_sampling" => needs("prompt"),
                 "test_elicitation" => needs("message"),
+                "test_custom_header" => {
+                    let value = json!({ "type": "string", "x-mcp-header": "Value" });
+                    json!({ "type": "object", "properties": { "value": value } })
+                }
                 _ => plain.clone(),
             };
             tool(name, schema)
@@ -230,7 +235,7 @@ impl Extension for Fixtures {
             let id = id_of(&request.uri).unwrap_or_default();
             let text = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string();
             let contents = json!([{ "uri": request.uri, "mimeType": "application/json", "text": text }]);
-            read::<ReadResourceResult>(json!({ "contents": contents })).map(Into::into)
+            read::<ReadResourceResult>(json!({ "resultType": "complete", "contents": contents })).map(Into::into)
         })
     }
 }
@@ -253,7 +258,7 @@ fn resource(uri: &str, mime_type: &str, text: &str) -> Value {
 }
 
 fn content(content: Value) -> Result<CallToolResponse, ErrorData> {
-    read::<CallToolResult>(json!({ "content": content })).map(Into::into)
+    read::<CallToolResult>(json!({ "resultType": "complete", "content": content, "isError": false })).map(Into::into)
 }
 
 fn failed(error: mcpkg::error::Error) -> ErrorData {
