@@ -48,7 +48,7 @@ fn selection(context: &Context) -> Finding {
             };
             Finding::new("selection", Health::Ok, format!("project '{name}' applies, {why}"))
         }
-        Ok(None) => Finding::new("selection", Health::Problem, "no project is selected: servers list nothing")
+        Ok(None) => Finding::new("selection", Health::Note, "no project is selected: servers list nothing")
             .action("mcpkg project create NAME"),
         Err(error) => Finding::new("selection", Health::Problem, error.message()).action("mcpkg project list"),
     }

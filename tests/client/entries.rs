@@ -188,3 +188,33 @@ fn the_list_says_what_each_runs() {
     assert_eq!(entry("windsurf")["entries"], json!([]));
     assert!(run(&ground, &["list"]).stdout.contains("this one"));
 }
+
+#[test]
+fn the_doctor_looks_at_the_whole() {
+    let fresh = crate::support::Scratch::new();
+    let told = fresh.run(&["doctor"]);
+    assert!(told.status == 0 && told.stdout.contains("mcpkg project create NAME"), "{told}");
+    assert_eq!(fresh.run(&["doctor", "--check"]).status, 3);
+
+    let ground = Ground::new();
+    ok(&ground, &["add", "cursor"]);
+    ground
+        .scratch
+        .file("ground/home/.codex/config.toml", "[mcp_servers.mcpkg]\ncommand = '/no/mcpkg'\nargs = ['serve']\n");
+    ground.scratch.file("ground/home/.gemini/settings.json", "{");
+    let checks = ground.data(&["doctor"])["checks"].clone();
+    let found = |area: &str, state: &str| {
+        let checks = checks.as_array().expect("checks");
+        let is = |check: &&Value| check["area"] == area && check["state"] == state;
+        checks.iter().filter(is).map(|check| check["what"].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("database", "ok").len(), 1, "{checks:#}");
+    assert_eq!(found("selection", "ok"), ["project 'p' applies, selected"]);
+    assert!(found("clients", "ok")[0].starts_with("Cursor (user) runs "), "{checks:#}");
+    let problems = found("clients", "problem");
+    assert!(
+        problems[0].contains("Codex (user) runs what is not there") && problems[1].contains("settings.json"),
+        "{problems:?}"
+    );
+    assert_eq!(ground.run(&["doctor", "--check"]).status, 3);
+}
