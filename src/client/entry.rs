@@ -28,11 +28,6 @@ impl Runs {
     pub fn of(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let texts = |value: &Value| value.as_array().map(|words| words.iter().filter_map(text).collect::<Vec<_>>());
-        for url in ["url", "httpUrl", "serverUrl"] {
-            if let Some(url) = entry[url].as_str() {
-                return Some(Self::Url(url.to_owned(), headers(entry)));
-            }
-        }
         match &entry["command"] {
             Value::String(program) => {
                 let args = texts(&entry["args"]).unwrap_or_default();
@@ -40,7 +35,10 @@ impl Runs {
             }
             // OpenCode's is the whole line.
             words @ Value::Array(_) => texts(words).filter(|words| !words.is_empty()).map(Self::Command),
-            _ => None,
+            _ => ["url", "httpUrl", "serverUrl"]
+                .iter()
+                .find_map(|url| entry[*url].as_str())
+                .map(|url| Self::Url(url.to_owned(), headers(entry))),
         }
     }
 
@@ -109,7 +107,7 @@ impl Wanted {
     pub fn start(context: &Context, scope: Scope) -> Result<Self> {
         let program = binary()?;
         let mut args = vec!["serve".to_owned()];
-        if let Some(database) = named_database(context.store.path()) {
+        if let Some(database) = named_database(context.database()) {
             args.extend(["--db".to_owned(), utf8(database)?]);
         }
         let explicit = context.selection.named.is_some() && context.selection.named_by == "--project";
@@ -246,7 +244,10 @@ fn named_database(path: &Path) -> Option<&Path> {
 
 fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::new(Code::InvalidPath, format!("The path `{}` is no UTF-8, which configuration files are", path.display()))
+        Error::new(
+            Code::InvalidPath,
+            format!("The path `{}` is no UTF-8, which configuration files are", path.display()),
+        )
     })
 }
 
@@ -345,7 +346,10 @@ mod tests {
         let address = Address::parse("http://[::1]:3000/projects/p/mcp?x=1#y").expect("a URL");
         let wanted = Address { tls: false, host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
         assert_eq!(address, wanted);
-        assert_eq!(Address::parse("https://a").map(|address| (address.port, address.path)).ok(), Some((443, "/".into())));
+        assert_eq!(
+            Address::parse("https://a").map(|address| (address.port, address.path)).ok(),
+            Some((443, "/".into()))
+        );
         for bad in ["", "a", "ftp://a", "http://", "http://a:b/", "http://u:p@a/", "http://a/ b", "http://a/${X}"] {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

@@ -57,7 +57,14 @@ impl Read {
         let metadata = match fs::metadata(&real) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self { path: path.to_owned(), real, text: None, mode: folders.file, folders, read_only: false });
+                return Ok(Self {
+                    path: path.to_owned(),
+                    real,
+                    text: None,
+                    mode: folders.file,
+                    folders,
+                    read_only: false,
+                });
             }
             Err(error) => return Err(disk::failed("read", path, error)),
         };
@@ -86,7 +93,7 @@ impl Read {
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
-                .hint("whoever made it so may write it himself: `mcpkg client show` prints the entry to put in by hand"));
+                .hint("make it writable, or put the entry in by hand: `mcpkg client show NAME` prints it"));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {
@@ -156,13 +163,13 @@ impl Read {
 
 /// Says what is wrong with an agent's file, which was left as it is.
 pub fn invalid(path: &Path, fault: &Fault) -> Error {
-    let at = fault.at.map_or(String::new(), |(line, column)| format!(", line {line}, column {column}"));
+    let at = fault.at.map_or(String::new(), |(line, column)| format!(" (line {line}, column {column})"));
     let mut details = json!({ "path": path.display().to_string(), "reason": fault.what });
     if let Some((line, column)) = fault.at {
         details["line"] = json!(line);
         details["column"] = json!(column);
     }
-    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited{at}: {}", path.display(), fault.what))
+    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited: {}{at}", path.display(), fault.what))
         .with_details(details)
         .hint("it was left as it is; mend it and run the command again")
 }
@@ -187,7 +194,8 @@ fn follow(path: &Path) -> Result<PathBuf> {
 /// # Errors
 /// How the disk failed.
 pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
-    let mut missing: Vec<PathBuf> = folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    let mut missing: Vec<PathBuf> =
+        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.reverse();
     let mut made = Vec::new();
     for folder in missing {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -16,17 +17,27 @@ use crate::client::agent::Agent;
 use crate::client::place::{Homes, Place};
 
 /// The variables that Codex passes on (0.169, measured).
-const CODEX: &[&str] = &[
-    "HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ",
-];
+const CODEX: &[&str] =
+    &["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
 /// The variables that a client made with the protocol's own TypeScript kit passes on.
 const KIT: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /// What no process on Windows does without.
 const WINDOWS: &[&str] = &[
-    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROGRAMFILES", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
 ];
 
 /// The longest line that is taken.
@@ -64,7 +75,9 @@ pub(super) fn directory(place: &Place, entry: &Value, homes: &Homes, here: &Path
     let base = match (place.agent, &place.root) {
         (_, Some(root)) => root.clone(),
         (Agent::Codex, None) => homes.codex.clone(),
-        (Agent::ClaudeCode | Agent::Gemini | Agent::Copilot | Agent::Opencode, None) if here.is_dir() => here.to_owned(),
+        (Agent::ClaudeCode | Agent::Gemini | Agent::Copilot | Agent::Opencode, None) if here.is_dir() => {
+            here.to_owned()
+        }
         _ => homes.home.clone(),
     };
     match entry["cwd"].as_str() {
@@ -79,6 +92,7 @@ pub(super) struct Started {
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
     complaints: Arc<Mutex<String>>,
+    listener: Option<JoinHandle<()>>,
 }
 
 enum Line {
@@ -127,7 +141,7 @@ impl Started {
             });
         }
         let complaints = Arc::new(Mutex::new(String::new()));
-        if let Some(stderr) = child.stderr.take() {
+        let listener = child.stderr.take().map(|stderr| {
             let complaints = Arc::clone(&complaints);
             std::thread::spawn(move || {
                 for line in BufReader::new(stderr.take(1 << 20)).lines().map_while(Result::ok) {
@@ -137,9 +151,9 @@ impl Started {
                         said.push('\n');
                     }
                 }
-            });
-        }
-        Ok(Self { input: child.stdin.take(), child, lines, complaints })
+            })
+        });
+        Ok(Self { input: child.stdin.take(), child, lines, complaints, listener })
     }
 
     /// What it wrote to its standard error.
@@ -174,6 +188,9 @@ impl Started {
                 status => break status.ok().flatten(),
             }
         };
+        while self.listener.as_ref().is_some_and(|listener| !listener.is_finished()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let how = status.map_or("it closed its output".to_owned(), |status| format!("it ended ({status})"));
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";
         Trouble::new(format!("{how} before it answered{}", self.complained()), advice)
@@ -199,7 +216,9 @@ impl Wire for Started {
                     Err(Trouble::new(format!("it printed `{shown}`, which is no message"), advice))
                 }
             },
-            Ok(Line::TooLong) => Err(Trouble::new("it printed a line without an end", "is this the command of a server?")),
+            Ok(Line::TooLong) => {
+                Err(Trouble::new("it printed a line without an end", "is this the command of a server?"))
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
         }
