@@ -119,12 +119,12 @@ impl Output {
     }
 
     /// Says where a server listens: to stderr, or as JSON to stdout.
-    pub(super) fn listening(&self, address: std::net::SocketAddr, places: &[&str]) -> Result<()> {
+    pub(super) fn listening(&self, scheme: &str, address: std::net::SocketAddr, places: &[&str]) -> Result<()> {
         if self.json {
-            let urls: Vec<String> = places.iter().map(|place| format!("http://{address}{place}")).collect();
+            let urls: Vec<String> = places.iter().map(|place| format!("{scheme}://{address}{place}")).collect();
             return self.print(&format!("{}\n", serde_json::json!({ "address": address.to_string(), "urls": urls })));
         }
-        self.note(&format!("listening on http://{address} ({})\n", places.join(", ")));
+        self.note(&format!("listening on {scheme}://{address} ({})\n", places.join(", ")));
         Ok(())
     }
 

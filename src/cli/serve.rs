@@ -1,6 +1,8 @@
 //! `mcpkg serve`.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -65,6 +67,29 @@ pub(super) fn command() -> Command {
                 .long("require-key")
                 .action(ArgAction::SetTrue)
                 .help("Ask for an access key also while none was ever made"),
+        )
+        .arg(
+            Arg::new("rate-limit")
+                .long("rate-limit")
+                .value_name("N")
+                .value_parser(value_parser!(NonZeroU32))
+                .help("Most requests a second of one client: one key, or one address [default: no limit]"),
+        )
+        .arg(
+            Arg::new("tls-cert")
+                .long("tls-cert")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .requires("tls-key")
+                .help("Serve HTTPS with this certificate and those above it, in PEM format"),
+        )
+        .arg(
+            Arg::new("tls-key")
+                .long("tls-key")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .requires("tls-cert")
+                .help("The certificate's private key, in PEM format"),
         )
         .arg(
             Arg::new("timeout")
@@ -145,7 +170,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
                 .filter(|(on, _)| *on)
                 .map(|(_, at)| *at)
                 .collect();
-            mcp::serve_http(store, config, network, |address| output.listening(address, &places))?;
+            let scheme = if network.tls.is_some() { "https" } else { "http" };
+            mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))?;
         }
     }
     Ok(0)
@@ -171,6 +197,8 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         sse,
         hosts,
         key_required: matches.get_flag("require-key"),
+        rate: matches.get_one("rate-limit").copied(),
+        tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
         patience: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
     }))
 }

@@ -187,3 +187,47 @@ fn accepted_requests_are_answered_before_the_end() {
     assert_eq!(last(&sse).as_deref(), Some(": the server is ending"));
     assert!(server.ended().success());
 }
+
+#[test]
+fn one_client_cannot_take_all_there_is() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &["--rate-limit", "5"]);
+    let answers: Vec<_> = (0..20).map(|_| server.send(&http::modern("/mcp", "prompts/list", json!({})))).collect();
+    let limited = answers.iter().find(|answer| answer.status == 429).expect("one too many");
+    assert!(limited.header("retry-after").is_some_and(|after| after.parse::<u64>().is_ok_and(|after| after > 0)));
+    assert_eq!(answers[0].status, 200);
+    assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
+}
+
+#[test]
+fn what_was_served_is_counted() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    server.modern("/mcp", "prompts/list", json!({}));
+    server.send(&Request::new("GET", "/nothing"));
+    let stream = server.open(&Request::new("GET", "/sse"));
+    stream.data();
+    let told = server.send(&Request::new("GET", "/metrics")).text();
+    for line in [
+        "mcpkg_requests_total{place=\"mcp\",status=\"200\"} 1",
+        "mcpkg_requests_total{place=\"other\",status=\"404\"} 1",
+        "mcpkg_open_streams 1",
+        "mcpkg_open_sessions 1",
+        "mcpkg_request_duration_seconds_count{place=\"mcp\"} 1",
+    ] {
+        assert!(told.contains(line), "{line}\n{told}");
+    }
+    scratch.ok(&["access", "create", "ci"]);
+    assert_eq!(server.send(&Request::new("GET", "/metrics")).status, 401);
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_named() {
+    let scratch = scratch();
+    let file = scratch.file("none.pem", "no certificate");
+    let name = file.display().to_string();
+    let ran = scratch.run(&["serve", "--http", "--port", "0", "--tls-cert", &name, "--tls-key", &name]);
+    assert_eq!(ran.status, 2, "{ran}");
+    assert!(ran.stderr.contains("none.pem") && ran.stderr.contains("PEM"), "{ran}");
+    assert_eq!(scratch.run(&["serve", "--http", "--tls-cert", &name]).status, 2);
+}

@@ -35,6 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sse: false,
         hosts: Vec::new(),
         key_required: false,
+        rate: None,
+        tls: None,
         patience: Duration::from_secs(30),
     };
     serve_http(store, config, network, |address| {

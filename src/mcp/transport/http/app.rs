@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response, StatusCode};
@@ -15,7 +16,10 @@ use tokio_util::sync::CancellationToken;
 use super::Network;
 use super::answer::{self, Body, Refusal};
 use super::doors::{Doors, owner};
+use super::metrics::{self, Metrics};
+use super::pack;
 use super::post::{SESSION, post};
+use super::rate::Rate;
 use super::sessions::Sessions;
 use super::sse::{self, Clients};
 use super::stream::stream;
@@ -43,6 +47,8 @@ pub(super) struct App {
     pub(super) closing: CancellationToken,
     /// Cancelled when rmcp shall end, with what it still works on.
     pub(super) ended: CancellationToken,
+    metrics: Metrics,
+    rate: Rate,
     streams: Arc<Semaphore>,
 }
 
@@ -69,6 +75,7 @@ impl App {
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(ended.clone());
+        let rate = Rate::new(network.rate);
         let of_server = server.clone();
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
@@ -83,6 +90,8 @@ impl App {
             sse: Clients::default(),
             closing: CancellationToken::new(),
             ended,
+            metrics: Metrics::new(),
+            rate,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
         }))
     }
@@ -94,10 +103,16 @@ impl App {
         from: SocketAddr,
         request: Request<Incoming>,
     ) -> Response<Body> {
-        match self.route(local, from, request).await {
+        let begun = Instant::now();
+        let place = metrics::place(request.uri().path());
+        let packs = pack::wanted(request.headers(), from.ip());
+        let response = match self.route(local, from, request).await {
+            Ok(response) if packs => pack::packed(response).await,
             Ok(response) => response,
             Err(refusal) => refusal.into_response(),
-        }
+        };
+        self.metrics.count(place, response.status(), begun.elapsed());
+        response
     }
 
     async fn route(
@@ -112,8 +127,13 @@ impl App {
             _ => {}
         }
         self.doors.check_origin(request.uri(), request.headers(), local.ip())?;
+        if request.uri().path() == "/metrics" {
+            self.doors.admit(&self.desk, request.headers(), from.ip(), None)?;
+            return Ok(answer::text(StatusCode::OK, self.tell_metrics()));
+        }
         let (project, place) = self.find(request.uri().path())?;
         let config = self.doors.admit(&self.desk, request.headers(), from.ip(), project.as_deref())?;
+        self.rate.check(&config, from.ip())?;
         match (place, request.method()) {
             (Place::Mcp, &Method::POST) => post(self, config, request).await,
             (Place::Mcp, &Method::GET | &Method::DELETE) => self.session(config, request).await,
@@ -143,6 +163,11 @@ impl App {
             _ => return Err(unknown()),
         };
         Ok((project, place))
+    }
+
+    fn tell_metrics(&self) -> String {
+        let streams = MOST_STREAMS - self.streams.available_permits();
+        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.path())
     }
 
     /// Whether the database can be read.
@@ -212,6 +237,7 @@ impl App {
 
     /// Ends the sessions that nobody uses any more.
     pub(super) async fn sweep(&self) {
+        self.rate.sweep();
         for id in self.sessions.sweep() {
             let _ = self.manager.close_session(&id.as_str().into()).await;
         }

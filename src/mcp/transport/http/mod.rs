@@ -4,12 +4,18 @@
 mod answer;
 mod app;
 mod doors;
+mod metrics;
+mod pack;
 mod post;
+mod rate;
 mod sessions;
 mod sse;
 mod stream;
+mod tls;
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +24,12 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::on_signal;
@@ -57,6 +65,10 @@ pub struct Network {
     pub hosts: Vec<String>,
     /// Whether an access key is asked for also while none was ever made.
     pub key_required: bool,
+    /// Requests a second that one client may send: a key's, or an address's; as many as it likes where `None`.
+    pub rate: Option<NonZeroU32>,
+    /// The files of the certificate, with those above it, and of its private key; no TLS where `None`.
+    pub tls: Option<(PathBuf, PathBuf)>,
     /// How long a client may take to send a request, to take an answer, and to leave a connection unused.
     pub patience: Duration,
 }
@@ -78,6 +90,7 @@ pub fn serve_http(
         return Err(Error::new(Code::KeyRequired, why)
             .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
+    let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
     let _serving = announce(&store)?;
     let position = store.position()?;
     raise_open_files();
@@ -95,7 +108,7 @@ pub fn serve_http(
         let asked = asked.clone();
         move || asked.cancel()
     })?;
-    let served = runtime.block_on(serve(&app, &asked, listening));
+    let served = runtime.block_on(serve(&app, tls, &asked, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
     store.settle();
     served
@@ -103,6 +116,7 @@ pub fn serve_http(
 
 async fn serve(
     app: &Arc<App>,
+    tls: Option<TlsAcceptor>,
     asked: &CancellationToken,
     listening: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
@@ -127,7 +141,7 @@ async fn serve(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, from)) => connect(app, &graceful, stream, from, permit),
+            Ok((stream, from)) => connect(app, &graceful, tls.clone(), stream, from, permit),
             Err(error) => {
                 // Too many open files, mostly: some close, and then it goes on.
                 tracing::warn!(%error, "a connection could not be taken");
@@ -150,6 +164,7 @@ async fn serve(
 fn connect(
     app: &Arc<App>,
     graceful: &GracefulShutdown,
+    tls: Option<TlsAcceptor>,
     stream: TcpStream,
     from: SocketAddr,
     permit: Option<OwnedSemaphorePermit>,
@@ -159,26 +174,39 @@ fn connect(
     let Ok(local) = stream.local_addr() else { return };
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(app.network.patience));
-    let service = service_fn({
-        let app = Arc::clone(app);
-        move |request: Request<Incoming>| {
-            let app = Arc::clone(&app);
-            async move { Ok::<_, std::convert::Infallible>(app.answer(local, from, request).await) }
+    let stream = Box::pin(stream);
+    let (app, watcher) = (Arc::clone(app), graceful.watcher());
+    tokio::spawn(async move {
+        match tls {
+            None => converse(app, watcher, stream, local, from).await,
+            Some(tls) => match tokio::time::timeout(app.network.patience, tls.accept(stream)).await {
+                Ok(Ok(stream)) => converse(app, watcher, stream, local, from).await,
+                _ => tracing::debug!(%from, "no TLS came about"),
+            },
         }
+        drop(permit);
+    });
+}
+
+/// Answers what comes over one connection, until it ends or the server does.
+async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, local: SocketAddr, from: SocketAddr)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let patience = app.network.patience;
+    let service = service_fn(move |request: Request<Incoming>| {
+        let app = Arc::clone(&app);
+        async move { Ok::<_, std::convert::Infallible>(app.answer(local, from, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .half_close(true)
-        .header_read_timeout(app.network.patience)
+        .header_read_timeout(patience)
         .max_buf_size(MOST_HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), service);
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-        drop(permit);
-    });
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
 }
 
 /// Raises the soft limit on open files to the hard one: each connection and each stream takes one.

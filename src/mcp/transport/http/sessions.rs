@@ -85,6 +85,11 @@ impl Sessions {
         gone
     }
 
+    /// How many sessions are open.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

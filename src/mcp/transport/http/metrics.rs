@@ -1,0 +1,87 @@
+//! What a server counts, as Prometheus reads it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use http::StatusCode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// The counters of one server.
+pub(super) struct Metrics {
+    registry: Registry,
+    requests: Family<Request, Counter>,
+    latency: Family<Place, Histogram>,
+    streams: Gauge,
+    sessions: Gauge,
+    database: Gauge,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Request {
+    place: &'static str,
+    status: u32,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Place {
+    place: &'static str,
+}
+
+/// Returns the place that a path is counted under: few, whatever clients ask for.
+pub(super) fn place(path: &str) -> &'static str {
+    match path.rsplit('/').next() {
+        Some("mcp") => "mcp",
+        Some("sse") => "sse",
+        Some("messages") => "messages",
+        _ => "other",
+    }
+}
+
+/// From 50 us to 1.6 s.
+fn buckets() -> Histogram {
+    Histogram::new(exponential_buckets(50e-6, 2.0, 16))
+}
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let mut registry = Registry::with_prefix("mcpkg");
+        let requests = Family::default();
+        registry.register("requests", "Requests answered", requests.clone());
+        let latency = Family::<Place, Histogram>::new_with_constructor(buckets);
+        registry.register("request_duration_seconds", "From a request's head to its answer's", latency.clone());
+        let [streams, sessions, database] = [Gauge::default(), Gauge::default(), Gauge::default()];
+        registry.register("open_streams", "Event streams that are open", streams.clone());
+        registry.register("open_sessions", "Sessions of the revisions with a handshake", sessions.clone());
+        registry.register("database_bytes", "The database and what was written last beside it", database.clone());
+        Self { registry, requests, latency, streams, sessions, database }
+    }
+
+    /// Counts a request that was answered.
+    pub(super) fn count(&self, place: &'static str, status: StatusCode, took: Duration) {
+        self.requests.get_or_create(&Request { place, status: status.as_u16().into() }).inc();
+        self.latency.get_or_create(&Place { place }).observe(took.as_secs_f64());
+    }
+
+    /// Returns everything in Prometheus' text form.
+    pub(super) fn tell(&self, streams: usize, sessions: usize, database: &Path) -> String {
+        let set = |gauge: &Gauge, value: u64| {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        set(&self.streams, streams as u64);
+        set(&self.sessions, sessions as u64);
+        let mut log = database.as_os_str().to_owned();
+        log.push("-wal");
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+        set(&self.database, size(database) + size(Path::new(&log)));
+        let mut text = String::new();
+        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+            tracing::warn!(%error, "the metrics could not be written");
+        }
+        text
+    }
+}
