@@ -1,13 +1,13 @@
 //! Access keys: who may reach a server over HTTP, how far, and for how long.
 //!
-//! A server asks [`required`], and [`verify`] for what a request shows.
+//! A server asks [`required`], [`verify`] for what a request shows, and [`holds`] for what is open since.
 
 mod key;
 mod life;
 mod operations;
 mod verify;
 
-pub use verify::{Grant, Refused, required, verify};
+pub use verify::{Grant, Refused, holds, required, verify};
 
 use crate::op::Entry;
 

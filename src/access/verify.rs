@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::key;
 use crate::clock::Millis;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::store::{Db, access, projects};
 
 /// What a good key allows.
@@ -89,6 +89,27 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
         },
     };
     Ok(Ok(Grant { key: key.name, project: key.project, project_name, read_only: key.read_only }))
+}
+
+/// Whether what a key allowed is what it allows still: it is as good as it was, and its project is called the same. What
+/// was opened with it, and is open yet, asks this.
+///
+/// # Errors
+/// How the disk failed.
+pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
+    let key = match access::get(db, &grant.key) {
+        Ok(key) => key,
+        Err(error) if error.code() == Code::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let good = key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| now < expires_at);
+    if !good || key.project != grant.project || key.read_only != grant.read_only {
+        return Ok(false);
+    }
+    match key.project {
+        None => Ok(true),
+        Some(uuid) => Ok(projects::by_uuid(db, uuid)?.map(|project| project.name) == grant.project_name),
+    }
 }
 
 /// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since.

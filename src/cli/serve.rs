@@ -153,7 +153,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         selection: globals.selection(),
         identity,
         toolsets,
-        key: None,
+        grant: None,
         read_only: false,
         extended: mcp::Extended::default(),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),

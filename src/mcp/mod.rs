@@ -7,6 +7,7 @@ mod completion;
 mod extension;
 mod front;
 mod json;
+mod methods;
 mod notes;
 mod prompts;
 mod reads;
@@ -67,8 +68,8 @@ pub struct Config {
     pub identity: Identity,
     /// The toolsets that are listed and callable; all where `None`.
     pub toolsets: Option<Vec<String>>,
-    /// The name of the access key that a request came with, where it came with one.
-    pub key: Option<String>,
+    /// What the access key of a request allows, where it came with one.
+    pub grant: Option<crate::access::Grant>,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
     /// What a program adds.

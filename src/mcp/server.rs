@@ -12,9 +12,10 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::front::{Passenger, Turn};
+use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
-use super::subscriptions::{Hub, MOST_URIS, Subscriber};
+use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber};
 use super::{Config, Identity, completion, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
@@ -209,90 +210,6 @@ pub(super) fn error_data(error: &Error) -> ErrorData {
     ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }
 
-/// The parameters that a method needs or takes, by JSON type; the methods that rmcp cannot read a request of.
-type Shape = (&'static str, &'static [(&'static str, Json, bool)]);
-
-#[derive(Clone, Copy)]
-enum Json {
-    Text,
-    Object,
-}
-
-const SHAPES: &[Shape] = &[
-    (
-        "initialize",
-        &[
-            ("protocolVersion", Json::Text, true),
-            ("capabilities", Json::Object, true),
-            ("clientInfo", Json::Object, true),
-        ],
-    ),
-    ("ping", &[]),
-    ("server/discover", &[]),
-    ("prompts/list", &[("cursor", Json::Text, false)]),
-    ("prompts/get", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
-    ("resources/list", &[("cursor", Json::Text, false)]),
-    ("resources/templates/list", &[("cursor", Json::Text, false)]),
-    ("resources/read", &[("uri", Json::Text, true)]),
-    ("tools/list", &[("cursor", Json::Text, false)]),
-    ("tools/call", &[("name", Json::Text, true), ("arguments", Json::Object, false)]),
-    ("completion/complete", &[("ref", Json::Object, true), ("argument", Json::Object, true)]),
-    ("skills/list", &[("cursor", Json::Text, false)]),
-    ("skills/get", &[("uri", Json::Text, true)]),
-    ("resources/directory/read", &[("uri", Json::Text, true), ("cursor", Json::Text, false)]),
-    ("subscriptions/listen", &[("notifications", Json::Object, true)]),
-    ("resources/subscribe", &[("uri", Json::Text, true)]),
-    ("resources/unsubscribe", &[("uri", Json::Text, true)]),
-    ("logging/setLevel", &[("level", Json::Text, true)]),
-];
-
-/// Returns what is wrong with a request before it is read whole: its method, or a parameter by its name.
-pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
-    let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
-        return Some(no_method(method));
-    };
-    let why = shape.iter().find_map(|(name, json, required)| {
-        let value = parameters.and_then(|parameters| parameters.get(name)).filter(|value| !value.is_null());
-        match (value, json) {
-            (None, _) => required.then(|| format!("`{name}` is missing")),
-            (Some(value), Json::Text) => (!value.is_string()).then(|| format!("`{name}` must be a string")),
-            (Some(value), Json::Object) => (!value.is_object()).then(|| format!("`{name}` must be an object")),
-        }
-    })?;
-    Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
-}
-
-/// The methods that 2026-07-28 gave up.
-pub(super) const LEGACY_ONLY: [&str; 5] =
-    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-
-/// Returns the failure of a request for a method that is not there.
-pub(super) fn no_method(method: &str) -> ErrorData {
-    ErrorData::new(
-        ErrorCode::METHOD_NOT_FOUND,
-        format!("This server has no method '{method}'"),
-        Some(serde_json::json!({ "method": method })),
-    )
-}
-
-/// Returns the failure of a request that rmcp cannot read.
-pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
-    wrong(method, parameters).unwrap_or_else(|| {
-        ErrorData::invalid_params(format!("Invalid params for {method}: something inside them is malformed"), None)
-    })
-}
-
-/// Refuses a cursor on a list that has one page only.
-fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
-    match cursor {
-        Some(cursor) => Err(error_data(
-            &Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
-                .with_details(serde_json::json!({ "cursor": cursor })),
-        )),
-        None => Ok(()),
-    }
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let identity = self.config.identity;
@@ -338,6 +255,7 @@ impl ServerHandler for Server {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| uri.len() <= LONGEST_URI);
             uris.truncate(MOST_URIS);
         }
         Some(accepted)
@@ -357,7 +275,8 @@ impl ServerHandler for Server {
         if self.subscriber(&context.extensions).want(&self.store, &request.uri) {
             return Ok(());
         }
-        let why = format!("A client may subscribe to {MOST_URIS} resources at once; unsubscribe from some first");
+        let why =
+            format!("A client may subscribe to {MOST_URIS} resources at once, of {LONGEST_URI} bytes each at most");
         Err(error_data(&Error::new(Code::InvalidArgument, why)))
     }
 
@@ -553,8 +472,8 @@ impl ServerHandler for Server {
 /// Who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
 fn actor(config: &Config, client: Option<&str>) -> String {
     let client = client.unwrap_or("unknown");
-    match &config.key {
-        Some(key) => format!("key:{key}:{client}"),
+    match &config.grant {
+        Some(grant) => format!("key:{}:{client}", grant.key),
         None => format!("mcp:{client}"),
     }
 }

@@ -20,7 +20,7 @@ use crate::store::watch::{Change, Position};
 use crate::store::{Store, watch::Watch};
 use feed::Feed;
 
-pub(super) use feed::{MOST_URIS, News, Subscriber};
+pub(super) use feed::{LONGEST_URI, MOST_URIS, News, Subscriber};
 
 /// How often the watch looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);

@@ -175,6 +175,15 @@ impl Store {
         Ok(Reader { store: self.clone(), connection })
     }
 
+    /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
+    ///
+    /// # Errors
+    /// As [`Store::reader`].
+    pub fn slim_reader(&self) -> Result<Reader> {
+        let connection = sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true)?;
+        Ok(Reader { store: self.clone(), connection })
+    }
+
     /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
     /// file. Nothing is lost where this fails.
     pub fn settle(&self) {

@@ -12,9 +12,12 @@ use crate::mcp::reads::Era;
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MOST: usize = 16 << 20;
 
+/// The same where many clients have answers of their own.
+const SLIM: usize = 1 << 20;
+
 /// Results by what asked for them.
-#[derive(Default)]
 pub(super) struct Answers {
+    most: usize,
     version: i64,
     bytes: usize,
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
@@ -42,7 +45,18 @@ impl Question {
     }
 }
 
+impl Default for Answers {
+    fn default() -> Self {
+        Self { most: MOST, version: 0, bytes: 0, results: HashMap::new() }
+    }
+}
+
 impl Answers {
+    /// Returns a memory for one of many clients.
+    pub(super) fn slim() -> Self {
+        Self { most: SLIM, ..Self::default() }
+    }
+
     /// Returns the result that was kept for a question, where the database's version is still the one it is from.
     pub(super) fn find(&mut self, question: &Question) -> Option<Arc<Vec<u8>>> {
         if question.version != self.version {
@@ -56,10 +70,10 @@ impl Answers {
     /// version; the next look at the version then clears it.
     pub(super) fn keep(&mut self, question: &Question, result: &Arc<Vec<u8>>) {
         let bytes = question.key.len() + result.len();
-        if bytes > MOST || question.version != self.version {
+        if bytes > self.most || question.version != self.version {
             return;
         }
-        if self.bytes + bytes > MOST {
+        if self.bytes + bytes > self.most {
             self.clear();
         }
         if self.results.insert(question.key.clone(), Arc::clone(result)).is_none() {

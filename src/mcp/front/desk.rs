@@ -98,6 +98,21 @@ impl Desk {
         Ok(state.reader.read(|db| access::verify(db, now, presented))?.map(Some))
     }
 
+    /// Whether what was let in with this grant, or without one, would be let in still.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub(crate) fn holds(&self, grant: Option<&Grant>, always: bool, now: Millis) -> Result<bool> {
+        let mut state = self.state();
+        match grant {
+            Some(grant) => state.reader.read(|db| access::holds(db, now, grant)),
+            None => {
+                state.look()?;
+                Ok(!always && !state.doors.key_required)
+            }
+        }
+    }
+
     /// Whether a project is there.
     ///
     /// # Errors

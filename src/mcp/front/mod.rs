@@ -20,8 +20,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::push_string;
+use super::methods::{LEGACY_ONLY, no_method, refuse, wrong};
 use super::reads::{self, Era, Read};
-use super::server::{LEGACY_ONLY, Server, error_data, no_method, refuse, wrong};
+use super::server::{Server, error_data};
 use crate::store::Reader;
 use answers::{Answers, Question};
 use envelope::Id;
@@ -75,6 +76,11 @@ impl Front {
             asked: Question::default(),
             out: Vec::new(),
         }
+    }
+
+    /// Returns a front for one of many clients.
+    pub(super) fn slim(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
+        Self { answers: Answers::slim(), ..Self::new(server, reader, flights) }
     }
 
     /// Takes one line without its end; answers go to `out` or come from rmcp later.

@@ -15,6 +15,9 @@ use crate::store::{Db, Store};
 /// URIs that one client may subscribe to.
 pub(in crate::mcp) const MOST_URIS: usize = 1024;
 
+/// The length of a URI that may be subscribed to, in bytes: more than a stored resource's may have.
+pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
+
 /// How often each list changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lists {
@@ -59,24 +62,31 @@ impl Feed {
         // A project that is named and gone serves nothing, as one that was never there.
         let project = projects::resolve(db, &self.selection).ok().flatten();
         let id = project.as_ref().map(|project| project.id);
-        let mut state = self.state();
         let mut lists = Lists::default();
+        let other = id != self.state().project;
         match change {
             Change::None => return Ok(()),
-            _ if id != state.project => lists = EVERYTHING,
+            _ if other => lists = EVERYTHING,
             Change::Restored => lists = EVERYTHING,
             Change::Events(events) => {
                 let name = project.as_ref().map(|project| project.name.as_str());
                 events.iter().for_each(|event| lists.add(event, name));
+                if lists == Lists::default() && !events.iter().any(|event| event.project.as_deref() == name) {
+                    return Ok(());
+                }
             }
         }
+        // Stamps take a while; who asks for news meanwhile does not wait for them.
+        let watched: Vec<(String, Option<Stamp>)> =
+            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.stamp.clone())).collect();
         let mut updated = Vec::new();
-        for (uri, watched) in &state.watched {
-            let now = stamp(db, &self.selection, uri)?;
-            if now != watched.stamp {
-                updated.push((uri.clone(), now));
+        for (uri, before) in watched {
+            let now = stamp(db, &self.selection, &uri)?;
+            if now != before {
+                updated.push((uri, now));
             }
         }
+        let mut state = self.state();
         if lists == Lists::default() && updated.is_empty() {
             return Ok(());
         }
@@ -161,13 +171,13 @@ impl Subscriber {
         self.feed.bell.subscribe()
     }
 
-    /// Subscribes to a URI; returns whether there was room for one more. One that is not there yet may come.
+    /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come.
     pub(in crate::mcp) fn want(&self, store: &Store, uri: &str) -> bool {
         let mut heard = self.heard();
         if heard.uris.contains_key(uri) {
             return true;
         }
-        if heard.uris.len() >= MOST_URIS {
+        if heard.uris.len() >= MOST_URIS || uri.len() > LONGEST_URI {
             return false;
         }
         // What cannot be read now is told when it can be.

@@ -48,7 +48,12 @@ impl Output {
     /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(writing) = &self.stdout else {
-            return self.push(parts.concat(), None);
+            // Who writes cannot wait here: what room there is is taken, and the next message waits for it.
+            let line = parts.concat();
+            let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
+            let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);
+            let room = Arc::clone(&self.room).try_acquire_many_owned(taken).ok();
+            return self.push(line, room);
         };
         let _writing = writing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.closed.load(Ordering::Relaxed) {

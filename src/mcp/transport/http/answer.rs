@@ -18,7 +18,10 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 
 /// A request that is refused, and why.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct Refusal(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     status: StatusCode,
     error: ErrorData,
     header: Option<(HeaderName, HeaderValue)>,
@@ -29,13 +32,12 @@ const REFUSED: i32 = -32000;
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
-        let error = ErrorData::new(rmcp::model::ErrorCode(REFUSED), why.into(), None);
-        Self { status, error, header: None }
+        Self::of(status, ErrorData::new(rmcp::model::ErrorCode(REFUSED), why.into(), None))
     }
 
     /// 400 with an error of JSON-RPC.
     pub(super) fn message(error: ErrorData) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, error, header: None }
+        Self::of(StatusCode::BAD_REQUEST, error)
     }
 
     /// 401; says how to come in.
@@ -44,35 +46,44 @@ impl Refusal {
             true => HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"invalid_token\""),
             false => HeaderValue::from_static("Bearer realm=\"mcpkg\""),
         };
-        let refusal = Self::new(StatusCode::UNAUTHORIZED, why);
-        Self { header: Some((WWW_AUTHENTICATE, challenge)), ..refusal }
+        Self::new(StatusCode::UNAUTHORIZED, why).with(WWW_AUTHENTICATE, challenge)
     }
 
     /// 403 to who came in and may not do this.
     pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"");
-        Self { header: Some((WWW_AUTHENTICATE, challenge)), ..Self::new(StatusCode::FORBIDDEN, why) }
+        Self::new(StatusCode::FORBIDDEN, why).with(WWW_AUTHENTICATE, challenge)
     }
 
     /// 429 or 503; says when to come again.
     pub(super) fn later(status: StatusCode, why: impl Into<String>, seconds: u64) -> Self {
-        Self { header: Some((RETRY_AFTER, HeaderValue::from(seconds))), ..Self::new(status, why) }
+        Self::new(status, why).with(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// 405; says what is allowed.
     pub(super) fn method(allowed: &'static str) -> Self {
-        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("This address takes {allowed}"));
-        Self { header: Some((ALLOW, HeaderValue::from_static(allowed))), ..refusal }
+        let why = format!("This address takes {allowed}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
+    }
+
+    fn of(status: StatusCode, error: ErrorData) -> Self {
+        Self(Box::new(Parts { status, error, header: None }))
+    }
+
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
     }
 
     pub(super) fn into_response(self) -> Response<Body> {
+        let Parts { status, error, header } = *self.0;
         // The message was not looked at, so that it has no id here; one that is no message has none at all.
-        let body = match self.error.code.0 {
-            REFUSED => serde_json::json!({ "jsonrpc": "2.0", "error": self.error }),
-            _ => serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": self.error }),
+        let body = match error.code.0 {
+            REFUSED => serde_json::json!({ "jsonrpc": "2.0", "error": error }),
+            _ => serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error }),
         };
-        let mut response = json(self.status, body.to_string().into_bytes());
-        if let Some((name, value)) = self.header {
+        let mut response = json(status, body.to_string().into_bytes());
+        if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
         response
@@ -85,7 +96,7 @@ impl From<Error> for Refusal {
             Blame::Us | Blame::Machine => StatusCode::INTERNAL_SERVER_ERROR,
             Blame::Caller => StatusCode::BAD_REQUEST,
         };
-        Self { status, error: error_data(&error), header: None }
+        Self::of(status, error_data(&error))
     }
 }
 

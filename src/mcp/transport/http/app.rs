@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::Network;
 use super::answer::{self, Body, Refusal};
 use super::doors::{Doors, owner};
+use super::leases::Leases;
 use super::metrics::{self, Metrics};
 use super::pack;
 use super::post::{SESSION, post};
 use super::rate::Rate;
 use super::sessions::Sessions;
-use super::sse::{self, Clients};
+use super::sse::{self, ALIVE, Clients};
 use super::stream::stream;
 use crate::error::Result;
 use crate::mcp::Config;
@@ -41,6 +42,7 @@ pub(super) struct App {
     pub(super) mcp: StreamableHttpService<Server, LocalSessionManager>,
     pub(super) manager: Arc<LocalSessionManager>,
     pub(super) sessions: Arc<Sessions>,
+    leases: Arc<Leases>,
     /// The clients of the older transport.
     pub(super) sse: Clients,
     /// Cancelled when the streams shall end.
@@ -71,6 +73,7 @@ impl App {
         let manager = Arc::new(manager);
         let ended = CancellationToken::new();
         let settings = StreamableHttpServerConfig::default()
+            .with_sse_keep_alive(Some(ALIVE))
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX)
@@ -87,6 +90,7 @@ impl App {
             mcp,
             manager,
             sessions: Arc::default(),
+            leases: Arc::default(),
             sse: Clients::default(),
             closing: CancellationToken::new(),
             ended,
@@ -138,7 +142,7 @@ impl App {
             (Place::Mcp, &Method::POST) => post(self, config, request).await,
             (Place::Mcp, &Method::GET | &Method::DELETE) => self.session(config, request).await,
             (Place::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
-            (Place::Sse, &Method::GET) => sse::open(self, config, project.as_deref()),
+            (Place::Sse, &Method::GET) => sse::open(self, &config, project.as_deref()),
             (Place::Sse, _) => Err(Refusal::method("GET")),
             (Place::Messages, &Method::POST) => sse::message(self, &config, request).await,
             (Place::Messages, _) => Err(Refusal::method("POST")),
@@ -191,7 +195,7 @@ impl App {
         }
         let ends = request.method() == Method::DELETE;
         let (mut parts, _) = request.into_parts();
-        parts.extensions.insert(config);
+        parts.extensions.insert(Arc::clone(&config));
         let response = self.mcp.handle(Request::from_parts(parts, http_body_util::Empty::<bytes::Bytes>::new())).await;
         if let Some(id) = &id
             && ends
@@ -199,40 +203,36 @@ impl App {
         {
             self.sessions.end(id);
         }
-        self.streamed(response, id.as_deref(), true)
+        let open = id.as_deref().map(|id| self.sessions.open(id));
+        self.streamed(response, &config, true, open)
     }
 
-    /// Returns a response of rmcp; an event stream is counted, and one that only listens ends with the server.
-    pub(super) fn streamed(
+    /// Returns a response of rmcp; an event stream is counted, holds `held`, and ends with its key. One that only
+    /// listens ends with the server too.
+    pub(super) fn streamed<G: Send + Sync + Unpin + 'static>(
         &self,
         response: Response<Body>,
-        session: Option<&str>,
+        config: &Config,
         listens: bool,
+        held: G,
     ) -> Result<Response<Body>, Refusal> {
         let is_stream =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if !is_stream {
             return Ok(response);
         }
-        let closing = if listens { &self.closing } else { &self.ended };
-        self.as_stream(response, closing.clone(), session.map(|id| self.sessions.open(id)))
-    }
-
-    /// Counts a stream; it holds `held` as long as it is open.
-    ///
-    /// # Errors
-    /// 503 where too many are open.
-    pub(super) fn as_stream<G: Send + Sync + Unpin + 'static>(
-        &self,
-        response: Response<Body>,
-        closing: CancellationToken,
-        held: G,
-    ) -> Result<Response<Body>, Refusal> {
         let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {
             let why = "This server has as many open streams as it takes";
             return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
         };
-        Ok(response.map(|body| stream(body, closing, (permit, held))))
+        let lease = self.leases.hold(config.grant.as_ref());
+        let closing = if listens { self.closing.clone() } else { self.ended.clone() };
+        Ok(response.map(|body| stream(body, closing, lease.over(), (permit, lease, held))))
+    }
+
+    /// Ends the streams of keys that are no longer good.
+    pub(super) fn check_keys(&self) {
+        self.leases.check(|grant| self.doors.holds(&self.desk, grant));
     }
 
     /// Ends the sessions that nobody uses any more.

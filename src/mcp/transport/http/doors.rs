@@ -10,6 +10,7 @@ use http::uri::Authority;
 use http::{HeaderMap, StatusCode, Uri};
 
 use super::answer::Refusal;
+use crate::access::Grant;
 use crate::clock::Clock;
 use crate::content;
 use crate::mcp::Config;
@@ -112,8 +113,7 @@ impl Doors {
         }
         if let Some(grant) = grant {
             config.read_only |= grant.read_only;
-            config.key = Some(grant.key);
-            if let Some(name) = grant.project_name {
+            if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
                     return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
                 }
@@ -123,8 +123,15 @@ impl Doors {
                 let toolsets = config.toolsets.get_or_insert_with(|| content::TOOLSETS.map(str::to_owned).to_vec());
                 toolsets.retain(|name| content::TOOLSETS.contains(&name.as_str()));
             }
+            config.grant = Some(grant);
         }
         Ok(Arc::new(config))
+    }
+
+    /// Whether what was let in with `grant`, or without a key, would be let in still.
+    pub(super) fn holds(&self, desk: &Desk, grant: Option<&Grant>) -> bool {
+        // While the database cannot be read nobody can be asked; what is open stays so.
+        desk.holds(grant, self.key_required, self.clock.now()).unwrap_or(true)
     }
 
     /// Counts a failure; too many from one address are told so.
@@ -161,7 +168,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns who a session belongs to: the key and the project that it began with.
 pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
-    (config.key.clone(), config.selection.named.clone())
+    (config.grant.as_ref().map(|grant| grant.key.clone()), config.selection.named.clone())
 }
 
 #[cfg(test)]

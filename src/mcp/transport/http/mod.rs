@@ -4,6 +4,7 @@
 mod answer;
 mod app;
 mod doors;
+mod leases;
 mod metrics;
 mod pack;
 mod post;
@@ -49,6 +50,9 @@ const MOST_HEAD: usize = 64 << 10;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
+
+/// How often the keys of open streams are looked at.
+const CHECK: Duration = Duration::from_millis(500);
 
 /// Where a server listens, and to whom.
 #[derive(Clone, Debug)]
@@ -129,11 +133,10 @@ async fn serve(
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut sweep = tokio::time::interval(SWEEP);
+    let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
         let permit = tokio::select! {
             () = asked.cancelled() => break,
-            _ = sweep.tick() => { app.sweep().await; continue }
             permit = Arc::clone(&room).acquire_owned() => permit.ok(),
         };
         let accepted = tokio::select! {
@@ -157,7 +160,19 @@ async fn serve(
         tracing::warn!("some clients did not take their answers in time");
     }
     app.ended.cancel();
+    upkeep.abort();
     Ok(())
+}
+
+/// Ends what nobody uses any more, and what nobody may use any more.
+async fn keep_up(app: Arc<App>) {
+    let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
+    loop {
+        tokio::select! {
+            _ = sweep.tick() => app.sweep().await,
+            _ = check.tick() => app.check_keys(),
+        }
+    }
 }
 
 /// Serves one connection on a task of its own.
@@ -200,7 +215,6 @@ where
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .half_close(true)
         .header_read_timeout(patience)
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(stream), service);

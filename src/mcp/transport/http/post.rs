@@ -32,7 +32,7 @@ const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// Answers one message.
 pub(super) async fn post(
-    app: &App,
+    app: &Arc<App>,
     config: Arc<Config>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
@@ -57,9 +57,10 @@ pub(super) async fn post(
             if method == "tools/call" && config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
                 return Err(Refusal::out_of_scope("This access key may only read"));
             }
-            hand_over(app, config, parts, body).await
+            let asked = Some((id.to_owned(), method == "initialize"));
+            hand_over(app, config, parts, body, asked).await
         }
-        Line::One(_) => hand_over(app, config, parts, body).await,
+        Line::One(_) => hand_over(app, config, parts, body, None).await,
     }
 }
 
@@ -170,33 +171,64 @@ fn calls_a_write(parameters: &str) -> bool {
     serde_json::from_str::<Call>(parameters).is_ok_and(|call| tools::writes(&call.name))
 }
 
-/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
-async fn hand_over(app: &App, config: Arc<Config>, mut parts: Parts, body: Bytes) -> Result<Response<Body>, Refusal> {
+/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with. `asked` is a request's id,
+/// and whether it begins a session.
+async fn hand_over(
+    app: &Arc<App>,
+    config: Arc<Config>,
+    mut parts: Parts,
+    body: Bytes,
+    asked: Option<(String, bool)>,
+) -> Result<Response<Body>, Refusal> {
     let text = std::str::from_utf8(&body).unwrap_or_default();
     let body = match front::readable(text) {
         Ok(None) => body,
         Ok(Some(again)) => again.into(),
         Err(error) => return Err(Refusal::message(error)),
     };
-    let owner = owner(&config);
     let session = parts.headers.get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
-    match &session {
-        Some(id) if !app.sessions.enter(id, &owner) => {
-            return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
-        }
-        None if !app.sessions.has_room() => {
-            let why = "This server has as many sessions as it takes";
-            return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
-        }
-        _ => {}
+    parts.extensions.insert(Arc::clone(&config));
+    let request = Request::from_parts(parts, Full::new(body));
+    let begins = asked.as_ref().is_some_and(|(_, begins)| *begins);
+    let session = match session {
+        Some(session) => session,
+        None if begins => return begin(app, config, request).await,
+        None => return app.streamed(app.mcp.handle(request).await, &config, false, ()),
+    };
+    if !app.sessions.enter(&session, &owner(&config)) {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
     }
-    parts.extensions.insert(config);
-    let response = app.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
-    let begun = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
-    if let (None, Some(id)) = (&session, begun) {
-        for gone in app.sessions.begin(id, owner) {
-            let _ = app.manager.close_session(&gone.as_str().into()).await;
+    // rmcp would give the one's answer to the other.
+    let asked = match asked.map(|(id, _)| app.sessions.ask(&session, &id)) {
+        Some(None) => {
+            let why = "Invalid request: a request with this id is under way in the session";
+            return Err(Refusal::message(ErrorData::invalid_request(why, None)));
         }
+        asked => asked.flatten(),
+    };
+    let response = app.mcp.handle(request).await;
+    app.streamed(response, &config, false, (app.sessions.open(&session), asked))
+}
+
+/// Begins a session. It is known also where its client has gone before it was answered; else nobody would ever end it.
+async fn begin(app: &Arc<App>, config: Arc<Config>, request: Request<Full<Bytes>>) -> Result<Response<Body>, Refusal> {
+    if !app.sessions.has_room() {
+        let why = "This server has as many sessions as it takes";
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }
-    app.streamed(response, session.as_deref(), false)
+    let (app, of_request) = (Arc::clone(app), Arc::clone(&config));
+    let beginning = tokio::spawn({
+        let app = Arc::clone(&app);
+        async move {
+            let response = app.mcp.handle(request).await;
+            if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+                for gone in app.sessions.begin(id, owner(&of_request)) {
+                    let _ = app.manager.close_session(&gone.as_str().into()).await;
+                }
+            }
+            response
+        }
+    });
+    let ended = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The request ended abnormally");
+    app.streamed(beginning.await.map_err(ended)?, &config, false, ())
 }

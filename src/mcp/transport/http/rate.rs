@@ -24,7 +24,7 @@ impl Rate {
     /// 429 where it is one too many.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };
-        let client = config.key.as_ref().map_or_else(|| from.to_string(), |key| format!("key {key}"));
+        let client = config.grant.as_ref().map_or_else(|| from.to_string(), |grant| format!("key {}", grant.key));
         limiter.check_key(&client).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let why = "This client sends more requests than the server takes from one";

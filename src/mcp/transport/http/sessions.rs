@@ -3,7 +3,7 @@
 //! rmcp keeps a session's messages; here stands who may use it. A session id alone opens nothing: it goes with the key
 //! and the project that it began with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,15 @@ struct Session {
     owner: Owner,
     used: Instant,
     streams: usize,
+    /// The ids of requests that are under way.
+    asked: HashSet<String>,
+}
+
+/// A request that is under way; its id is free again when this is dropped.
+pub(super) struct Asked {
+    sessions: Arc<Sessions>,
+    session: String,
+    id: String,
 }
 
 /// Keeps a session as long as one of its streams is open.
@@ -41,7 +50,7 @@ impl Sessions {
             gone.extend(unused.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone()));
             gone.iter().for_each(|id| drop(sessions.remove(id)));
         }
-        sessions.insert(id.to_owned(), Session { owner, used: Instant::now(), streams: 0 });
+        sessions.insert(id.to_owned(), Session { owner, used: Instant::now(), streams: 0, asked: HashSet::new() });
         gone
     }
 
@@ -70,6 +79,16 @@ impl Sessions {
         Stream { sessions: Arc::clone(self), id: id.to_owned() }
     }
 
+    /// Notes a request; `None` where one with its id is under way in the session.
+    pub(super) fn ask(self: &Arc<Self>, session: &str, id: &str) -> Option<Asked> {
+        if let Some(session) = self.lock().get_mut(session)
+            && !session.asked.insert(id.to_owned())
+        {
+            return None;
+        }
+        Some(Asked { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
+    }
+
     /// Forgets a session.
     pub(super) fn end(&self, id: &str) {
         self.lock().remove(id);
@@ -92,6 +111,14 @@ impl Sessions {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(session) = self.sessions.lock().get_mut(&self.session) {
+            session.asked.remove(&self.id);
+        }
     }
 }
 

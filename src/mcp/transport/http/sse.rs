@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,22 +16,25 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
 use rmcp::ServiceExt;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::doors::owner;
 use super::post::read;
 use super::sessions::Owner;
+use super::stream::ENDING;
 use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
+use crate::mcp::transport::GRACE;
 use crate::mcp::transport::output::{Output, Queued};
 
 /// Clients that may be connected at once; each has a connection to the database.
 const MOST: usize = 256;
 
-/// How often a stream says that it is alive.
-const ALIVE: Duration = Duration::from_secs(15);
+/// How often a stream says that it is alive, and so learns that its client is not.
+pub(super) const ALIVE: Duration = Duration::from_secs(5);
 
 /// The clients that are connected, by session.
 #[derive(Clone, Default)]
@@ -72,7 +75,7 @@ impl Drop for Session {
 }
 
 /// Opens a session: its stream begins with the address that takes the client's messages.
-pub(super) fn open(app: &App, config: Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
+pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
     if app.sse.count() >= MOST {
         let why = "This server has as many clients over SSE as it takes";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
@@ -80,15 +83,18 @@ pub(super) fn open(app: &App, config: Arc<Config>, project: Option<&str>) -> Res
     let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
     let (output, queued) = Output::stream();
     let (flights, transport) = Flights::new(Arc::clone(&output));
-    let server = app.server.for_config(Arc::clone(&config));
-    let reader = app.server.store.reader()?;
+    let server = app.server.for_config(Arc::clone(config));
+    let reader = app.server.store.slim_reader()?;
     let client = Client {
-        owner: owner(&config),
-        front: Arc::new(tokio::sync::Mutex::new(Front::new(server.clone(), reader, Arc::clone(&flights)))),
+        owner: owner(config),
+        front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&flights)))),
         flights,
         output,
     };
-    app.sse.lock().insert(id.clone(), Arc::new(client));
+    let client = Arc::new(client);
+    app.sse.lock().insert(id.clone(), Arc::clone(&client));
+    tokio::spawn(end_with(app.closing.clone(), Arc::downgrade(&client)));
+    drop(client);
     let session = Session { clients: app.sse.clone(), id: id.clone() };
     tokio::spawn(async move {
         match server.serve(transport).await {
@@ -100,25 +106,40 @@ pub(super) fn open(app: &App, config: Arc<Config>, project: Option<&str>) -> Res
         Some(name) => format!("/projects/{name}/messages?sessionId={id}"),
         None => format!("/messages?sessionId={id}"),
     };
-    let mut response = Response::new(events(format!("event: endpoint\ndata: {address}\n\n").into(), queued));
+    let first = format!("event: endpoint\ndata: {address}\n\n").into();
+    let mut response = Response::new(events(first, queued, app.closing.clone()));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    app.as_stream(response, app.closing.clone(), session)
+    app.streamed(response, config, false, session)
+}
+
+/// Ends a session with the server, once everything that was accepted was answered.
+async fn end_with(closing: CancellationToken, client: Weak<Client>) {
+    closing.cancelled().await;
+    let Some(client) = client.upgrade() else { return };
+    let (flights, output) = (Arc::clone(&client.flights), Arc::clone(&client.output));
+    let _ = tokio::task::spawn_blocking(move || flights.close(Some(Instant::now() + GRACE))).await;
+    output.finish();
 }
 
 /// Returns a stream of `first` and of every line that is queued, each as one event.
-fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>) -> Body {
-    let events = futures_util::stream::unfold((Some(first), queued), |(first, mut queued)| async move {
+fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>, closing: CancellationToken) -> Body {
+    let state = (Some(first), Some(queued), closing);
+    let events = futures_util::stream::unfold(state, |(first, queued, closing)| async move {
+        let mut queued = queued?;
         let event = match first {
             Some(first) => first,
             None => match tokio::time::timeout(ALIVE, queued.recv()).await {
                 Ok(Some((lines, _room))) => as_events(&lines),
+                Ok(None) if closing.is_cancelled() => {
+                    return Some((Ok(Frame::data(Bytes::from_static(ENDING))), (None, None, closing)));
+                }
                 Ok(None) => return None,
                 Err(_) => Bytes::from_static(b": alive\n\n"),
             },
         };
-        Some((Ok::<_, Infallible>(Frame::data(event)), (None, queued)))
+        Some((Ok::<_, Infallible>(Frame::data(event)), (None, Some(queued), closing)))
     });
     BodyExt::boxed(StreamBody::new(events))
 }
@@ -143,7 +164,11 @@ pub(super) async fn message(app: &App, config: &Config, request: Request<Incomin
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
     let body = read(app, &parts.headers, body).await?;
-    client.output.has_room().await;
+    let waited = tokio::time::timeout(app.network.patience, client.output.has_room()).await;
+    if waited.is_err() {
+        let why = "This client does not read its stream";
+        return Err(Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, 1));
+    }
     let mut front = Arc::clone(&client.front).lock_owned().await;
     let working = tokio::task::spawn_blocking(move || {
         front.line(&body);

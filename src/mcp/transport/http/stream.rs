@@ -12,18 +12,27 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::answer::Body;
 
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
-const FAREWELL: &[u8] = b": the server is ending\n\n";
+pub(super) const ENDING: &[u8] = b": the server is ending\n\n";
+const OVER: &[u8] = b": the access key is no longer good\n\n";
 
 /// A stream that holds `G` as long as it is open.
 struct Stream<G> {
     inner: Option<Body>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
+    over: Pin<Box<WaitForCancellationFutureOwned>>,
     _held: G,
 }
 
-/// Returns `body` as a stream that ends when `closing` is cancelled, and that holds `held` until then.
-pub(super) fn stream<G: Send + Sync + Unpin + 'static>(body: Body, closing: CancellationToken, held: G) -> Body {
-    Stream { inner: Some(body), closing: Box::pin(closing.cancelled_owned()), _held: held }.boxed()
+/// Returns `body` as a stream that ends when `closing` is cancelled, since the server ends, or `over`, since who opened it
+/// may not read it any more; it holds `held` until then.
+pub(super) fn stream<G: Send + Sync + Unpin + 'static>(
+    body: Body,
+    closing: CancellationToken,
+    over: CancellationToken,
+    held: G,
+) -> Body {
+    let (closing, over) = (Box::pin(closing.cancelled_owned()), Box::pin(over.cancelled_owned()));
+    Stream { inner: Some(body), closing, over, _held: held }.boxed()
 }
 
 impl<G: Unpin> HttpBody for Stream<G> {
@@ -34,9 +43,16 @@ impl<G: Unpin> HttpBody for Stream<G> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
+        if self.inner.is_none() {
+            return Poll::Ready(None);
+        }
+        if self.over.as_mut().poll(context).is_ready() {
+            self.inner = None;
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(OVER)))));
+        }
         // What is there goes out first: an answer that was made is not lost to a server that ends.
-        match Pin::new(inner).poll_frame(context) {
+        let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
+        match next {
             Poll::Ready(Some(frame)) => return Poll::Ready(Some(frame)),
             Poll::Ready(None) => {
                 self.inner = None;
@@ -44,12 +60,10 @@ impl<G: Unpin> HttpBody for Stream<G> {
             }
             Poll::Pending => {}
         }
-        match self.closing.as_mut().poll(context) {
-            Poll::Ready(()) => {
-                self.inner = None;
-                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(FAREWELL)))))
-            }
-            Poll::Pending => Poll::Pending,
+        if self.closing.as_mut().poll(context).is_ready() {
+            self.inner = None;
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(ENDING)))));
         }
+        Poll::Pending
     }
 }
