@@ -106,6 +106,7 @@ codes! {
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
+    ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
     PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
@@ -122,6 +123,8 @@ codes! {
     InUse                "E_DB_IN_USE"                     1 -32603 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
     Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256; it was not served.";
     Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
+    KeyRequired          "E_KEY_REQUIRED"                  1 -32602 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
+    Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
 }
 

@@ -4,16 +4,20 @@
 //! `docs/architecture.md` is the map. Imports go down only: `cli`, `mcp` -> `present` -> `op`; domains -> `op`,
 //! `error`, `store`, `clock`; `store` -> `error`, `clock`.
 
+pub mod access;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod content;
 pub mod database;
 pub mod deploy;
+pub mod disk;
 pub mod error;
 pub mod git;
 pub mod mcp;
 pub mod op;
 pub mod present;
+pub mod redact;
 pub mod schema;
 pub mod store;
 
@@ -21,5 +25,12 @@ use op::Entry;
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS.iter().chain(content::skills::OPS).chain(deploy::OPS).chain(deploy::modules::OPS).chain(database::OPS)
+    content::OPS
+        .iter()
+        .chain(content::skills::OPS)
+        .chain(deploy::OPS)
+        .chain(deploy::modules::OPS)
+        .chain(client::OPS)
+        .chain(access::OPS)
+        .chain(database::OPS)
 }

@@ -134,6 +134,8 @@ pub struct Reply {
     pub warnings: Vec<String>,
     /// Whether something differs where `--check` asked: the shell's exit status is 3.
     pub differs: bool,
+    /// Whether what was looked at is not well: the shell's exit status is 1.
+    pub failed: bool,
 }
 
 /// The part of a reply for people.
@@ -183,7 +185,7 @@ impl Reply {
 
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
-        Self { body, data, hints: Vec::new(), warnings: Vec::new(), differs: false }
+        Self { body, data, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
     }
 
     /// Adds a line that says what to do next.

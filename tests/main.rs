@@ -6,6 +6,7 @@ mod cli;
 mod contract;
 mod deploy;
 mod faults;
+mod http;
 mod journeys;
 mod mcp;
 mod properties;

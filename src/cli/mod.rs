@@ -14,6 +14,7 @@ use clap::ArgMatches;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Reply, Shape};
 use crate::present;
+use crate::redact::redact;
 use crate::store::Store;
 use crate::store::projects::Selection;
 
@@ -109,7 +110,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
-        "serve" => return serve::run(inner, globals),
+        "serve" => return serve::run(inner, globals, output),
         "demo" => return demo::run(inner, output),
         "completions" => return generate::completions(inner, output),
         "man" => return generate::man(inner, output),
@@ -159,9 +160,14 @@ fn envelope(command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8
     Ok(status)
 }
 
-/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status.
+/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status; 1 where
+/// what was looked at is not well.
 fn status(reply: &Reply) -> u8 {
-    if reply.differs { 3 } else { 0 }
+    match (reply.failed, reply.differs) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 0,
+    }
 }
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
@@ -211,6 +217,20 @@ fn usage_error(error: &clap::Error) -> Error {
     tips.iter().fold(usage, |usage, tip| usage.hint(tip.trim_start_matches("tip: ")))
 }
 
+/// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        std::io::stderr().write_all(redact(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
+
 /// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
 /// debug it formats whole results.
 fn log(verbose: u8) {
@@ -231,7 +251,7 @@ fn log(verbose: u8) {
     }
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Log)
         .with_ansi(false)
         .with_target(false)
         .try_init();

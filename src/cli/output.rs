@@ -118,6 +118,16 @@ impl Output {
         self.note(&text);
     }
 
+    /// Says where a server listens: to stderr, or as JSON to stdout.
+    pub(super) fn listening(&self, address: std::net::SocketAddr, places: &[&str]) -> Result<()> {
+        if self.json {
+            let urls: Vec<String> = places.iter().map(|place| format!("http://{address}{place}")).collect();
+            return self.print(&format!("{}\n", serde_json::json!({ "address": address.to_string(), "urls": urls })));
+        }
+        self.note(&format!("listening on http://{address} ({})\n", places.join(", ")));
+        Ok(())
+    }
+
     fn hint(&self, hint: &str) {
         if !self.quiet {
             self.note(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));

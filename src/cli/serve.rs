@@ -1,8 +1,12 @@
 //! `mcpkg serve`.
 
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::Globals;
+use super::output::Output;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
 use crate::op::{Context, MAX_ANSWER};
@@ -10,14 +14,65 @@ use crate::op::{Context, MAX_ANSWER};
 pub(super) fn command() -> Command {
     Command::new("serve")
         .visible_alias("start")
-        .about("Serve the database over MCP, as a client's child process")
+        .about("Serve the database over MCP: to a client that started it, or over HTTP to many")
         .after_help(
-            "Speaks MCP on standard input and output; logs go to standard error. Which project is served is found for\n\
-             each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, else the\n\
-             selected one.\n\n\
-             Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --toolset content",
+            "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is\n\
+             found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in,\n\
+             else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
+             Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only\n\
+             this machine is served.\n\n\
+             Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --toolset content\n  \
+             mcpkg serve --http\n  mcpkg serve --http --sse --host 0.0.0.0 --port 8080 --allow-host mcp.example.com",
         )
         .arg(Arg::new("stdio").long("stdio").action(ArgAction::SetTrue).help("Serve on standard input and output [the default]"))
+        .arg(
+            Arg::new("http")
+                .long("http")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("stdio")
+                .help("Serve streamable HTTP at /mcp"),
+        )
+        .arg(
+            Arg::new("sse")
+                .long("sse")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("stdio")
+                .help("Serve the older HTTP with SSE at /sse, for clients that know no other"),
+        )
+        .arg(
+            Arg::new("host")
+                .long("host")
+                .value_name("ADDRESS")
+                .value_parser(value_parser!(IpAddr))
+                .help("Address to listen at; another one than this machine's own needs an access key [default: 127.0.0.1]"),
+        )
+        .arg(
+            Arg::new("port")
+                .long("port")
+                .value_name("PORT")
+                .value_parser(value_parser!(u16))
+                .help("Port to listen at, 0 for any [default: 3000; 3100 for --sse alone]"),
+        )
+        .arg(
+            Arg::new("allow-host")
+                .long("allow-host")
+                .value_name("NAME,...")
+                .value_delimiter(',')
+                .help("Names under which clients may reach the server, besides its addresses"),
+        )
+        .arg(
+            Arg::new("require-key")
+                .long("require-key")
+                .action(ArgAction::SetTrue)
+                .help("Ask for an access key also while none was ever made"),
+        )
+        .arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(u64).range(1..=3600))
+                .help("How long a client may take to send a request, to take an answer, to leave a connection unused [default: 30]"),
+        )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
             Arg::new("as")
@@ -50,7 +105,7 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
 
-pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
+pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let toolsets: Option<Vec<String>> =
         matches.get_many::<String>("toolset").map(|names| names.map(|name| name.trim().to_owned()).collect());
     let known: Vec<&str> = mcp::toolsets();
@@ -73,12 +128,48 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
         selection: globals.selection(),
         identity,
         toolsets,
+        key: None,
+        read_only: false,
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
     crate::deploy::recover(&Context::shell(store.clone(), globals.selection()));
-    mcp::serve_stdio(store, config)?;
+    match network(matches)? {
+        None => mcp::serve_stdio(store, config)?,
+        Some(network) => {
+            let places: Vec<&str> = [(network.http, "/mcp"), (network.sse, "/sse")]
+                .iter()
+                .filter(|(on, _)| *on)
+                .map(|(_, at)| *at)
+                .collect();
+            mcp::serve_http(store, config, network, |address| output.listening(address, &places))?;
+        }
+    }
     Ok(0)
+}
+
+/// Returns where to listen, where the flags ask for it.
+fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
+    let (http, sse) = (matches.get_flag("http"), matches.get_flag("sse"));
+    let hosts: Vec<String> = matches.get_many("allow-host").into_iter().flatten().cloned().collect();
+    let host = matches.get_one("host").copied();
+    let port = matches.get_one("port").copied();
+    if !http && !sse {
+        let alone = host.map(|_| "host").or(port.map(|_| "port")).or(hosts.first().map(|_| "allow-host"));
+        return match alone {
+            Some(flag) => Err(Error::new(Code::InvalidArgument, format!("--{flag} goes with --http or --sse"))),
+            None => Ok(None),
+        };
+    }
+    Ok(Some(mcp::Network {
+        host: host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        port: port.unwrap_or(if http { 3000 } else { 3100 }),
+        http,
+        sse,
+        hosts,
+        key_required: matches.get_flag("require-key"),
+        patience: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
+    }))
 }

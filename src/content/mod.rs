@@ -1,7 +1,7 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
@@ -27,6 +27,9 @@ use crate::op::Entry;
 
 /// The toolset of this domain.
 pub const TOOLSET: &str = "content";
+
+/// The toolsets of this domain: what they do stays inside one project.
+pub const TOOLSETS: [&str; 1] = [TOOLSET];
 
 /// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
 pub const OPS: &[Entry] = &[

@@ -10,7 +10,7 @@ use super::TOOLSET;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::{Serving, events};
+use crate::store::{Serving, access, events};
 
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -118,7 +118,8 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
     const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
-    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where.\n\n\
+    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access key that was revoked\n\
+        since the backup stays revoked.\n\n\
         Examples:\n  mcpkg restore mcpkg-backup.db --yes";
     const EFFECT: Effect = Effect::Destroy;
     const TOOLSET: &'static str = TOOLSET;
@@ -142,9 +143,15 @@ impl Operation for Restore {
         }
         let stamp = stamp(context.clock.now());
         let progress = |done, total| (context.progress)("Restoring", done, total);
+        // What is damaged is restored all the same.
+        let (revoked, asked) =
+            context.store.read(|db| Ok((access::revoked(db)?, access::any(db)?))).unwrap_or_default();
         let kept = context.store.restore(&self.file, &context.store.kept_beside(&stamp), &progress)?;
         let author = context.author();
-        context.store.write(|db| {
+        let asks = context.store.write(|db| {
+            for key_id in &revoked {
+                access::revoke(db, key_id, author.now)?;
+            }
             let event = events::NewEvent {
                 at: author.now,
                 actor: author.actor,
@@ -153,15 +160,15 @@ impl Operation for Restore {
                 subject: &self.file.display().to_string(),
                 outcome: "ok",
             };
-            events::append(db, event)
+            events::append(db, event)?;
+            access::any(db)
         })?;
         drop(alone);
         let sentence =
             format!("Restored the database from {}; what it replaced is {}", self.file.display(), kept.display());
-        Ok(Reply::sentence(
-            sentence,
-            json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() }),
-        ))
+        let data = json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() });
+        let open = "the backup holds no access key: servers over HTTP ask for none until one is made";
+        Ok(Reply::sentence(sentence, data).warn((asked && !asks).then(|| open.to_owned())))
     }
 }
 

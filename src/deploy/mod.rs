@@ -9,7 +9,6 @@ pub mod compare;
 pub mod confirm;
 pub mod deploying;
 pub mod desired;
-pub mod disk;
 pub mod doctor;
 pub mod evolve;
 pub mod explain;
@@ -32,6 +31,7 @@ pub mod unmap;
 
 use crate::op::Entry;
 
+pub use crate::disk;
 pub use undo::recover;
 
 /// The toolset of this domain.

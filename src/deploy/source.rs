@@ -116,7 +116,7 @@ impl Site {
     /// `E_INVALID_ARGUMENT` where a repo and a project are both named, `E_NO_PROJECT`, `E_NOT_FOUND`,
     /// `E_TARGET_UNSUPPORTED`, and what opening a config repo answers.
     pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
-        let home = home()?;
+        let home = disk::home()?;
         let source = Source::find(context, choice, &home)?;
         let codex_home = std::env::var_os("CODEX_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
         let root = deploy_root(context, choice, &source, &home, codex_home.as_deref())?;
@@ -373,7 +373,7 @@ fn deploy_root(
     if context.selection.directory.is_empty() {
         return Ok(None);
     }
-    let folder = identity::toplevel(&started).unwrap_or(started);
+    let folder = crate::git::toplevel(&started).unwrap_or(started);
     Ok((!is_an_agents_own(&folder, home, codex_home)).then_some(folder))
 }
 
@@ -388,12 +388,6 @@ fn is_an_agents_own(folder: &Path, home: &Path, codex_home: Option<&Path>) -> bo
 
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-fn home() -> Result<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
-        Error::new(Code::RootRequired, "The home folder is not known, since HOME is not set").hint("set HOME")
-    })
 }
 
 fn expand(path: &Path, home: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 mod completion;
 mod front;
 mod json;
+mod notes;
 mod prompts;
 mod reads;
 mod resources;
@@ -19,6 +20,7 @@ mod transport;
 use crate::store::projects::Selection;
 
 pub use transport::stdio::serve_stdio;
+pub use transport::{Network, serve_http};
 
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;
@@ -54,8 +56,8 @@ impl Identity {
     }
 }
 
-/// How a server is run.
-#[derive(Clone, Debug)]
+/// What a server serves, and what a request may reach of it.
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     /// What is known about the project; the rest is found for each request.
     pub selection: Selection,
@@ -63,6 +65,10 @@ pub struct Config {
     pub identity: Identity,
     /// The toolsets that are listed and callable; all where `None`.
     pub toolsets: Option<Vec<String>>,
+    /// The name of the access key that a request came with, where it came with one.
+    pub key: Option<String>,
+    /// Whether only what changes nothing is served.
+    pub read_only: bool,
     /// The most bytes of content in one answer.
     pub max_answer: u64,
     /// The most bytes of one request.
@@ -84,5 +90,5 @@ pub fn toolsets() -> Vec<&'static str> {
 
 /// Returns what tools/list answers where `toolsets` are served, for the reference page and the tests.
 pub fn listed_tools(toolsets: Option<&[String]>) -> serde_json::Value {
-    serde_json::to_value(tools::list(toolsets)).unwrap_or_default()
+    serde_json::to_value(tools::listed(toolsets, false)).unwrap_or_default()
 }

@@ -1,72 +1,45 @@
-//! list_changed: from the store's watch to whoever asked, legacy peers and listen streams alike.
+//! What changed, told to whoever asked: list_changed and resources/updated, to sessions and listen streams alike.
+//!
+//! One thread looks at the store. A [`Feed`] stands for what one selection of a project serves; a [`Subscriber`] knows
+//! what of it one client asked for and has heard. Both keep counts, not messages, so that a burst is one message and a
+//! slow client costs no memory.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+mod feed;
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::ServerNotification;
+use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification};
 use rmcp::service::{Peer, SubscriptionContext};
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use crate::store::Store;
-use crate::store::watch::Change;
+use crate::error::Result;
+use crate::store::projects::Selection;
+use crate::store::watch::{Change, Position};
+use crate::store::{Store, watch::Watch};
+use feed::Feed;
+
+pub(super) use feed::{MOST_URIS, News, Subscriber};
 
 /// How often the watch looks: a look costs microseconds.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// What changed, as far as lists go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lists {
-    prompts: bool,
-    resources: bool,
-}
-
-impl Lists {
-    const ALL: Self = Self { prompts: true, resources: true };
-
-    /// Which lists look different after these operations.
-    fn changed_by(kinds: &[String]) -> Self {
-        let mut lists = Self::default();
-        for kind in kinds {
-            match kind.split_once('.').map_or("", |(noun, _)| noun) {
-                "prompt" => lists.prompts = true,
-                "resource" => lists.resources = true,
-                // A project selected, renamed or deleted, an import, a restore: anything may differ.
-                _ => return Self::ALL,
-            }
-        }
-        lists
-    }
-}
-
-/// How often each list changed so far; listeners compare with what they saw last, so that a burst is one message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Versions {
-    prompts: u64,
-    resources: u64,
-}
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Tells changes to whoever asked.
 pub(super) struct Hub {
-    versions: watch::Sender<Versions>,
-    /// The peer of a legacy session, which hears of changes without asking.
-    legacy: Mutex<bool>,
-    closed: AtomicBool,
+    store: Store,
+    feeds: Mutex<Vec<Weak<Feed>>>,
+    closed: CancellationToken,
 }
 
 impl Hub {
-    pub(super) fn new() -> Self {
-        Self {
-            versions: watch::Sender::new(Versions::default()),
-            legacy: Mutex::new(false),
-            closed: AtomicBool::new(false),
-        }
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, feeds: Mutex::default(), closed: CancellationToken::new() }
     }
 
-    /// Looks for changes until [`Hub::close`]; runs on a thread of its own.
-    pub(super) fn watch(&self, store: &Store) {
-        let mut watch = match store.watch() {
+    /// Looks for changes after `position` until [`Hub::close`]; runs on a thread of its own.
+    pub(super) fn watch(&self, position: Position) {
+        let mut watch = match self.store.watch(position) {
             Ok(watch) => watch,
             Err(error) => {
                 tracing::warn!(%error, "changes by others will not be noticed");
@@ -74,106 +47,126 @@ impl Hub {
             }
         };
         let mut told = false;
-        while !self.closed.load(Ordering::Relaxed) {
-            let changed = match watch.look() {
-                Ok(Change::None) => Lists::default(),
-                Ok(Change::Restored) => Lists::ALL,
-                Ok(Change::Events(kinds)) => Lists::changed_by(&kinds),
+        // Set while what was seen could not be passed on.
+        let mut behind = false;
+        while !self.closed.is_cancelled() {
+            match self.look(&mut watch, behind) {
+                Ok(()) => behind = false,
                 Err(error) => {
+                    behind = true;
                     // The same failure comes with every look; it is told once.
                     if !std::mem::replace(&mut told, true) {
                         tracing::warn!(%error, "the database could not be watched");
                     }
-                    Lists::default()
                 }
-            };
-            if changed != Lists::default() {
-                self.versions.send_modify(|versions| {
-                    versions.prompts += u64::from(changed.prompts);
-                    versions.resources += u64::from(changed.resources);
-                });
             }
             std::thread::sleep(LOOK);
         }
     }
 
-    /// Ends the watch and every listen stream.
-    pub(super) fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-        self.versions.send_modify(|_| {});
+    fn look(&self, watch: &mut Watch, behind: bool) -> Result<()> {
+        let mut change = watch.look()?;
+        if behind {
+            change = Change::Restored;
+        }
+        if change == Change::None {
+            return Ok(());
+        }
+        let mut feeds = Vec::new();
+        self.feeds().retain(|feed| feed.upgrade().map(|feed| feeds.push(feed)).is_some());
+        if feeds.is_empty() {
+            return Ok(());
+        }
+        self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))
     }
 
-    /// Tells a legacy peer of changes from now on, once however often it is called.
-    pub(super) fn tell_legacy(&self, peer: Peer<RoleServer>) {
-        match self.legacy.lock() {
-            Ok(mut told) if !*told => *told = true,
-            _ => return,
-        }
-        let mut versions = self.versions.subscribe();
+    /// Ends the watch, what tells sessions, and every listen stream.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Returns somebody who hears from now on of what changes in the project that `selection` says.
+    pub(super) fn subscribe(&self, selection: &Selection) -> Subscriber {
+        let mut feeds = self.feeds();
+        let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| &feed.selection == selection);
+        let feed = found.unwrap_or_else(|| {
+            let feed = Arc::new(Feed::new(&self.store, selection.clone()));
+            feeds.push(Arc::downgrade(&feed));
+            feed
+        });
+        Subscriber::new(feed)
+    }
+
+    /// Tells a session's peer until the session ends.
+    pub(super) fn tell(&self, peer: Peer<RoleServer>, subscriber: Arc<Subscriber>, ended: CancellationToken) {
+        let closed = self.closed.clone();
         tokio::spawn(async move {
-            let mut seen = *versions.borrow_and_update();
-            while versions.changed().await.is_ok() {
-                let now = *versions.borrow_and_update();
-                if now.prompts != seen.prompts && peer.notify_prompt_list_changed().await.is_err() {
-                    return;
+            let mut bell = subscriber.bell();
+            loop {
+                for notification in notifications(subscriber.news()) {
+                    if peer.send_notification(notification).await.is_err() {
+                        return;
+                    }
                 }
-                if now.resources != seen.resources && peer.notify_resource_list_changed().await.is_err() {
-                    return;
+                tokio::select! {
+                    () = closed.cancelled() => return,
+                    () = ended.cancelled() => return,
+                    rung = bell.changed() => if rung.is_err() { return },
                 }
-                seen = now;
             }
         });
     }
 
     /// Serves one listen stream until it is cancelled or the server ends.
-    pub(super) async fn listen(&self, context: SubscriptionContext) {
-        let mut versions = self.versions.subscribe();
-        let mut seen = *versions.borrow_and_update();
-        // Closed before this was subscribed, nothing would ever wake it.
-        if self.closed.load(Ordering::Relaxed) {
-            return;
+    pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection) {
+        let subscriber = self.subscribe(selection);
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            subscriber.want(&self.store, uri);
         }
-        let (prompts, resources) = {
-            let accepted = context.accepted();
-            (accepted.prompts_list_changed == Some(true), accepted.resources_list_changed == Some(true))
-        };
+        let mut bell = subscriber.bell();
         loop {
+            for notification in notifications(subscriber.news()) {
+                if wanted(&context, &notification) && context.sink().send(notification).await.is_err() {
+                    return;
+                }
+            }
             tokio::select! {
                 () = context.cancelled() => return,
-                changed = versions.changed() => {
-                    if changed.is_err() || self.closed.load(Ordering::Relaxed) {
-                        return;
-                    }
-                }
+                () = self.closed.cancelled() => return,
+                rung = bell.changed() => if rung.is_err() { return },
             }
-            let now = *versions.borrow_and_update();
-            if prompts && now.prompts != seen.prompts {
-                let told = ServerNotification::PromptListChangedNotification(Default::default());
-                if context.sink().send(told).await.is_err() {
-                    return;
-                }
-            }
-            if resources && now.resources != seen.resources {
-                let told = ServerNotification::ResourceListChangedNotification(Default::default());
-                if context.sink().send(told).await.is_err() {
-                    return;
-                }
-            }
-            seen = now;
         }
+    }
+
+    fn feeds(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Feed>>> {
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_tell_which_lists_changed() {
-        let of = |kinds: &[&str]| Lists::changed_by(&kinds.iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["prompt.create"]), Lists { prompts: true, resources: false });
-        assert_eq!(of(&["resource.delete"]), Lists { prompts: false, resources: true });
-        assert_eq!(of(&["project.select"]), Lists::ALL);
-        assert_eq!(of(&[]), Lists::default());
+fn wanted(context: &SubscriptionContext, notification: &ServerNotification) -> bool {
+    let filter = context.accepted();
+    match notification {
+        ServerNotification::PromptListChangedNotification(_) => filter.prompts_list_changed == Some(true),
+        ServerNotification::ResourceListChangedNotification(_) => filter.resources_list_changed == Some(true),
+        ServerNotification::ToolListChangedNotification(_) => filter.tools_list_changed == Some(true),
+        _ => true,
     }
+}
+
+fn notifications(news: News) -> Vec<ServerNotification> {
+    let mut told = Vec::new();
+    if news.tools {
+        told.push(ServerNotification::ToolListChangedNotification(Default::default()));
+    }
+    if news.prompts {
+        told.push(ServerNotification::PromptListChangedNotification(Default::default()));
+    }
+    if news.resources {
+        told.push(ServerNotification::ResourceListChangedNotification(Default::default()));
+    }
+    told.extend(news.updated.into_iter().map(|uri| {
+        let parameters = ResourceUpdatedNotificationParam::new(uri);
+        ServerNotification::ResourceUpdatedNotification(rmcp::model::Notification::new(parameters))
+    }));
+    told
 }

@@ -145,7 +145,6 @@ fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], li
 
 /// What tells whether a read of a URI answers something else than before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(dead_code, reason = "what follows a URI will ask for it")]
 pub(super) enum Stamp {
     /// A stored resource.
     Resource(stamps::Resource),
@@ -162,7 +161,6 @@ pub(super) enum Stamp {
 ///
 /// # Errors
 /// How the disk failed.
-#[allow(dead_code, reason = "what follows a URI will ask for it")]
 pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Stamp>> {
     if let Some(stamp) = stamps::resource(db, selection, Key::Uri(uri))? {
         return Ok(Some(Stamp::Resource(stamp)));
@@ -233,12 +231,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
         let config = Config {
-            selection: Selection::default(),
-            identity: crate::mcp::Identity::Mcpkg,
-            toolsets: None,
             max_answer: crate::op::MAX_ANSWER,
             max_line: crate::mcp::MAX_LINE,
             front: true,
+            ..Config::default()
         };
         let context = crate::op::Context {
             actor: "mcp:test".to_owned(),

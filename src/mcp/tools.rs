@@ -1,33 +1,48 @@
 //! tools/list and tools/call, from the table of operations.
 
+#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+
 use std::sync::Arc;
 
 use base64::Engine;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, ResourceContents, Tool, ToolAnnotations};
 use serde_json::Value;
 
+use super::Config;
+use super::notes::Notes;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Entry, Reply, Shape};
 use crate::present;
 use crate::store::projects;
 
-/// Returns the tools of the toolsets served, in documentation order.
-pub(super) fn list(toolsets: Option<&[String]>) -> Vec<Tool> {
-    crate::operations().filter(|entry| serves(entry, toolsets)).map(tool).collect()
+/// Returns the tools that are served, in documentation order.
+pub(super) fn list(config: &Config) -> Vec<Tool> {
+    listed(config.toolsets.as_deref(), config.read_only)
 }
 
-/// Returns the operation behind a tool's name.
-pub(super) fn find(name: &str, toolsets: Option<&[String]>) -> Option<&'static Entry> {
-    crate::operations().find(|entry| entry.tool == name && serves(entry, toolsets))
+/// Returns the tools of these toolsets, those that change something only where they are served too.
+pub(super) fn listed(toolsets: Option<&[String]>, read_only: bool) -> Vec<Tool> {
+    crate::operations().filter(|entry| serves(entry, toolsets, read_only)).map(tool).collect()
+}
+
+/// Returns the operation behind the name of a tool that is served.
+pub(super) fn find(name: &str, config: &Config) -> Option<&'static Entry> {
+    named(name).filter(|entry| serves(entry, config.toolsets.as_deref(), config.read_only))
 }
 
 /// Whether calling the tool `name` may change the database; an unknown one changes nothing.
 pub(super) fn writes(name: &str) -> bool {
-    find(name, None).is_some_and(|entry| !entry.effect.reads())
+    named(name).is_some_and(|entry| !entry.effect.reads())
 }
 
-fn serves(entry: &Entry, toolsets: Option<&[String]>) -> bool {
-    entry.faces.tool() && toolsets.is_none_or(|names| names.iter().any(|name| name == entry.toolset))
+fn named(name: &str) -> Option<&'static Entry> {
+    crate::operations().find(|entry| entry.tool == name && entry.faces.tool())
+}
+
+fn serves(entry: &Entry, toolsets: Option<&[String]>, read_only: bool) -> bool {
+    entry.faces.tool()
+        && toolsets.is_none_or(|names| names.iter().any(|name| name == entry.toolset))
+        && (!read_only || entry.effect.reads())
 }
 
 fn tool(entry: &'static Entry) -> Tool {
@@ -45,7 +60,12 @@ fn tool(entry: &'static Entry) -> Tool {
 }
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
-pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context: &Context) -> CallToolResult {
+pub(super) fn call(
+    entry: &'static Entry,
+    arguments: Option<JsonObject>,
+    context: &Context,
+    notes: &Notes,
+) -> CallToolResult {
     let started = std::time::Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
     let mut command = entry.cli.join(" ");
@@ -66,6 +86,9 @@ pub(super) fn call(entry: &'static Entry, arguments: Option<JsonObject>, context
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         "tools/call"
     );
+    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
+        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
+    }
     match entry.shape {
         Shape::Sentence => sentence(entry, outcome),
         Shape::Envelope => envelope(entry, &command, outcome),

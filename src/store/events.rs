@@ -26,7 +26,7 @@ pub struct NewEvent<'a> {
 }
 
 /// An event's row.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// Its place in the order of things; never reused.
     pub seq: i64,

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 
 use crate::error::{Code, Error, Result};
 
+pub mod access;
 pub mod backup;
 pub mod blobs;
 pub mod check;

@@ -24,7 +24,7 @@ pub struct Project {
 }
 
 /// What a call says about its project, before the database is asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The name from `--project` or `MCPKG_PROJECT`.
     pub named: Option<String>,
@@ -147,6 +147,16 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
         Some(project) => Ok(project),
         None => Err(missing(db, name)?),
     }
+}
+
+/// Returns the project with this id, if it is still there.
+///
+/// # Errors
+/// How the disk failed.
+pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT id, uuid, name, created_at FROM project WHERE uuid = ?1")?;
+    Ok(statement.query_row([uuid.as_bytes()], from_row).optional()?)
 }
 
 /// A project with what it holds.

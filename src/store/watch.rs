@@ -2,14 +2,22 @@
 
 use rusqlite::Connection;
 
-use super::{Db, Store, events, sqlite};
+use super::events::{self, Event};
+use super::{Db, Store, sqlite};
 use crate::error::Result;
 
 /// A connection of its own that looks for new commits; cheap to ask often.
 pub struct Watch {
     store: Store,
     connection: Connection,
-    version: i64,
+    /// None before the first look.
+    version: Option<i64>,
+    position: Position,
+}
+
+/// A place in the order of things: which life of the file, and its newest event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
     generation: String,
     seq: i64,
 }
@@ -19,23 +27,28 @@ pub struct Watch {
 pub enum Change {
     /// Nothing.
     None,
-    /// These operations, oldest first; refused ones are left out.
-    Events(Vec<String>),
+    /// These, oldest first; refused ones too.
+    Events(Vec<Event>),
     /// The database was restored from a backup: anything may differ.
     Restored,
 }
 
 impl Store {
-    /// Returns a watch that begins now.
+    /// Returns where the order of things stands now; cheap enough for every start.
     ///
     /// # Errors
     /// How the disk failed.
-    pub fn watch(&self) -> Result<Watch> {
+    pub fn position(&self) -> Result<Position> {
+        self.glance(position)
+    }
+
+    /// Returns a watch whose first look tells what came after `position`.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub fn watch(&self, position: Position) -> Result<Watch> {
         let connection = sqlite::connect(self.path(), self.access(), super::POOLED_CACHE, true)?;
-        let mut watch = Watch { store: self.clone(), connection, version: 0, generation: String::new(), seq: 0 };
-        watch.version = watch.data_version()?;
-        (watch.generation, watch.seq) = watch.position()?;
-        Ok(watch)
+        Ok(Watch { store: self.clone(), connection, version: None, position })
     }
 }
 
@@ -47,36 +60,31 @@ impl Watch {
     pub fn look(&mut self) -> Result<Change> {
         self.store.notice_replacement();
         let version = self.data_version()?;
-        if version == self.version {
+        if self.version == Some(version) {
             return Ok(Change::None);
         }
-        self.version = version;
-        let (generation, newest) = self.position()?;
-        if generation != self.generation {
-            (self.generation, self.seq) = (generation, newest);
+        let db = Db { connection: &self.connection };
+        let now = position(&db)?;
+        if now.generation != self.position.generation {
+            (self.version, self.position) = (Some(version), now);
             return Ok(Change::Restored);
         }
         // A checkpoint moves data_version too: without an event after the last one nothing happened.
-        let news = events::after(&Db { connection: &self.connection }, self.seq, usize::MAX)?;
-        let Some(last) = news.last() else {
-            return Ok(Change::None);
-        };
-        self.seq = last.seq;
-        let kinds: Vec<String> =
-            news.into_iter().filter(|event| event.outcome == "ok").map(|event| event.kind).collect();
-        Ok(if kinds.is_empty() { Change::None } else { Change::Events(kinds) })
+        let news = events::after(&db, self.position.seq, usize::MAX)?;
+        self.version = Some(version);
+        if let Some(last) = news.last() {
+            self.position.seq = last.seq;
+        }
+        Ok(if news.is_empty() { Change::None } else { Change::Events(news) })
     }
 
     fn data_version(&self) -> Result<i64> {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
     }
+}
 
-    fn position(&self) -> Result<(String, i64)> {
-        let db = Db { connection: &self.connection };
-        let generation = self
-            .connection
-            .prepare_cached("SELECT value FROM setting WHERE key = 'generation'")?
-            .query_row([], |row| row.get(0))?;
-        Ok((generation, events::newest(&db)?))
-    }
+fn position(db: &Db<'_>) -> Result<Position> {
+    let sql = "SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)";
+    let row = |row: &rusqlite::Row<'_>| Ok(Position { generation: row.get(0)?, seq: row.get(1)? });
+    Ok(db.connection.prepare_cached(sql)?.query_row([], row)?)
 }

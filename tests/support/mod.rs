@@ -2,12 +2,14 @@
 
 mod client;
 mod ground;
+pub mod http;
 mod machine;
 mod raw;
 mod scratch;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
+pub use http::{Http, Request};
 pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};

@@ -10,6 +10,7 @@ use super::lockfile::Pin;
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::redact::redact;
 
 /// A commit's files, on the disk.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(super) fn checkout(repo: &Path, home: &Path, id: &str, source: &GitSource, p
         (Some(inside), Some(whole)) if inside.starts_with(&whole) => Ok(Checkout { folder, commit }),
         (found, _) => {
             let why = if found.is_some() { "leads out of it" } else { "is not in it" };
-            let url = git::redact(&source.url);
+            let url = redact(&source.url);
             Err(Error::new(
                 Code::ConfigInvalid,
                 format!("Module `{id}`: commit {commit} of `{url}`: `{}` {why}", source.subdir),
@@ -63,7 +64,7 @@ fn resolve(repo: &Path, id: &str, source: &GitSource) -> Result<String> {
     let find = |name: &str| said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     let found = [peeled, head, tag].iter().find_map(|name| find(name)).map(|(commit, _)| commit.to_owned());
     found.filter(|commit| commit.bytes().all(|digit| digit.is_ascii_hexdigit())).ok_or_else(|| {
-        let url = git::redact(&source.url);
+        let url = redact(&source.url);
         Error::new(Code::ConfigInvalid, format!("Module `{id}`: `{url}` has no branch or tag `{wanted}`"))
             .with_details(json!({"module_id": id, "url": url, "ref": wanted}))
     })

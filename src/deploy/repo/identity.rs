@@ -8,6 +8,8 @@ use crate::deploy::disk::hex;
 use crate::error::{Error, Result};
 use crate::git;
 
+pub use crate::git::toplevel;
+
 /// Returns the id of the machine: what is `given`, else what the environment says, else its host name.
 pub fn machine(given: Option<&str>) -> String {
     let environment = ["AGENTPACK_MACHINE_ID", "HOSTNAME", "COMPUTERNAME"];
@@ -53,33 +55,9 @@ pub fn project(root: &Path) -> Result<String> {
     Ok(hex(&Sha256::digest(name))[..16].to_owned())
 }
 
-/// Returns the top of the git work tree that `folder` is in, without links.
-pub fn toplevel(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    folder.ancestors().find(|folder| git_folder(folder).is_some()).map(Path::to_path_buf)
-}
-
-/// Returns the folder where git keeps what all work trees of the repository share.
-fn git_folder(toplevel: &Path) -> Option<PathBuf> {
-    let git = toplevel.join(".git");
-    let own = if git.is_dir() {
-        git
-    } else {
-        let said = std::fs::read_to_string(&git).ok()?;
-        toplevel.join(said.strip_prefix("gitdir:")?.trim())
-    };
-    if !own.join("HEAD").exists() {
-        return None;
-    }
-    match std::fs::read_to_string(own.join("commondir")) {
-        Ok(common) => Some(own.join(common.trim())),
-        Err(_) => Some(own),
-    }
-}
-
 /// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
 fn origin(toplevel: &Path) -> Option<String> {
-    let config = git_folder(toplevel)?.join("config");
+    let config = git::folder(toplevel)?.join("config");
     let text = std::fs::read_to_string(&config).ok()?;
     let read = read_origin(&text);
     let plain = is_plain(&text)

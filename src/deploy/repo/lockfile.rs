@@ -115,7 +115,7 @@ impl Lockfile {
         for (what, pinned, now) in [("url", pin.url.as_str(), source.url.as_str()), ("subdir", subdir, &source.subdir)]
         {
             if pinned != now {
-                let (pinned, now) = (crate::git::redact(pinned), crate::git::redact(now));
+                let (pinned, now) = (crate::redact::redact(pinned), crate::redact::redact(now));
                 let why = format!("its {what} is `{now}` now, and `{pinned}` was pinned");
                 return Err(refuse(&self.path, Some(id), &why, json!({"expected": pinned, "actual": now})));
             }

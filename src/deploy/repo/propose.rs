@@ -270,7 +270,7 @@ impl Work<'_> {
     fn origin(&self) -> Value {
         match &self.declared.source {
             Source::Git(git) => {
-                let url = crate::git::redact(&git.url);
+                let url = crate::redact::redact(&git.url);
                 json!({"kind": "git", "url": url, "commit": self.upstream.commit, "subdir": git.subdir})
             }
             Source::Local(path) => match self.repo.folder.join(path).strip_prefix(&self.repo.folder) {

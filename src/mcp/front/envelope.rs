@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 const MAX_DEPTH: usize = 127;
 
 /// What a line is.
-pub(super) enum Line<'a> {
+pub(in crate::mcp) enum Line<'a> {
     /// Nothing but white space.
     Blank,
     /// One message.
@@ -23,16 +23,26 @@ pub(super) enum Line<'a> {
 
 /// The id that an answer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id<'a> {
+pub(in crate::mcp) enum Id<'a> {
     /// As it stands in the request.
     Known(&'a str),
     /// None that could be read.
     Null,
 }
 
+impl<'a> Id<'a> {
+    /// The id as it stands in the request, where there is one.
+    pub(in crate::mcp) fn known(self) -> Option<&'a str> {
+        match self {
+            Id::Known(id) => Some(id),
+            Id::Null => None,
+        }
+    }
+}
+
 /// One message.
 #[derive(Debug)]
-pub(super) enum Envelope<'a> {
+pub(in crate::mcp) enum Envelope<'a> {
     Request { id: &'a str, method: Cow<'a, str>, parameters: Option<&'a RawValue>, text: &'a str },
     Notification { method: Cow<'a, str>, parameters: Option<&'a RawValue>, text: &'a str },
     Response { text: &'a str },
@@ -47,7 +57,7 @@ impl Envelope<'_> {
 }
 
 /// Takes a line apart.
-pub(super) fn parse(line: &[u8]) -> Line<'_> {
+pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text.trim_matches([' ', '\t', '\r', '\n']),
         Err(_) => return Line::Unreadable("Parse error: the line is not UTF-8".to_owned()),

@@ -14,7 +14,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::mcp::transport::stdio::Output;
+use crate::mcp::transport::output::Output;
 
 /// Requests that rmcp may have at once; then the input waits. Listen streams do not count, they stay open.
 const MOST: usize = 256;

@@ -8,6 +8,7 @@
 //! - rmcp sees the end of input only after every accepted request was answered.
 
 mod answers;
+mod desk;
 mod envelope;
 mod flights;
 mod turns;
@@ -22,10 +23,12 @@ use super::json::push_string;
 use super::reads::{self, Era, Read};
 use super::server::{Server, error_data, refuse, wrong};
 use crate::store::Reader;
-use answers::Answers;
-use envelope::{Envelope, Id, Line};
+use answers::{Answers, Question};
+use envelope::Id;
 use flights::Sink;
 
+pub(super) use desk::Desk;
+pub(super) use envelope::{Envelope, Line, parse as parse_line};
 pub(super) use flights::{Flights, Passenger, Phase};
 pub(super) use turns::{Turn, Turns};
 
@@ -36,13 +39,14 @@ pub(super) struct Front {
     flights: Arc<Flights>,
     turns: Arc<Turns>,
     answers: Answers,
+    asked: Question,
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
 
 /// What the front has to know of a request's `_meta`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meta {
+pub(super) enum Meta {
     /// It names no protocol version.
     Plain,
     /// It is complete for 2026-07-28.
@@ -51,7 +55,8 @@ enum Meta {
     Odd,
 }
 
-const MODERN: &str = "2026-07-28";
+/// The revision without a handshake.
+pub(super) const MODERN: &str = "2026-07-28";
 
 /// Messages in a batch: its answers stand in memory until all are there.
 const LONGEST_BATCH: usize = 64;
@@ -61,7 +66,15 @@ const LARGE: usize = 64 << 10;
 
 impl Front {
     pub(super) fn new(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
-        Self { server, reader, flights, turns: Arc::default(), answers: Answers::default(), out: Vec::new() }
+        Self {
+            server,
+            reader,
+            flights,
+            turns: Arc::default(),
+            answers: Answers::default(),
+            asked: Question::default(),
+            out: Vec::new(),
+        }
     }
 
     /// Takes one line without its end; answers go to `out` or come from rmcp later.
@@ -179,24 +192,24 @@ impl Front {
         }
         let result = self.result(method, parameters, era).map_err(|error| error_data(&error))?;
         let start = self.out.len();
-        begin(&mut self.out, id);
-        self.out.extend_from_slice(b",\"result\":");
         if matches!(sink, Sink::Wire) && result.len() > LARGE {
             // Written from where it stands: copying it would cost as much as writing it.
+            begin(&mut self.out, id);
+            self.out.extend_from_slice(b",\"result\":");
             self.flights.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
             return Ok(());
         }
-        self.out.extend_from_slice(&result);
-        self.out.extend_from_slice(b"}\n");
+        push_result(&mut self.out, id, &result);
         self.deliver(start, sink);
         Ok(())
     }
 
     /// Returns the result of a hot read: the one given before, while nothing was committed since.
     fn result(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Arc<Vec<u8>>> {
-        let asked = parameters.map_or("", RawValue::get);
-        if let Some(kept) = self.answers.find(self.reader.version()?, era, method, asked) {
+        let given = parameters.map_or("", RawValue::get);
+        self.asked.ask(self.reader.version()?, &self.server.config, era, method, given);
+        if let Some(kept) = self.answers.find(&self.asked) {
             return Ok(kept);
         }
         let read = Read::parse(method, parameters)?;
@@ -204,7 +217,7 @@ impl Front {
         let answer = |db: &crate::store::Db<'_>| reads::answer(db, &self.server.config, &read, era, &mut result);
         if read.looks_twice() { self.reader.read(answer) } else { self.reader.statement(answer) }?;
         let result = Arc::new(result);
-        self.answers.keep(&result);
+        self.answers.keep(&self.asked, &result);
         Ok(result)
     }
 
@@ -260,7 +273,7 @@ impl Front {
 
     fn error(&mut self, id: Id<'_>, error: &ErrorData, sink: &Sink) {
         let start = self.out.len();
-        push_error(&mut self.out, id, error);
+        push_error(&mut self.out, id.known(), error);
         self.deliver(start, sink);
     }
 
@@ -306,16 +319,38 @@ fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
 }
 
+/// Says whether rmcp can read a message; returns it as rmcp can where it cannot read it as it stands.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
+    if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {
+        return Ok(None);
+    }
+    let again = serde_json::from_str::<serde_json::Value>(text).map_err(|error| not_taken(&error))?;
+    let again = serde_json::to_vec(&again).map_err(|error| not_taken(&error))?;
+    match serde_json::from_slice::<ClientJsonRpcMessage>(&again) {
+        Ok(_) => Ok(Some(again)),
+        Err(error) => Err(not_taken(&error)),
+    }
+}
+
 fn begin(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
 }
 
-fn push_error(out: &mut Vec<u8>, id: Id<'_>, error: &ErrorData) {
-    let id = match id {
-        Id::Known(id) if error.code != ErrorCode::PARSE_ERROR => id,
-        _ => "null",
-    };
+/// Appends a line with a result.
+pub(super) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
+    begin(out, id);
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(result);
+    out.extend_from_slice(b"}\n");
+}
+
+/// Appends a line with an error; the id is null where none could be read.
+pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData) {
+    let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
     begin(out, id);
     out.extend_from_slice(format!(",\"error\":{{\"code\":{},\"message\":", error.code.0).as_bytes());
     push_string(out, &error.message);
@@ -336,7 +371,8 @@ fn not_taken(error: &serde_json::Error) -> ErrorData {
     }
 }
 
-fn meta(parameters: Option<&RawValue>) -> Meta {
+/// Returns what a request's `_meta` says of its revision.
+pub(super) fn meta(parameters: Option<&RawValue>) -> Meta {
     #[derive(Deserialize)]
     struct Outer<'a> {
         #[serde(borrow, rename = "_meta")]

@@ -3,24 +3,22 @@
 //! The reading thread writes what it answers itself; what rmcp answers is queued, bounded, for a writing thread.
 //! Nobody else writes to standard output. A client that stops reading stops both, and nothing else.
 
-use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::lines::{Cut, Lines};
-use crate::error::{Code, Error, Result};
+use super::output::Output;
+use super::signals::on_signal;
+use super::{GRACE, announce, spawn};
+use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
 use crate::mcp::server::Server;
-use crate::store::{Serving, Store};
-
-/// Bytes that wait to be written before rmcp has to wait; one longer line may.
-const QUEUED: u32 = 4 << 20;
+use crate::store::Store;
 
 /// Bytes read at once.
 const READ: usize = 64 << 10;
@@ -28,29 +26,19 @@ const READ: usize = 64 << 10;
 /// Answers are written out when so many bytes of them wait.
 const WRITE: usize = 64 << 10;
 
-/// How long a signal waits for what was accepted.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// Serves `store` on standard input and output until the input ends or a signal comes; every request accepted until
 /// then is answered.
 ///
 /// # Errors
 /// How the database failed at the start.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
-    let _serving = match Serving::announce(store.path()) {
-        Ok(serving) => Some(serving),
-        Err(error) if error.code() == Code::Busy => return Err(error),
-        Err(error) => {
-            // On a read-only disk nobody can restore over it either.
-            tracing::warn!(%error, "this server cannot announce itself");
-            None
-        }
-    };
+    let _serving = announce(&store)?;
+    let position = store.position()?;
     let reader = store.reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
-    let (output, mut queued) = Output::new();
+    let (output, mut queued) = Output::stdout();
     let (flights, transport) = Flights::new(Arc::clone(&output));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -71,8 +59,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     };
     spawn("watch", {
         let hub = Arc::clone(&hub);
-        let store = store.clone();
-        move || hub.watch(&store)
+        move || hub.watch(position)
     })?;
 
     // Held by the reading thread while it works on what it read; whoever takes it stops the input.
@@ -128,13 +115,6 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     Ok(())
 }
 
-fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(f)
-        .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
-}
-
 /// Reads lines until the end of the input; returns false where the client stopped taking answers.
 fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: &Mutex<()>) -> bool {
     let mut lines = Lines::new(max_line);
@@ -178,99 +158,5 @@ fn stop_input(input: &Mutex<()>, deadline: Instant) -> Option<std::sync::MutexGu
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return None,
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(2)),
         }
-    }
-}
-
-/// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
-#[cfg(unix)]
-fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let failed = |error: io::Error| Error::internal("signals cannot be handled").with_source(error);
-    let again = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&again)).map_err(failed)?;
-        signal_hook::flag::register(signal, Arc::clone(&again)).map_err(failed)?;
-    }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
-    spawn("signals", move || {
-        if signals.forever().next().is_some() {
-            stop();
-        }
-    })?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn on_signal(_stop: impl FnOnce() + Send + 'static) -> Result<()> {
-    Ok(())
-}
-
-/// Standard output: one lock, and a bounded queue for what does not come from the reading thread.
-pub(crate) struct Output {
-    /// Locked while a whole number of lines is written.
-    writing: Mutex<()>,
-    closed: AtomicBool,
-    queue: Mutex<Option<mpsc::UnboundedSender<Queued>>>,
-    /// A permit for each byte that may be queued.
-    room: Arc<Semaphore>,
-}
-
-/// A line with the room it takes in the queue.
-type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
-
-impl Output {
-    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let output = Self {
-            writing: Mutex::new(()),
-            closed: AtomicBool::new(false),
-            queue: Mutex::new(Some(sender)),
-            room: Arc::new(Semaphore::new(QUEUED as usize)),
-        };
-        (Arc::new(output), receiver)
-    }
-
-    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
-    pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.closed.load(Ordering::Relaxed) {
-            return false;
-        }
-        let mut stdout = io::stdout().lock();
-        let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
-        if let Err(error) = written {
-            self.closed.store(true, Ordering::Relaxed);
-            tracing::info!(%error, "the client takes no more answers");
-            return false;
-        }
-        true
-    }
-
-    /// Whether the client takes answers, as far as is known.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.closed.load(Ordering::Relaxed)
-    }
-
-    /// Queues a line for the writing thread; waits while too much waits.
-    pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
-        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
-        let room = Arc::clone(&self.room).acquire_many_owned(bytes).await.map_err(|_| closed())?;
-        if self.push(line, Some(room)) { Ok(()) } else { Err(closed()) }
-    }
-
-    /// Queues a line that cannot wait; there are few of them.
-    pub(crate) fn queue_at_once(&self, line: Vec<u8>) {
-        self.push(line, None);
-    }
-
-    fn push(&self, line: Vec<u8>, room: Option<OwnedSemaphorePermit>) -> bool {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.as_ref().is_some_and(|queue| queue.send((line, room)).is_ok())
-    }
-
-    /// Ends the queue; the writing thread ends when it is empty.
-    fn finish(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

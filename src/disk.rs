@@ -54,6 +54,16 @@ impl Found {
     }
 }
 
+/// Returns the user's home folder.
+///
+/// # Errors
+/// `E_ROOT_REQUIRED` where it is not known.
+pub fn home() -> Result<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+        Error::new(Code::RootRequired, "The home folder is not known, since HOME is not set").hint("set HOME")
+    })
+}
+
 /// Returns the SHA-256 of some bytes.
 pub fn sha256(bytes: &[u8]) -> Sha {
     Sha256::digest(bytes).into()

@@ -1,0 +1,78 @@
+//! What a key looks like: `mcpkg_<id>_<secret>`, the id 12 hex digits, the secret 64.
+
+use sha2::{Digest, Sha256};
+
+use crate::clock::Clock;
+use crate::error::Result;
+
+const PREFIX: &str = "mcpkg_";
+const ID: usize = 12;
+const SECRET: usize = 64;
+
+/// A key in its parts. It has no `Debug`, so that no log can show it.
+pub(super) struct Parts<'a> {
+    pub(super) id: &'a str,
+    pub(super) secret: &'a str,
+}
+
+/// Returns a new key, whose secret nobody can guess.
+///
+/// # Errors
+/// `E_INTERNAL` where the system has no random bytes.
+pub(super) fn make(clock: &Clock) -> Result<String> {
+    let id = hex(&clock.secret()?[..ID / 2]);
+    Ok(format!("{PREFIX}{id}_{}", hex(&clock.secret()?)))
+}
+
+/// Returns the parts of a key; `None` where it does not look like one.
+pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
+    let (id, secret) = key.strip_prefix(PREFIX)?.split_once('_')?;
+    let good =
+        |text: &str, length| text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    (good(id, ID) && good(secret, SECRET)).then_some(Parts { id, secret })
+}
+
+/// Returns what is kept of a secret.
+pub(super) fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_comes_apart_again() {
+        let clock = Clock::system();
+        let (one, other) = (make(&clock).unwrap(), make(&clock).unwrap());
+        assert_ne!(one, other);
+        let parts = parse(&one).unwrap();
+        assert_eq!(one, format!("mcpkg_{}_{}", parts.id, parts.secret));
+        assert_eq!(one.len(), 6 + 12 + 1 + 64);
+        assert_eq!(hash("abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+    }
+
+    #[test]
+    fn what_is_no_key_is_told() {
+        let key = make(&Clock::system()).unwrap();
+        for bad in [
+            "",
+            "mcpkg_",
+            "mcpkg__",
+            "secret",
+            &key[1..],
+            &key[..key.len() - 1],
+            &format!("{key}0"),
+            &format!(" {key}"),
+            &key.to_uppercase(),
+            &key.replace("mcpkg_", "other_"),
+            &format!("{}é", &key[..key.len() - 2]),
+        ] {
+            assert!(parse(bad).is_none(), "{bad}");
+        }
+    }
+}

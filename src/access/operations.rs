@@ -1,0 +1,232 @@
+//! `mcpkg access ...`: agents never manage keys.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{TOOLSET, key, life};
+use crate::clock::{Millis, rfc3339};
+use crate::content::names;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::redact::redact;
+use crate::store::access::{self, Key};
+use crate::store::page::Page;
+use crate::store::{Db, projects};
+
+/// Create an access key
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Name of the key (alphanumeric, hyphens, underscores, dots)
+    name: String,
+    /// Let it read only: no tool that changes anything
+    #[arg(long)]
+    #[serde(default)]
+    read_only: bool,
+    /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
+    #[arg(long, value_name = "SPAN")]
+    expires: Option<String>,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_access_key";
+    const CLI: &'static [&'static str] = &["access", "create"];
+    const TITLE: &'static str = "Create access key";
+    const ABOUT: &'static str = "Create an access key and print it, this once";
+    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a key, servers over HTTP\n\
+        ask every client for one.\n\n\
+        Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
+        MCPKG_KEY=$(mcpkg access create laptop)";
+    const EFFECT: Effect = Effect::Create;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        redact(&self.name)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Access key", &self.name)?;
+        if key::parse(&self.name).is_some() {
+            return Err(
+                Error::new(Code::InvalidArgument, "The name is an access key itself").hint("choose a name for it")
+            );
+        }
+        let author = context.author();
+        let life = self.expires.as_deref().map(life::parse).transpose()?;
+        let secret = key::make(&context.clock)?;
+        let parts = key::parse(&secret).ok_or_else(|| Error::internal("a key that was just made does not parse"))?;
+        let (made, project) = context.store.write(|db| {
+            let project = match &context.selection.named {
+                Some(name) => Some(projects::get(db, name)?),
+                None => None,
+            };
+            let made = Key {
+                key_id: parts.id.to_owned(),
+                name: self.name.clone(),
+                project: project.as_ref().map(|project| project.uuid),
+                read_only: self.read_only,
+                created_at: author.now,
+                expires_at: life.map(|life| author.now.saturating_add(life)),
+                revoked_at: None,
+            };
+            access::insert(db, &made, &key::hash(parts.secret))?;
+            let project = project.map(|project| project.name);
+            context.event(db, author, project.as_deref(), "access.create", &self.name)?;
+            Ok((made, project))
+        })?;
+        let reach = match &project {
+            Some(name) => format!("project '{name}'"),
+            None => "every project".to_owned(),
+        };
+        let verb = if made.read_only { "reads" } else { "reads and writes" };
+        let until =
+            made.expires_at.map_or_else(|| "until it is revoked".to_owned(), |at| format!("until {}", rfc3339(at)));
+        let mut data = data(&made, project.as_deref(), author.now);
+        data["key"] = json!(secret);
+        Ok(Reply::sentence(secret, data)
+            .hint("the key is shown this once; only its SHA-256 is kept")
+            .hint(format!("'{}' {verb} {reach}, {until}", made.name))
+            .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY"))
+    }
+}
+
+/// List access keys
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_access_keys";
+    const CLI: &'static [&'static str] = &["access", "list"];
+    const TITLE: &'static str = "List access keys";
+    const ABOUT: &'static str = "List the access keys: what each reaches, until when, and whether it still holds";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let now = context.clock.now();
+        let keys = context.store.read(|db| {
+            let keys = access::list(db, &Page::all())?.rows;
+            keys.into_iter().map(|key| Ok((project_name(db, key.project)?, key))).collect::<Result<Vec<_>>>()
+        })?;
+        let row = |(project, key): &(Option<String>, Key)| {
+            let all = if key.project.is_none() { "all" } else { "" };
+            vec![
+                key.name.clone(),
+                project.as_deref().unwrap_or(all).to_owned(),
+                if key.read_only { "read" } else { "read, write" }.to_owned(),
+                rfc3339(key.created_at),
+                key.expires_at.map_or_else(|| "never".to_owned(), rfc3339),
+                state(key, project_is_gone(key, project.as_deref()), now).to_owned(),
+            ]
+        };
+        let table = Table {
+            columns: &["NAME", "PROJECT", "MAY", "CREATED", "EXPIRES", "STATE"],
+            rows: keys.iter().map(row).collect(),
+            empty: "There is no access key yet. `mcpkg access create NAME` makes one".to_owned(),
+        };
+        let data: Vec<Value> = keys.iter().map(|(project, key)| data(key, project.as_deref(), now)).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "keys": data })))
+    }
+}
+
+/// Revoke an access key
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Revoke {
+    /// Name of the key, or the key itself
+    name: String,
+}
+
+impl Operation for Revoke {
+    const TOOL: &'static str = "revoke_access_key";
+    const CLI: &'static [&'static str] = &["access", "revoke"];
+    const TITLE: &'static str = "Revoke access key";
+    const ABOUT: &'static str = "Revoke an access key for good; running servers refuse it from the next request on";
+    const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was revoked.\n\n\
+        Examples:\n  mcpkg access revoke laptop --yes";
+    const EFFECT: Effect = Effect::Destroy;
+    const TOOLSET: &'static str = TOOLSET;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        redact(&self.name)
+    }
+
+    fn question(&self) -> String {
+        format!("Revoke access key '{}'?", redact(&self.name))
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let author = context.author();
+        let (was, project) = context.store.write(|db| {
+            let key = wanted(db, &self.name)?;
+            access::revoke(db, &key.key_id, author.now)?;
+            let project = project_name(db, key.project)?;
+            context.event(db, author, project.as_deref(), "access.revoke", &key.name)?;
+            Ok((key, project))
+        })?;
+        let sentence = match was.revoked_at {
+            Some(at) => format!("Access key '{}' was revoked at {} already", was.name, rfc3339(at)),
+            None => format!("Revoked access key '{}'", was.name),
+        };
+        let revoked_at = was.revoked_at.or(Some(author.now));
+        Ok(Reply::sentence(sentence, data(&Key { revoked_at, ..was }, project.as_deref(), author.now)))
+    }
+}
+
+/// The key that is called so, or that this is: who found one somewhere revokes it without knowing its name.
+fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
+    match key::parse(name) {
+        Some(parts) => match access::find(db, parts.id)? {
+            Some((key, _)) => Ok(key),
+            None => {
+                Err(Error::new(Code::NotFound, format!("The access key {} is none of this database", redact(name))))
+            }
+        },
+        None => access::get(db, name),
+    }
+}
+
+fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
+    Ok(match project {
+        Some(uuid) => projects::by_uuid(db, uuid)?.map(|project| project.name),
+        None => None,
+    })
+}
+
+fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
+    key.project.is_some() && project.is_none()
+}
+
+fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.expires_at.is_some_and(|at| now >= at) {
+        "expired"
+    } else if project_is_gone {
+        "project gone"
+    } else {
+        "active"
+    }
+}
+
+/// What programs get of a key: its name, what it reaches, and how it stands.
+fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
+    json!({
+        "name": key.name,
+        "id": key.key_id,
+        "project": project,
+        "project_id": key.project.map(|uuid| uuid.to_string()),
+        "read_only": key.read_only,
+        "created_at": rfc3339(key.created_at),
+        "expires_at": key.expires_at.map(rfc3339),
+        "revoked_at": key.revoked_at.map(rfc3339),
+        "state": state(key, project_is_gone(key, project), now),
+    })
+}

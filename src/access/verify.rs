@@ -1,0 +1,100 @@
+//! Whether what a request shows is a key, and how far it reaches.
+
+use std::fmt;
+
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use super::key;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::{Db, access, projects};
+
+/// What a good key allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The key's name, for the trail.
+    pub key: String,
+    /// The project it is for; `None` for all of them.
+    pub project: Option<Uuid>,
+    /// What that project is called now; there where `project` is.
+    pub project_name: Option<String>,
+    /// Whether it may only read.
+    pub read_only: bool,
+}
+
+/// Why a request is not let in. What it says tells nothing to who does not hold the key's secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no key.
+    Missing,
+    /// It does not look like a key.
+    Malformed,
+    /// No key has this id, or its secret is another one.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+    /// It is for one project, and that was deleted: it reaches nothing.
+    ProjectGone,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refused::Missing => "An access key is needed; `mcpkg access create NAME` makes one",
+            Refused::Malformed => "This is not an access key",
+            Refused::Unknown => "The access key is not known here",
+            Refused::Expired => "The access key has expired",
+            Refused::Revoked => "The access key was revoked",
+            Refused::ProjectGone => "The project of the access key was deleted",
+        })
+    }
+}
+
+/// Returns what the key `presented` allows at the time `now`, or why it is refused. It is asked anew for each request,
+/// so that a key that was revoked is refused at the next one.
+///
+/// Whether a key's id is known shows neither in the answer nor in its time: a secret is hashed and compared in
+/// constant time where there is no row too, and what more there is to look up comes after it.
+///
+/// # Errors
+/// How the disk failed.
+pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::Result<Grant, Refused>> {
+    if presented.is_empty() {
+        return Ok(Err(Refused::Missing));
+    }
+    let Some(parts) = key::parse(presented) else {
+        return Ok(Err(Refused::Malformed));
+    };
+    let hash = key::hash(parts.secret);
+    let found = access::find(db, parts.id)?;
+    let kept = found.as_ref().map_or([0; 32], |(_, kept)| *kept);
+    let same = bool::from(hash.ct_eq(&kept));
+    let Some((key, _)) = found.filter(|_| same) else {
+        return Ok(Err(Refused::Unknown));
+    };
+    if key.revoked_at.is_some() {
+        return Ok(Err(Refused::Revoked));
+    }
+    if key.expires_at.is_some_and(|expires_at| now >= expires_at) {
+        return Ok(Err(Refused::Expired));
+    }
+    let project_name = match key.project {
+        None => None,
+        Some(uuid) => match projects::by_uuid(db, uuid)? {
+            Some(project) => Some(project.name),
+            None => return Ok(Err(Refused::ProjectGone)),
+        },
+    };
+    Ok(Ok(Grant { key: key.name, project: key.project, project_name, read_only: key.read_only }))
+}
+
+/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since.
+///
+/// # Errors
+/// How the disk failed.
+pub fn required(db: &Db<'_>) -> Result<bool> {
+    access::any(db)
+}

@@ -1,0 +1,232 @@
+//! An agent's file on the disk: read whole, written whole, never behind anybody's back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::document::Fault;
+use super::place::{Place, Scope};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+
+/// The modes of a file and a folder that are made new.
+#[derive(Clone, Copy, Debug)]
+pub struct Modes {
+    file: u32,
+    folder: u32,
+}
+
+impl Modes {
+    /// For the user alone: some agents keep keys beside the servers.
+    pub const PRIVATE: Self = Self { file: 0o600, folder: 0o700 };
+    /// For a project, which others work on too.
+    pub const SHARED: Self = Self { file: 0o644, folder: 0o755 };
+
+    const fn of(scope: Scope) -> Self {
+        match scope {
+            Scope::User => Self::PRIVATE,
+            Scope::Project => Self::SHARED,
+        }
+    }
+}
+
+/// A file as it was read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Where it is for the agent.
+    pub path: PathBuf,
+    /// Where it is, links followed.
+    pub real: PathBuf,
+    /// Its text; `None` where there is no file.
+    pub text: Option<String>,
+    mode: u32,
+    folders: Modes,
+    read_only: bool,
+}
+
+impl Read {
+    /// Reads an agent's file, through links.
+    ///
+    /// # Errors
+    /// `E_CLIENT_CONFIG_INVALID` where it is no UTF-8 text, and how the disk failed.
+    pub fn of(place: &Place) -> Result<Self> {
+        let path = place.file.as_path();
+        let real = follow(path)?;
+        let folders = Modes::of(place.scope);
+        let metadata = match fs::metadata(&real) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self {
+                    path: path.to_owned(),
+                    real,
+                    text: None,
+                    mode: folders.file,
+                    folders,
+                    read_only: false,
+                });
+            }
+            Err(error) => return Err(disk::failed("read", path, error)),
+        };
+        if !metadata.is_file() {
+            return Err(invalid(path, &Fault::new("it is no file")));
+        }
+        let text = String::from_utf8(disk::read(&real)?).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let before = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default()).into_owned();
+            invalid(path, &Fault::at(&before, before.len(), "it is no UTF-8 text"))
+        })?;
+        let (mode, read_only) = (disk::mode(&metadata), metadata.permissions().readonly());
+        Ok(Self { path: path.to_owned(), real, text: Some(text), mode, folders, read_only })
+    }
+
+    /// The text, which is empty where there is no file.
+    pub fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    /// Puts another text in its place, or nothing at all; returns the folders that were made for it.
+    ///
+    /// # Errors
+    /// `E_PLAN_CHANGED` where it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, and how else
+    /// the disk failed.
+    pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
+        if self.read_only {
+            return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display())).hint(
+                "whoever made it so may write it himself: `mcpkg client show` prints the entry to put in by hand",
+            ));
+        }
+        let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
+        let Some(text) = text else {
+            self.check_unchanged()?;
+            disk::remove(&self.real)?;
+            disk::sync_folder(&folder);
+            return Ok(Vec::new());
+        };
+        let made = make_folders(&folder, self.folders)?;
+        let written = self.write(&folder, text);
+        if written.is_err() {
+            remove_folders(&made);
+        }
+        written.map(|()| made)
+    }
+
+    fn write(&self, folder: &Path, text: &str) -> Result<()> {
+        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        disk::write_beside(&self.real, &temporary, text.as_bytes(), self.mode)?;
+        if let Err(error) = self.check_unchanged() {
+            let _ = fs::remove_file(&temporary);
+            return Err(error);
+        }
+        disk::put_in_place(&self.real, &temporary, self.text.is_none()).map_err(|error| match error.code() {
+            Code::AlreadyExists => self.changed(),
+            _ => error,
+        })?;
+        disk::sync_folder(folder);
+        Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let now = match fs::read(&self.real) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(disk::failed("read", &self.path, error)),
+        };
+        if now.as_deref() == self.text.as_ref().map(String::as_bytes) { Ok(()) } else { Err(self.changed()) }
+    }
+
+    /// Says that somebody else wrote meanwhile.
+    pub fn changed(&self) -> Error {
+        Error::new(Code::PlanChanged, format!("`{}` was changed meanwhile; nothing was written", self.path.display()))
+            .hint("run the command again")
+    }
+
+    /// Keeps a copy of the file as it is below `folder`, by its content; returns where.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub fn back_up(&self, folder: &Path) -> Result<Option<PathBuf>> {
+        let Some(text) = &self.text else { return Ok(None) };
+        make_folders(folder, Modes::PRIVATE)?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let hash = disk::hex(&disk::sha256(text.as_bytes())[..6]);
+        let copy = folder.join(format!("{name}.{hash}"));
+        if fs::read(&copy).is_ok_and(|kept| kept == text.as_bytes()) {
+            return Ok(Some(copy));
+        }
+        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        disk::write_beside(&copy, &temporary, text.as_bytes(), self.mode)?;
+        disk::put_in_place(&copy, &temporary, false)?;
+        disk::sync_folder(folder);
+        Ok(Some(copy))
+    }
+}
+
+/// Says what is wrong with an agent's file, which was left as it is.
+pub fn invalid(path: &Path, fault: &Fault) -> Error {
+    let at = fault.at.map_or(String::new(), |(line, column)| format!(", line {line}, column {column}"));
+    let mut details = json!({ "path": path.display().to_string(), "reason": fault.what });
+    if let Some((line, column)) = fault.at {
+        details["line"] = json!(line);
+        details["column"] = json!(column);
+    }
+    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited{at}: {}", path.display(), fault.what))
+        .with_details(details)
+        .hint("it was left as it is; mend it and run the command again")
+}
+
+/// Returns where a file really is: its own links are followed, also where the last one leads to nothing yet.
+fn follow(path: &Path) -> Result<PathBuf> {
+    let mut at = path.to_owned();
+    for _ in 0..40 {
+        match fs::symlink_metadata(&at) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let to = fs::read_link(&at).map_err(|error| disk::failed("read", path, error))?;
+                at = at.parent().unwrap_or(Path::new("/")).join(to);
+            }
+            _ => return Ok(at),
+        }
+    }
+    Err(Error::new(Code::InvalidPath, format!("`{}` is a link that leads to itself", path.display())))
+}
+
+/// Makes a folder and those above it that are missing; returns those that were made, the highest first.
+///
+/// # Errors
+/// How the disk failed.
+pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> =
+        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    let mut made = Vec::new();
+    for folder in missing {
+        if let Err(error) = make_folder(&folder, modes.folder)
+            && !folder.is_dir()
+        {
+            remove_folders(&made);
+            return Err(disk::failed("make", &folder, error));
+        }
+        made.push(folder);
+    }
+    Ok(made)
+}
+
+#[cfg(unix)]
+fn make_folder(folder: &Path, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(mode).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_folder(folder: &Path, _: u32) -> std::io::Result<()> {
+    fs::create_dir(folder)
+}
+
+/// Removes folders that nothing is in any more, the last one first.
+pub fn remove_folders(made: &[PathBuf]) {
+    for folder in made.iter().rev() {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

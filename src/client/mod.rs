@@ -1,0 +1,31 @@
+//! The agents on the user's machine: the entry that makes each of them start mcpkg, written into the agent's own
+//! configuration and taken out again, and whether it works.
+
+mod add;
+mod agent;
+mod change;
+mod check;
+mod document;
+mod entry;
+mod file;
+mod json;
+mod list;
+mod place;
+mod record;
+mod remove;
+mod show;
+mod toml;
+
+use crate::op::Entry;
+
+/// The toolset of this domain; agents see none of it.
+pub const TOOLSET: &str = "client";
+
+/// The operations of this domain, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<list::List>(),
+    Entry::of::<show::Show>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<check::Check>(),
+];

@@ -1,0 +1,137 @@
+//! The hot reads of clients that come over HTTP: many at once, each request for itself.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::value::RawValue;
+
+use super::answers::{Answers, Question};
+use super::envelope::check_depth;
+use crate::access::{self, Grant, Refused};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
+use crate::mcp::reads::{self, Era, Read};
+use crate::store::{Reader, Store, projects};
+
+/// Names of projects that are remembered to be there.
+const MOST_NAMES: usize = 1024;
+
+/// One connection for what costs microseconds; what takes longer runs elsewhere.
+pub(crate) struct Desk {
+    store: Store,
+    state: Mutex<State>,
+}
+
+struct State {
+    reader: Reader,
+    answers: Answers,
+    doors: Doors,
+}
+
+/// What is known of who may come in, as of one version of the database.
+#[derive(Default)]
+struct Doors {
+    version: Option<i64>,
+    key_required: bool,
+    projects: HashSet<String>,
+}
+
+impl Desk {
+    pub(crate) fn new(store: Store, reader: Reader) -> Self {
+        let state = State { reader, answers: Answers::default(), doors: Doors::default() };
+        Self { store, state: Mutex::new(state) }
+    }
+
+    /// Returns the result of a hot read: the one given before, while nothing was committed since.
+    ///
+    /// # Errors
+    /// As [`reads::answer`].
+    pub(crate) async fn answer(
+        &self,
+        config: &Arc<Config>,
+        method: &str,
+        parameters: Option<&RawValue>,
+        era: Era,
+    ) -> Result<Arc<Vec<u8>>> {
+        let given = parameters.map_or("", RawValue::get);
+        let mut asked = Question::default();
+        {
+            let mut state = self.state();
+            asked.ask(state.reader.version()?, config, era, method, given);
+            if let Some(kept) = state.answers.find(&asked) {
+                return Ok(kept);
+            }
+        }
+        let (store, config) = (self.store.clone(), Arc::clone(config));
+        let (method, parameters) = (method.to_owned(), parameters.map(ToOwned::to_owned));
+        let working = tokio::task::spawn_blocking(move || {
+            if let Some(raw) = &parameters {
+                check_depth(raw.get()).map_err(|why| Error::new(Code::InvalidArgument, why))?;
+            }
+            let read = Read::parse(&method, parameters.as_deref())?;
+            let mut result = Vec::new();
+            store.read(|db| reads::answer(db, &config, &read, era, &mut result))?;
+            Ok::<_, Error>(Arc::new(result))
+        });
+        let result = working.await.map_err(|error| Error::internal("a read ended abnormally").with_source(error))??;
+        self.state().answers.keep(&asked, &result);
+        Ok(result)
+    }
+
+    /// Returns what a request with this key may reach, `None` where no key is asked for.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub(crate) fn admit(
+        &self,
+        presented: Option<&str>,
+        always: bool,
+        now: Millis,
+    ) -> Result<std::result::Result<Option<Grant>, Refused>> {
+        let mut state = self.state();
+        state.look()?;
+        if !state.doors.key_required && !always {
+            return Ok(Ok(None));
+        }
+        let presented = presented.unwrap_or_default();
+        Ok(state.reader.read(|db| access::verify(db, now, presented))?.map(Some))
+    }
+
+    /// Whether a project is there.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
+        let mut state = self.state();
+        state.look()?;
+        if state.doors.projects.contains(name) {
+            return Ok(true);
+        }
+        let there = match state.reader.read(|db| projects::get(db, name)) {
+            Ok(_) => true,
+            Err(error) if error.code() == Code::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        if there && state.doors.projects.len() < MOST_NAMES {
+            state.doors.projects.insert(name.to_owned());
+        }
+        Ok(there)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Forgets what was known where anything was committed since.
+    fn look(&mut self) -> Result<()> {
+        let version = self.reader.version()?;
+        if self.doors.version != Some(version) {
+            let key_required = self.reader.statement(access::required)?;
+            self.doors = Doors { version: Some(version), key_required, projects: HashSet::new() };
+        }
+        Ok(())
+    }
+}

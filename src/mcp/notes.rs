@@ -1,0 +1,100 @@
+//! What a tool tells its client while it works: progress where the client gave a token, and log messages.
+//!
+//! Neither may hold the tool up: a client that does not read loses some of them, and nothing else.
+
+#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    LoggingLevel, LoggingMessageNotification, LoggingMessageNotificationParam, ProgressNotification,
+    ProgressNotificationParam, ServerNotification,
+};
+use rmcp::service::{Peer, RequestContext};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Messages that may wait for a client.
+const WAITING: usize = 64;
+
+/// The least time between two messages of progress.
+const PACE: Duration = Duration::from_millis(100);
+
+/// The logger's name in log messages.
+const LOGGER: &str = "mcpkg";
+
+/// The way from a tool at work to its client.
+#[derive(Clone)]
+pub(super) struct Notes {
+    sender: mpsc::Sender<ServerNotification>,
+    /// The least level that the client wants; none where it wants no log messages.
+    level: Option<LoggingLevel>,
+}
+
+/// Sends what the tool said; awaited before its reply goes out.
+pub(super) struct Sending(JoinHandle<()>);
+
+impl Notes {
+    /// Returns the way to the client of `request`.
+    pub(super) fn to(request: &RequestContext<RoleServer>, level: Option<LoggingLevel>) -> (Self, Sending) {
+        let (sender, mut receiver) = mpsc::channel(WAITING);
+        let peer: Peer<RoleServer> = request.peer.clone();
+        let sending = tokio::spawn(async move {
+            while let Some(notification) = receiver.recv().await {
+                if peer.send_notification(notification).await.is_err() {
+                    return;
+                }
+            }
+        });
+        (Self { sender, level }, Sending(sending))
+    }
+
+    /// Returns where long work reports to, where the client gave a token.
+    pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<crate::op::Progress> {
+        let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
+        let sender = self.sender.clone();
+        let begun = Instant::now();
+        // When the last message went out, in milliseconds since then; progress must grow from one to the next.
+        let last = AtomicU64::new(u64::MAX);
+        Arc::new(move |what, done, total| {
+            let now = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let before = last.load(Ordering::Relaxed);
+            let early = before != u64::MAX && u128::from(now.saturating_sub(before)) < PACE.as_millis();
+            if early && done < total {
+                return;
+            }
+            last.store(now, Ordering::Relaxed);
+            #[expect(clippy::cast_precision_loss, reason = "MCP counts progress in floating point")]
+            let mut parameters = ProgressNotificationParam::new(token.clone(), done as f64).with_message(what);
+            if total > 0 {
+                #[expect(clippy::cast_precision_loss, reason = "MCP counts progress in floating point")]
+                let whole = total as f64;
+                parameters = parameters.with_total(whole);
+            }
+            let _ = sender.try_send(ServerNotification::ProgressNotification(ProgressNotification::new(parameters)));
+        })
+    }
+
+    /// Logs to the client where it wants this level.
+    pub(super) fn log(&self, level: LoggingLevel, data: serde_json::Value) {
+        if self.level.is_some_and(|least| rank(level) >= rank(least)) {
+            let parameters = LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER);
+            let message = ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(parameters));
+            let _ = self.sender.try_send(message);
+        }
+    }
+}
+
+impl Sending {
+    /// Waits until everything was sent; the tool and every copy of its [`Notes`] are gone by then.
+    pub(super) async fn end(self) {
+        let _ = self.0.await;
+    }
+}
+
+fn rank(level: LoggingLevel) -> u8 {
+    level as u8
+}

@@ -1,0 +1,269 @@
+//! What one selection of a project serves: how often each part of it changed, and who has heard of that.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::error::Result;
+use crate::mcp::templates::{Stamp, stamp};
+use crate::store::events::Event;
+use crate::store::projects::{self, Selection};
+use crate::store::watch::Change;
+use crate::store::{Db, Store};
+
+/// URIs that one client may subscribe to.
+pub(in crate::mcp) const MOST_URIS: usize = 1024;
+
+/// How often each list changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lists {
+    prompts: u64,
+    resources: u64,
+    tools: u64,
+}
+
+/// What one selection of a project serves.
+pub(super) struct Feed {
+    pub(super) selection: Selection,
+    state: Mutex<State>,
+    bell: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    project: Option<i64>,
+    lists: Lists,
+    watched: HashMap<String, Watched>,
+}
+
+/// A URI that somebody subscribed to.
+struct Watched {
+    stamp: Option<Stamp>,
+    changes: u64,
+    subscribers: usize,
+}
+
+impl Feed {
+    pub(super) fn new(store: &Store, selection: Selection) -> Self {
+        let project = store.read(|db| projects::resolve(db, &selection)).ok().flatten().map(|project| project.id);
+        let state = State { project, ..State::default() };
+        Self { selection, state: Mutex::new(state), bell: watch::Sender::new(()) }
+    }
+
+    /// Counts what changed here, and rings where anything did.
+    ///
+    /// # Errors
+    /// How the disk failed; nothing was counted then.
+    pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
+        // A project that is named and gone serves nothing, as one that was never there.
+        let project = projects::resolve(db, &self.selection).ok().flatten();
+        let id = project.as_ref().map(|project| project.id);
+        let mut state = self.state();
+        let mut lists = Lists::default();
+        match change {
+            Change::None => return Ok(()),
+            _ if id != state.project => lists = EVERYTHING,
+            Change::Restored => lists = EVERYTHING,
+            Change::Events(events) => {
+                let name = project.as_ref().map(|project| project.name.as_str());
+                events.iter().for_each(|event| lists.add(event, name));
+            }
+        }
+        let mut updated = Vec::new();
+        for (uri, watched) in &state.watched {
+            let now = stamp(db, &self.selection, uri)?;
+            if now != watched.stamp {
+                updated.push((uri.clone(), now));
+            }
+        }
+        if lists == Lists::default() && updated.is_empty() {
+            return Ok(());
+        }
+        state.project = id;
+        state.lists.prompts += lists.prompts;
+        state.lists.resources += lists.resources;
+        state.lists.tools += lists.tools;
+        for (uri, now) in updated {
+            if let Some(watched) = state.watched.get_mut(&uri) {
+                watched.stamp = now;
+                watched.changes += 1;
+            }
+        }
+        drop(state);
+        self.bell.send_replace(());
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 0 };
+
+impl Lists {
+    /// Counts the lists that look different after an event, where the project called `name` is served.
+    fn add(&mut self, event: &Event, name: Option<&str>) {
+        if event.outcome != "ok" {
+            return;
+        }
+        let noun = event.kind.split_once('.').map_or(event.kind.as_str(), |(noun, _)| noun);
+        if noun == "tool" {
+            self.tools += 1;
+        }
+        if event.project.as_deref() != name {
+            return;
+        }
+        match noun {
+            "prompt" => self.prompts += 1,
+            "resource" | "skill" => self.resources += 1,
+            "import" => {
+                self.prompts += 1;
+                self.resources += 1;
+            }
+            // Which project is served was looked at already; the rest shows in no list.
+            _ => {}
+        }
+    }
+}
+
+/// What a client has not heard of yet.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::mcp) struct News {
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) tools: bool,
+    /// URIs that the client subscribed to, in their order.
+    pub(super) updated: Vec<String>,
+}
+
+/// What one client asked for and has heard.
+pub(in crate::mcp) struct Subscriber {
+    feed: Arc<Feed>,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    lists: Lists,
+    uris: HashMap<String, u64>,
+}
+
+impl Subscriber {
+    pub(super) fn new(feed: Arc<Feed>) -> Self {
+        let lists = feed.state().lists;
+        Self { feed, heard: Mutex::new(Heard { lists, uris: HashMap::new() }) }
+    }
+
+    /// Rings when there may be news.
+    pub(super) fn bell(&self) -> watch::Receiver<()> {
+        self.feed.bell.subscribe()
+    }
+
+    /// Subscribes to a URI; returns whether there was room for one more. One that is not there yet may come.
+    pub(in crate::mcp) fn want(&self, store: &Store, uri: &str) -> bool {
+        let mut heard = self.heard();
+        if heard.uris.contains_key(uri) {
+            return true;
+        }
+        if heard.uris.len() >= MOST_URIS {
+            return false;
+        }
+        // What cannot be read now is told when it can be.
+        let now = || store.read(|db| stamp(db, &self.feed.selection, uri)).ok().flatten();
+        let mut state = self.feed.state();
+        let watched =
+            state.watched.entry(uri.to_owned()).or_insert_with(|| Watched { stamp: now(), changes: 0, subscribers: 0 });
+        watched.subscribers += 1;
+        heard.uris.insert(uri.to_owned(), watched.changes);
+        true
+    }
+
+    /// Ends a subscription.
+    pub(in crate::mcp) fn unwant(&self, uri: &str) {
+        if self.heard().uris.remove(uri).is_some() {
+            self.feed.state().leave(uri);
+        }
+    }
+
+    /// Returns what is new since the last call.
+    pub(super) fn news(&self) -> News {
+        let mut heard = self.heard();
+        let state = self.feed.state();
+        let before = std::mem::replace(&mut heard.lists, state.lists);
+        let mut updated = Vec::new();
+        for (uri, seen) in &mut heard.uris {
+            if let Some(watched) = state.watched.get(uri)
+                && *seen != watched.changes
+            {
+                *seen = watched.changes;
+                updated.push(uri.clone());
+            }
+        }
+        updated.sort_unstable();
+        News {
+            prompts: before.prompts != state.lists.prompts,
+            resources: before.resources != state.lists.resources,
+            tools: before.tools != state.lists.tools,
+            updated,
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        let uris = std::mem::take(&mut self.heard().uris);
+        let mut state = self.feed.state();
+        uris.keys().for_each(|uri| state.leave(uri));
+    }
+}
+
+impl State {
+    fn leave(&mut self, uri: &str) {
+        if let Some(watched) = self.watched.get_mut(uri) {
+            watched.subscribers -= 1;
+            if watched.subscribers == 0 {
+                self.watched.remove(uri);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, project: &str) -> Event {
+        Event {
+            seq: 1,
+            at: 0,
+            actor: "shell".to_owned(),
+            project: Some(project.to_owned()),
+            kind: kind.to_owned(),
+            subject: String::new(),
+            outcome: "ok".to_owned(),
+        }
+    }
+
+    fn changed(events: &[Event]) -> (u64, u64, u64) {
+        let mut lists = Lists::default();
+        events.iter().for_each(|event| lists.add(event, Some("p")));
+        (lists.prompts, lists.resources, lists.tools)
+    }
+
+    #[test]
+    fn events_tell_which_lists_changed() {
+        assert_eq!(changed(&[event("prompt.create", "p")]), (1, 0, 0));
+        assert_eq!(changed(&[event("resource.delete", "p"), event("skill.update", "p")]), (0, 2, 0));
+        assert_eq!(changed(&[event("import", "p")]), (1, 1, 0));
+        assert_eq!(changed(&[event("prompt.create", "q"), event("deploy.apply", "p")]), (0, 0, 0));
+        assert_eq!(changed(&[event("tool.install", "q")]), (0, 0, 1));
+        let refused = Event { outcome: "E_NOT_FOUND".to_owned(), ..event("prompt.create", "p") };
+        assert_eq!(changed(&[refused]), (0, 0, 0));
+    }
+}

@@ -1,0 +1,102 @@
+//! Responses, and what is refused before MCP sees it.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use rmcp::ErrorData;
+
+use crate::error::{Blame, Error};
+use crate::mcp::server::error_data;
+
+pub(super) type Body = BoxBody<Bytes, Infallible>;
+
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A request that is refused, and why.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: ErrorData,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// The code of what HTTP refuses, in the error object that MCP's clients look for.
+const REFUSED: i32 = -32000;
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        let error = ErrorData::new(rmcp::model::ErrorCode(REFUSED), why.into(), None);
+        Self { status, error, header: None }
+    }
+
+    /// 400 with an error of JSON-RPC.
+    pub(super) fn message(error: ErrorData) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, error, header: None }
+    }
+
+    /// 401; says how to come in.
+    pub(super) fn unauthorized(why: impl Into<String>, presented: bool) -> Self {
+        let challenge = match presented {
+            true => HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"invalid_token\""),
+            false => HeaderValue::from_static("Bearer realm=\"mcpkg\""),
+        };
+        let refusal = Self::new(StatusCode::UNAUTHORIZED, why);
+        Self { header: Some((WWW_AUTHENTICATE, challenge)), ..refusal }
+    }
+
+    /// 403 to who came in and may not do this.
+    pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
+        let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"");
+        Self { header: Some((WWW_AUTHENTICATE, challenge)), ..Self::new(StatusCode::FORBIDDEN, why) }
+    }
+
+    /// 429 or 503; says when to come again.
+    pub(super) fn later(status: StatusCode, why: impl Into<String>, seconds: u64) -> Self {
+        Self { header: Some((RETRY_AFTER, HeaderValue::from(seconds))), ..Self::new(status, why) }
+    }
+
+    /// 405; says what is allowed.
+    pub(super) fn method(allowed: &'static str) -> Self {
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("This address takes {allowed}"));
+        Self { header: Some((ALLOW, HeaderValue::from_static(allowed))), ..refusal }
+    }
+
+    pub(super) fn into_response(self) -> Response<Body> {
+        let mut line = Vec::new();
+        crate::mcp::front::push_error(&mut line, None, &self.error);
+        let mut response = json(self.status, line);
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let status = match error.code().blame() {
+            Blame::Us | Blame::Machine => StatusCode::INTERNAL_SERVER_ERROR,
+            Blame::Caller => StatusCode::BAD_REQUEST,
+        };
+        Self { status, error: error_data(&error), header: None }
+    }
+}
+
+pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    response(status, JSON, body.into())
+}
+
+pub(super) fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
+    response(status, HeaderValue::from_static("text/plain; charset=utf-8"), body.into())
+}
+
+fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Full::new(body).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}

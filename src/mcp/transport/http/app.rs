@@ -1,0 +1,217 @@
+//! What a server over HTTP consists of, and which address leads where.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::header::CONTENT_TYPE;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::Network;
+use super::answer::{self, Body, Refusal};
+use super::doors::{Doors, owner};
+use super::post::{SESSION, post};
+use super::sessions::Sessions;
+use super::sse::{self, Clients};
+use super::stream::stream;
+use crate::error::Result;
+use crate::mcp::Config;
+use crate::mcp::front::Desk;
+use crate::mcp::server::Server;
+
+/// Event streams that may be open at once.
+const MOST_STREAMS: usize = 4096;
+
+/// A server over HTTP.
+pub(super) struct App {
+    pub(super) server: Server,
+    pub(super) config: Arc<Config>,
+    pub(super) network: Network,
+    pub(super) desk: Desk,
+    pub(super) doors: Doors,
+    pub(super) mcp: StreamableHttpService<Server, LocalSessionManager>,
+    pub(super) manager: Arc<LocalSessionManager>,
+    pub(super) sessions: Arc<Sessions>,
+    /// The clients of the older transport.
+    pub(super) sse: Clients,
+    /// Cancelled when the streams shall end.
+    pub(super) closing: CancellationToken,
+    /// Cancelled when rmcp shall end, with what it still works on.
+    pub(super) ended: CancellationToken,
+    streams: Arc<Semaphore>,
+}
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Mcp,
+    Sse,
+    Messages,
+}
+
+impl App {
+    pub(super) fn new(server: Server, network: Network) -> Result<Arc<Self>> {
+        let config = Arc::clone(&server.config);
+        let mut manager = LocalSessionManager::default();
+        // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
+        manager.session_config.keep_alive = None;
+        let manager = Arc::new(manager);
+        let ended = CancellationToken::new();
+        let settings = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_json_response(true)
+            .with_max_request_body_bytes(usize::MAX)
+            .with_cancellation_token(ended.clone());
+        let of_server = server.clone();
+        let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
+        Ok(Arc::new(Self {
+            desk: Desk::new(server.store.clone(), server.store.reader()?),
+            doors: Doors::new(Arc::clone(&config), network.host, &network.hosts, network.key_required),
+            server,
+            config,
+            network,
+            mcp,
+            manager,
+            sessions: Arc::default(),
+            sse: Clients::default(),
+            closing: CancellationToken::new(),
+            ended,
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+        }))
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        from: SocketAddr,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        match self.route(local, from, request).await {
+            Ok(response) => response,
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    async fn route(
+        self: &Arc<Self>,
+        local: SocketAddr,
+        from: SocketAddr,
+        request: Request<Incoming>,
+    ) -> Result<Response<Body>, Refusal> {
+        match request.uri().path() {
+            "/healthz" => return Ok(answer::text(StatusCode::OK, "ok\n")),
+            "/readyz" => return Ok(self.ready().await),
+            _ => {}
+        }
+        self.doors.check_origin(request.uri(), request.headers(), local.ip())?;
+        let (project, place) = self.find(request.uri().path())?;
+        let config = self.doors.admit(&self.desk, request.headers(), from.ip(), project.as_deref())?;
+        match (place, request.method()) {
+            (Place::Mcp, &Method::POST) => post(self, config, request).await,
+            (Place::Mcp, &Method::GET | &Method::DELETE) => self.session(config, request).await,
+            (Place::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
+            (Place::Sse, &Method::GET) => sse::open(self, config, project.as_deref()),
+            (Place::Sse, _) => Err(Refusal::method("GET")),
+            (Place::Messages, &Method::POST) => sse::message(self, &config, request).await,
+            (Place::Messages, _) => Err(Refusal::method("POST")),
+        }
+    }
+
+    /// Returns the project that an address names, and what it leads to.
+    fn find(&self, path: &str) -> Result<(Option<String>, Place), Refusal> {
+        let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is nothing at this address");
+        let (project, place) = match path.strip_prefix("/projects/") {
+            Some(rest) => {
+                let (name, place) = rest.split_once('/').ok_or_else(unknown)?;
+                crate::content::names::check("project", name).map_err(|_| unknown())?;
+                (Some(name.to_owned()), place)
+            }
+            None => (None, path.trim_start_matches('/')),
+        };
+        let place = match place {
+            "mcp" if self.network.http => Place::Mcp,
+            "sse" if self.network.sse => Place::Sse,
+            "messages" if self.network.sse => Place::Messages,
+            _ => return Err(unknown()),
+        };
+        Ok((project, place))
+    }
+
+    /// Whether the database can be read.
+    async fn ready(&self) -> Response<Body> {
+        let store = self.server.store.clone();
+        let read = tokio::task::spawn_blocking(move || store.read(|_| Ok(()))).await;
+        match read {
+            Ok(Ok(())) => answer::text(StatusCode::OK, "ready\n"),
+            Ok(Err(error)) => answer::text(StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", error.public_message())),
+            Err(_) => answer::text(StatusCode::SERVICE_UNAVAILABLE, "the database could not be read\n"),
+        }
+    }
+
+    /// GET and DELETE of a session: its stream, its end.
+    async fn session(&self, config: Arc<Config>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+        let id = request.headers().get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+        if let Some(id) = &id
+            && !self.sessions.enter(id, &owner(&config))
+        {
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+        }
+        let ends = request.method() == Method::DELETE;
+        let (mut parts, _) = request.into_parts();
+        parts.extensions.insert(config);
+        let response = self.mcp.handle(Request::from_parts(parts, http_body_util::Empty::<bytes::Bytes>::new())).await;
+        if let Some(id) = &id
+            && ends
+            && response.status().is_success()
+        {
+            self.sessions.end(id);
+        }
+        self.streamed(response, id.as_deref(), true)
+    }
+
+    /// Returns a response of rmcp; an event stream is counted, and one that only listens ends with the server.
+    pub(super) fn streamed(
+        &self,
+        response: Response<Body>,
+        session: Option<&str>,
+        listens: bool,
+    ) -> Result<Response<Body>, Refusal> {
+        let is_stream =
+            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if !is_stream {
+            return Ok(response);
+        }
+        let closing = if listens { &self.closing } else { &self.ended };
+        self.as_stream(response, closing.clone(), session.map(|id| self.sessions.open(id)))
+    }
+
+    /// Counts a stream; it holds `held` as long as it is open.
+    ///
+    /// # Errors
+    /// 503 where too many are open.
+    pub(super) fn as_stream<G: Send + Sync + Unpin + 'static>(
+        &self,
+        response: Response<Body>,
+        closing: CancellationToken,
+        held: G,
+    ) -> Result<Response<Body>, Refusal> {
+        let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {
+            let why = "This server has as many open streams as it takes";
+            return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
+        };
+        Ok(response.map(|body| stream(body, closing, (permit, held))))
+    }
+
+    /// Ends the sessions that nobody uses any more.
+    pub(super) async fn sweep(&self) {
+        for id in self.sessions.sweep() {
+            let _ = self.manager.close_session(&id.as_str().into()).await;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Who is let in, and how far: Host and Origin, access keys, and how often an address may fail.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, StatusCode, Uri};
+
+use super::answer::Refusal;
+use crate::clock::Clock;
+use crate::content;
+use crate::mcp::Config;
+use crate::mcp::front::Desk;
+
+/// Keys that an address may get wrong within [`WINDOW`]; then it hears 429 until that is over.
+const MOST_FAILURES: u32 = 20;
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// Addresses that are remembered for their failures.
+const MOST_ADDRESSES: usize = 4096;
+
+/// Decides on each request anew.
+pub(super) struct Doors {
+    config: Arc<Config>,
+    /// Whether a key is asked for also while none was ever made.
+    key_required: bool,
+    /// Names under which this server may be reached.
+    hosts: Vec<String>,
+    clock: Clock,
+    failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+}
+
+impl Doors {
+    pub(super) fn new(config: Arc<Config>, bound: IpAddr, named: &[String], key_required: bool) -> Self {
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        hosts.push(bound.to_string());
+        hosts.extend(named.iter().map(|name| name.to_ascii_lowercase()));
+        Self { config, key_required, hosts, clock: Clock::system(), failures: Mutex::default() }
+    }
+
+    /// Refuses a request that a web page sent through its visitor's browser: one for a foreign Host (DNS rebinding) or
+    /// from a foreign Origin.
+    pub(super) fn check_origin(&self, uri: &Uri, headers: &HeaderMap, local: IpAddr) -> Result<(), Refusal> {
+        let forbidden = |why: &str| Err(Refusal::new(StatusCode::FORBIDDEN, why));
+        let mut hosts = headers.get_all(HOST).iter();
+        let named = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
+            (None, _) => uri.authority().cloned(),
+            _ => None,
+        };
+        match named {
+            Some(authority) if self.knows(authority.host(), local) => {}
+            _ => return forbidden("The Host of this request is none of this server's; --allow-host NAME adds one"),
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let origin = match (origins.next(), origins.next()) {
+            (None, _) => return Ok(()),
+            (Some(origin), None) => origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()),
+            _ => None,
+        };
+        let known = origin.as_ref().is_some_and(|origin| {
+            matches!(origin.scheme_str(), Some("http" | "https"))
+                && origin.host().is_some_and(|host| self.knows(host, local))
+        });
+        if known { Ok(()) } else { forbidden("The Origin of this request is a foreign one") }
+    }
+
+    fn knows(&self, host: &str, local: IpAddr) -> bool {
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        self.hosts.contains(&host) || host.parse::<IpAddr>().is_ok_and(|address| address == local)
+    }
+
+    /// Returns what a request for `project`, or for the one that applies, may reach.
+    pub(super) fn admit(
+        &self,
+        desk: &Desk,
+        headers: &HeaderMap,
+        from: IpAddr,
+        project: Option<&str>,
+    ) -> Result<Arc<Config>, Refusal> {
+        let presented = bearer(headers);
+        let shown = presented.is_some();
+        let grant = match desk.admit(presented, self.key_required, self.clock.now())? {
+            Ok(grant) => grant,
+            Err(why) => return Err(self.refuse(from, &why.to_string(), shown)),
+        };
+        if let Some(name) = project {
+            let reaches = grant
+                .as_ref()
+                .and_then(|grant| grant.project_name.as_deref())
+                .or(self.config.selection.named.as_deref())
+                .is_none_or(|only| only == name);
+            if !reaches {
+                // The same whether it is there or not: a key of one project learns nothing of the others.
+                return Err(Refusal::out_of_scope(format!("The project '{}' is out of reach", name.escape_debug())));
+            }
+            if !desk.has_project(name)? {
+                let why = format!("There is no project '{}' here", name.escape_debug());
+                return Err(Refusal::new(StatusCode::NOT_FOUND, why));
+            }
+        }
+        if grant.is_none() && project.is_none() {
+            return Ok(Arc::clone(&self.config));
+        }
+        let mut config = Config::clone(&self.config);
+        if let Some(name) = project {
+            config.selection.named = Some(name.to_owned());
+            config.selection.named_by = "the address";
+        }
+        if let Some(grant) = grant {
+            config.read_only |= grant.read_only;
+            config.key = Some(grant.key);
+            if let Some(name) = grant.project_name {
+                if config.selection.named.as_ref().is_some_and(|only| *only != name) {
+                    return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
+                }
+                config.selection.named = Some(name);
+                config.selection.named_by = "the access key";
+                // Deploys reach beyond a project: folders, config repos.
+                let toolsets = config.toolsets.get_or_insert_with(|| content::TOOLSETS.map(str::to_owned).to_vec());
+                toolsets.retain(|name| content::TOOLSETS.contains(&name.as_str()));
+            }
+        }
+        Ok(Arc::new(config))
+    }
+
+    /// Counts a failure; too many from one address are told so.
+    fn refuse(&self, from: IpAddr, why: &str, shown: bool) -> Refusal {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if failures.len() >= MOST_ADDRESSES {
+            failures.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
+            if failures.len() >= MOST_ADDRESSES {
+                failures.clear();
+            }
+        }
+        let (since, count) = failures.entry(from).or_insert((now, 0));
+        let left = WINDOW.saturating_sub(now.duration_since(*since));
+        if left.is_zero() {
+            (*since, *count) = (now, 0);
+        }
+        *count = count.saturating_add(1);
+        if *count > MOST_FAILURES {
+            let why = "Too many requests from this address came without a good access key";
+            return Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, left.as_secs().max(1));
+        }
+        drop(failures);
+        Refusal::unauthorized(why, shown)
+    }
+}
+
+/// Returns the key that a request shows.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// Returns who a session belongs to: the key and the project that it began with.
+pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
+    (config.key.clone(), config.selection.named.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doors() -> Doors {
+        Doors::new(Arc::default(), IpAddr::from([127, 0, 0, 1]), &["Team.example".to_owned()], false)
+    }
+
+    fn check(host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        doors().check_origin(&Uri::from_static("/mcp"), &headers, IpAddr::from([10, 0, 0, 7])).is_ok()
+    }
+
+    #[test]
+    fn foreign_hosts_and_origins_are_refused() {
+        for host in ["localhost", "127.0.0.1:3000", "[::1]:3000", "team.example:8443", "10.0.0.7:3000"] {
+            assert!(check(host, None), "{host}");
+            assert!(check(host, Some("http://localhost:5173")), "{host}");
+        }
+        for host in ["evil.example", "10.0.0.8", "localhost.evil.example", "", "a b"] {
+            assert!(!check(host, None), "{host}");
+        }
+        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil.example", "localhost"]
+        {
+            assert!(!check("localhost", Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_fails_often_is_told_to_wait() {
+        let doors = doors();
+        let from = IpAddr::from([127, 0, 0, 1]);
+        for _ in 0..MOST_FAILURES {
+            assert_eq!(doors.refuse(from, "no", false).into_response().status(), StatusCode::UNAUTHORIZED);
+        }
+        let response = doors.refuse(from, "no", false).into_response();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(response.headers().contains_key(http::header::RETRY_AFTER));
+        let other = IpAddr::from([127, 0, 0, 2]);
+        assert_eq!(doors.refuse(other, "no", false).into_response().status(), StatusCode::UNAUTHORIZED);
+    }
+}

@@ -1,0 +1,189 @@
+//! HTTP: streamable HTTP at `/mcp`, the older transport at `/sse`, for the project that applies or for the one that the
+//! address names.
+
+mod answer;
+mod app;
+mod doors;
+mod post;
+mod sessions;
+mod sse;
+mod stream;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+
+use super::signals::on_signal;
+use super::{GRACE, announce, spawn};
+use crate::access;
+use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
+use crate::mcp::server::Server;
+use crate::store::Store;
+use app::App;
+
+/// Connections that may be open at once; more of them wait to be taken.
+const MOST_CONNECTIONS: usize = 8192;
+
+/// Bytes that the head of a request may take.
+const MOST_HEAD: usize = 64 << 10;
+
+/// How often idle sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Where a server listens, and to whom.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The address to listen at.
+    pub host: IpAddr,
+    /// The port; 0 lets the system choose one.
+    pub port: u16,
+    /// Whether `/mcp` is served.
+    pub http: bool,
+    /// Whether `/sse` is served.
+    pub sse: bool,
+    /// Names besides its addresses under which clients may reach the server.
+    pub hosts: Vec<String>,
+    /// Whether an access key is asked for also while none was ever made.
+    pub key_required: bool,
+    /// How long a client may take to send a request, to take an answer, and to leave a connection unused.
+    pub patience: Duration,
+}
+
+/// Serves `store` over HTTP until a signal comes; every request accepted until then is answered. `listening` is told
+/// the address.
+///
+/// # Errors
+/// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at;
+/// how the database failed at the start.
+pub fn serve_http(
+    store: Store,
+    config: Config,
+    network: Network,
+    listening: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
+    if !network.host.is_loopback() && !store.read(access::required)? {
+        let why = format!("Anybody who reaches {} could use this server: there is no access key yet", network.host);
+        return Err(Error::new(Code::KeyRequired, why)
+            .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
+    }
+    let _serving = announce(&store)?;
+    let position = store.position()?;
+    raise_open_files();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal("the runtime could not be started").with_source(error))?;
+    let app = App::new(Server::new(store.clone(), config), network)?;
+    spawn("watch", {
+        let hub = Arc::clone(&app.server.hub);
+        move || hub.watch(position)
+    })?;
+    let asked = CancellationToken::new();
+    on_signal({
+        let asked = asked.clone();
+        move || asked.cancel()
+    })?;
+    let served = runtime.block_on(serve(&app, &asked, listening));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    store.settle();
+    served
+}
+
+async fn serve(
+    app: &Arc<App>,
+    asked: &CancellationToken,
+    listening: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
+    let wanted = SocketAddr::new(app.network.host, app.network.port);
+    let unavailable = |error: std::io::Error| {
+        Error::new(Code::Address, format!("The address {wanted} cannot be listened at: {error}"))
+            .hint("another server may be running there; --port names another port, 0 lets the system choose")
+    };
+    let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
+    listening(listener.local_addr().map_err(unavailable)?)?;
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        let permit = tokio::select! {
+            () = asked.cancelled() => break,
+            _ = sweep.tick() => { app.sweep().await; continue }
+            permit = Arc::clone(&room).acquire_owned() => permit.ok(),
+        };
+        let accepted = tokio::select! {
+            () = asked.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, from)) => connect(app, &graceful, stream, from, permit),
+            Err(error) => {
+                // Too many open files, mostly: some close, and then it goes on.
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    tracing::info!("ending: what was accepted is answered");
+    app.server.hub.close();
+    app.closing.cancel();
+    if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some clients did not take their answers in time");
+    }
+    app.ended.cancel();
+    Ok(())
+}
+
+/// Serves one connection on a task of its own.
+fn connect(
+    app: &Arc<App>,
+    graceful: &GracefulShutdown,
+    stream: TcpStream,
+    from: SocketAddr,
+    permit: Option<OwnedSemaphorePermit>,
+) {
+    // With Nagle's delay each event of a stream would take 40 ms.
+    let _ = stream.set_nodelay(true);
+    let Ok(local) = stream.local_addr() else { return };
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(app.network.patience));
+    let service = service_fn({
+        let app = Arc::clone(app);
+        move |request: Request<Incoming>| {
+            let app = Arc::clone(&app);
+            async move { Ok::<_, std::convert::Infallible>(app.answer(local, from, request).await) }
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.network.patience)
+        .max_buf_size(MOST_HEAD)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(permit);
+    });
+}
+
+/// Raises the soft limit on open files to the hard one: each connection and each stream takes one.
+fn raise_open_files() {
+    #[cfg(unix)]
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit on open files stays as it is");
+    }
+}

@@ -1,0 +1,201 @@
+//! POST to an MCP address: hot reads are answered here, what rmcp would answer badly too; the rest is rmcp's.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use rmcp::ErrorData;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use serde_json::value::RawValue;
+
+use super::answer::{self, Body, Refusal};
+use super::app::App;
+use super::doors::owner;
+use crate::mcp::Config;
+use crate::mcp::front::{self, Envelope, Line, Meta};
+use crate::mcp::reads::{Era, Read};
+use crate::mcp::server::error_data;
+use crate::mcp::tools;
+
+/// The header of a session's id.
+pub(super) const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// The revisions whose requests come in a session.
+const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// Answers one message.
+pub(super) async fn post(
+    app: &App,
+    config: Arc<Config>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let body = read(app, &parts.headers, body).await?;
+    match front::parse_line(&body) {
+        Line::Blank => Err(Refusal::message(ErrorData::parse_error("Parse error: the body is empty", None))),
+        Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
+        Line::Batch(_) => {
+            let why = "Invalid request: batches are taken on standard input and over SSE, on 2025-03-26 only";
+            Err(Refusal::message(ErrorData::invalid_request(why, None)))
+        }
+        Line::One(Envelope::Invalid { id, why }) => {
+            let mut line = Vec::new();
+            front::push_error(&mut line, id.known(), &ErrorData::invalid_request(why, None));
+            Ok(answer::json(StatusCode::BAD_REQUEST, line))
+        }
+        Line::One(Envelope::Request { id, method, parameters, .. }) => {
+            if let Some(era) = hot(app, &parts.headers, &method, parameters, &config).await {
+                return Ok(hot_read(app, &config, id, &method, parameters, era).await);
+            }
+            if method == "tools/call" && config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
+                return Err(Refusal::out_of_scope("This access key may only read"));
+            }
+            hand_over(app, config, parts, body).await
+        }
+        Line::One(_) => hand_over(app, config, parts, body).await,
+    }
+}
+
+/// Reads a body that is not too long and does not take too long.
+pub(super) async fn read(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes, Refusal> {
+    let most = usize::try_from(app.config.max_line).unwrap_or(usize::MAX);
+    let too_long =
+        || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body of this request is longer than {most} bytes"));
+    let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if told.is_some_and(|told| told > most) {
+        return Err(too_long());
+    }
+    let reading = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+            let Ok(data) = frame.map_err(cut_off)?.into_data() else { continue };
+            if data.len() > most - whole.len() {
+                return Err(too_long());
+            }
+            if whole.is_empty() && told == Some(data.len()) {
+                return Ok(data);
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
+    };
+    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
+    tokio::time::timeout(app.network.patience, reading).await.map_err(late)?
+}
+
+/// Returns the era of a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
+async fn hot(
+    app: &App,
+    headers: &HeaderMap,
+    method: &str,
+    parameters: Option<&RawValue>,
+    config: &Config,
+) -> Option<Era> {
+    if !Read::is_hot(method) || !config.front || !takes_both(headers) {
+        return None;
+    }
+    match front::meta(parameters) {
+        Meta::Modern => {
+            let named = match Read::parse(method, parameters).ok()? {
+                Read::Prompt { name, .. } => Some(name),
+                Read::Resource { uri } => Some(uri),
+                _ => None,
+            };
+            let fits = only(headers, VERSION) == Some(front::MODERN)
+                && only(headers, METHOD) == Some(method)
+                && only(headers, NAME) == named.as_deref();
+            fits.then_some(Era::Modern)
+        }
+        Meta::Plain => {
+            let session = only(headers, SESSION)?;
+            let version = only(headers, VERSION);
+            if headers.contains_key(VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
+                return None;
+            }
+            let known = app.sessions.enter(session, &owner(config))
+                && app.manager.has_session(&session.into()).await.unwrap_or(false);
+            known.then_some(Era::Legacy)
+        }
+        Meta::Odd => None,
+    }
+}
+
+/// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.
+fn takes_both(headers: &HeaderMap) -> bool {
+    let is_json = only(headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with("application/json"));
+    let takes = only(headers, ACCEPT.as_str())
+        .is_some_and(|takes| takes.contains("application/json") && takes.contains("text/event-stream"));
+    is_json && takes && !only(headers, ACCEPT.as_str()).is_some_and(|takes| takes.contains(";q="))
+}
+
+/// Returns the value of a header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+async fn hot_read(
+    app: &App,
+    config: &Arc<Config>,
+    id: &str,
+    method: &str,
+    parameters: Option<&RawValue>,
+    era: Era,
+) -> Response<Body> {
+    let result = app.desk.answer(config, method, parameters, era).await;
+    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
+    match result {
+        Ok(result) => front::push_result(&mut line, id, &result),
+        Err(error) => front::push_error(&mut line, Some(id), &error_data(&error)),
+    }
+    answer::json(StatusCode::OK, line)
+}
+
+/// Whether the parameters of tools/call name a tool that changes something.
+fn calls_a_write(parameters: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Call {
+        name: String,
+    }
+    serde_json::from_str::<Call>(parameters).is_ok_and(|call| tools::writes(&call.name))
+}
+
+/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
+async fn hand_over(app: &App, config: Arc<Config>, mut parts: Parts, body: Bytes) -> Result<Response<Body>, Refusal> {
+    let text = std::str::from_utf8(&body).unwrap_or_default();
+    let body = match front::readable(text) {
+        Ok(None) => body,
+        Ok(Some(again)) => again.into(),
+        Err(error) => return Err(Refusal::message(error)),
+    };
+    let owner = owner(&config);
+    let session = parts.headers.get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    match &session {
+        Some(id) if !app.sessions.enter(id, &owner) => {
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+        }
+        None if !app.sessions.has_room() => {
+            let why = "This server has as many sessions as it takes";
+            return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
+        }
+        _ => {}
+    }
+    parts.extensions.insert(config);
+    let response = app.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
+    let begun = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
+    if let (None, Some(id)) = (&session, begun) {
+        for gone in app.sessions.begin(id, owner) {
+            let _ = app.manager.close_session(&gone.as_str().into()).await;
+        }
+    }
+    app.streamed(response, session.as_deref(), false)
+}

@@ -1,0 +1,137 @@
+//! The sessions of the revisions with a handshake: whose they are, and which nobody uses any more.
+//!
+//! rmcp keeps a session's messages; here stands who may use it. A session id alone opens nothing: it goes with the key
+//! and the project that it began with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Sessions that may be open at once.
+const MOST: usize = 2048;
+
+/// How long a session is kept that has no open stream and asks nothing.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// The key and the project that a session began with.
+pub(super) type Owner = (Option<String>, Option<String>);
+
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
+
+struct Session {
+    owner: Owner,
+    used: Instant,
+    streams: usize,
+}
+
+/// Keeps a session as long as one of its streams is open.
+pub(super) struct Stream {
+    sessions: Arc<Sessions>,
+    id: String,
+}
+
+impl Sessions {
+    /// Notes a session that just began; returns those that have to make room for it.
+    pub(super) fn begin(&self, id: &str, owner: Owner) -> Vec<String> {
+        let mut sessions = self.lock();
+        let mut gone = Vec::new();
+        if sessions.len() >= MOST {
+            let unused = sessions.iter().filter(|(_, session)| session.streams == 0);
+            gone.extend(unused.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone()));
+            gone.iter().for_each(|id| drop(sessions.remove(id)));
+        }
+        sessions.insert(id.to_owned(), Session { owner, used: Instant::now(), streams: 0 });
+        gone
+    }
+
+    /// Whether there is room for one more session.
+    pub(super) fn has_room(&self) -> bool {
+        let sessions = self.lock();
+        sessions.len() < MOST || sessions.values().any(|session| session.streams == 0)
+    }
+
+    /// Notes that `owner` uses a session; returns whether it is theirs.
+    pub(super) fn enter(&self, id: &str, owner: &Owner) -> bool {
+        match self.lock().get_mut(id) {
+            Some(session) if session.owner == *owner => {
+                session.used = Instant::now();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes that a stream of a session is open; it closes when what this returns is dropped.
+    pub(super) fn open(self: &Arc<Self>, id: &str) -> Stream {
+        if let Some(session) = self.lock().get_mut(id) {
+            session.streams += 1;
+        }
+        Stream { sessions: Arc::clone(self), id: id.to_owned() }
+    }
+
+    /// Forgets a session.
+    pub(super) fn end(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Forgets the sessions that nobody uses any more, and returns them.
+    pub(super) fn sweep(&self) -> Vec<String> {
+        let mut sessions = self.lock();
+        let idle = |session: &Session| session.streams == 0 && session.used.elapsed() >= IDLE;
+        let gone: Vec<String> =
+            sessions.iter().filter(|(_, session)| idle(session)).map(|(id, _)| id.clone()).collect();
+        gone.iter().for_each(|id| drop(sessions.remove(id)));
+        gone
+    }
+
+    /// How many sessions are open.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(session) = self.sessions.lock().get_mut(&self.id) {
+            session.streams = session.streams.saturating_sub(1);
+            session.used = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_goes_with_its_key_and_project() {
+        let sessions = Arc::new(Sessions::default());
+        let owner: Owner = (Some("ci".to_owned()), None);
+        sessions.begin("1", owner.clone());
+        assert!(sessions.enter("1", &owner));
+        assert!(!sessions.enter("1", &(None, None)));
+        assert!(!sessions.enter("1", &(Some("ci".to_owned()), Some("p".to_owned()))));
+        assert!(!sessions.enter("2", &owner));
+        sessions.end("1");
+        assert!(!sessions.enter("1", &owner));
+    }
+
+    #[test]
+    fn the_least_used_session_without_a_stream_makes_room() {
+        let sessions = Arc::new(Sessions::default());
+        for id in 0..MOST {
+            assert!(sessions.begin(&id.to_string(), (None, None)).is_empty());
+        }
+        let stream = sessions.open("0");
+        assert!(sessions.enter("1", &(None, None)));
+        assert_eq!(sessions.begin("new", (None, None)), ["2"]);
+        drop(stream);
+        assert!(sessions.has_room());
+        assert_eq!(sessions.count(), MOST);
+    }
+}

@@ -1,0 +1,156 @@
+//! The older transport, HTTP with SSE: one stream for all that comes, and an address for all that goes.
+//!
+//! Behind it stands the same front as behind standard input, so that the same lines get the same answers.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::{BufMut, Bytes, BytesMut};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use rmcp::ServiceExt;
+use tokio::sync::mpsc;
+
+use super::answer::{self, Body, Refusal};
+use super::app::App;
+use super::doors::owner;
+use super::post::read;
+use super::sessions::Owner;
+use crate::clock::Clock;
+use crate::mcp::Config;
+use crate::mcp::front::{Flights, Front};
+use crate::mcp::transport::output::{Output, Queued};
+
+/// Clients that may be connected at once; each has a connection to the database.
+const MOST: usize = 256;
+
+/// How often a stream says that it is alive.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// The clients that are connected, by session.
+#[derive(Clone, Default)]
+pub(super) struct Clients(Arc<Mutex<HashMap<String, Arc<Client>>>>);
+
+struct Client {
+    owner: Owner,
+    /// One message at a time: a client that sends many waits for itself.
+    front: Arc<tokio::sync::Mutex<Front>>,
+    flights: Arc<Flights>,
+    output: Arc<Output>,
+}
+
+/// Ends a session with its stream.
+struct Session {
+    clients: Clients,
+    id: String,
+}
+
+impl Clients {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Client>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many are connected.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(client) = self.clients.lock().remove(&self.id) {
+            client.flights.abandon();
+            client.output.finish();
+        }
+    }
+}
+
+/// Opens a session: its stream begins with the address that takes the client's messages.
+pub(super) fn open(app: &App, config: Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
+    if app.sse.count() >= MOST {
+        let why = "This server has as many clients over SSE as it takes";
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
+    }
+    let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
+    let (output, queued) = Output::stream();
+    let (flights, transport) = Flights::new(Arc::clone(&output));
+    let server = app.server.for_config(Arc::clone(&config));
+    let reader = app.server.store.reader()?;
+    let client = Client {
+        owner: owner(&config),
+        front: Arc::new(tokio::sync::Mutex::new(Front::new(server.clone(), reader, Arc::clone(&flights)))),
+        flights,
+        output,
+    };
+    app.sse.lock().insert(id.clone(), Arc::new(client));
+    let session = Session { clients: app.sse.clone(), id: id.clone() };
+    tokio::spawn(async move {
+        match server.serve(transport).await {
+            Ok(running) => drop(running.waiting().await),
+            Err(error) => tracing::info!(%error, "no session began"),
+        }
+    });
+    let address = match project {
+        Some(name) => format!("/projects/{name}/messages?sessionId={id}"),
+        None => format!("/messages?sessionId={id}"),
+    };
+    let mut response = Response::new(events(format!("event: endpoint\ndata: {address}\n\n").into(), queued));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    app.as_stream(response, app.closing.clone(), session)
+}
+
+/// Returns a stream of `first` and of every line that is queued, each as one event.
+fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>) -> Body {
+    let events = futures_util::stream::unfold((Some(first), queued), |(first, mut queued)| async move {
+        let event = match first {
+            Some(first) => first,
+            None => match tokio::time::timeout(ALIVE, queued.recv()).await {
+                Ok(Some((lines, _room))) => as_events(&lines),
+                Ok(None) => return None,
+                Err(_) => Bytes::from_static(b": alive\n\n"),
+            },
+        };
+        Some((Ok::<_, Infallible>(Frame::data(event)), (None, queued)))
+    });
+    BodyExt::boxed(StreamBody::new(events))
+}
+
+/// JSON has no line ends inside, so that a line is one field.
+fn as_events(lines: &[u8]) -> Bytes {
+    let mut events = BytesMut::with_capacity(lines.len() + 32);
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        events.put_slice(b"event: message\ndata: ");
+        events.put_slice(line);
+        events.put_slice(b"\n\n");
+    }
+    events.freeze()
+}
+
+/// Takes a message of a session; what comes of it goes to the session's stream.
+pub(super) async fn message(app: &App, config: &Config, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    let query = request.uri().query().unwrap_or_default();
+    let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
+    let found = app.sse.lock().get(id).filter(|client| client.owner == owner(config)).cloned();
+    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is no such session; GET /sse begins one");
+    let client = found.ok_or_else(unknown)?;
+    let (parts, body) = request.into_parts();
+    let body = read(app, &parts.headers, body).await?;
+    client.output.has_room().await;
+    let mut front = Arc::clone(&client.front).lock_owned().await;
+    let working = tokio::task::spawn_blocking(move || {
+        front.line(&body);
+        front.write_out()
+    });
+    match working.await {
+        Ok(true) => Ok(answer::text(StatusCode::ACCEPTED, "Accepted")),
+        _ => Err(unknown()),
+    }
+}

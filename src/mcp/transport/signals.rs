@@ -1,0 +1,31 @@
+//! Signals that ask a server to end.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::spawn;
+use crate::error::{Error, Result};
+
+/// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
+#[cfg(unix)]
+pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let failed = |error: std::io::Error| Error::internal("signals cannot be handled").with_source(error);
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&again)).map_err(failed)?;
+        signal_hook::flag::register(signal, Arc::clone(&again)).map_err(failed)?;
+    }
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+    spawn("signals", move || {
+        if signals.forever().next().is_some() {
+            stop();
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn on_signal(_stop: impl FnOnce() + Send + 'static) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! The same request gets the same answer on every transport, from the front and from rmcp alike.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Http, Request, Scratch, http};
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "greet", "Hello"]);
+    scratch.ok(&["prompt", "create", "ask", "--template", "Ask {{ who }}"]);
+    scratch.ok(&["resource", "create", "notes", "file:///notes.md", "text", "--mime-type", "text/markdown"]);
+    let picture = scratch.file("a.png", [0x89, b'P', b'N', b'G', 0, 255]);
+    scratch.ok(&["resource", "create", "picture", "file:///a.png", &format!("@{}", picture.display())]);
+    scratch
+}
+
+/// What is asked: reads that are hot and others, good ones and bad ones.
+fn questions() -> Vec<(&'static str, Value)> {
+    vec![
+        ("prompts/list", json!({})),
+        ("prompts/list", json!({ "cursor": "nonsense" })),
+        ("prompts/get", json!({ "name": "greet" })),
+        ("prompts/get", json!({ "name": "ask", "arguments": { "who": "me \u{1F600}" } })),
+        ("prompts/get", json!({ "name": "ask" })),
+        ("prompts/get", json!({ "name": "nope\r\nSet-Cookie: x" })),
+        ("prompts/get", json!({})),
+        ("resources/list", json!({})),
+        ("resources/read", json!({ "uri": "file:///notes.md" })),
+        ("resources/read", json!({ "uri": "file:///a.png" })),
+        ("resources/read", json!({ "uri": "file:///nope" })),
+        ("resources/templates/list", json!({})),
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": "get_prompt", "arguments": { "name": "greet" } })),
+        ("tools/call", json!({ "name": "get_prompt", "arguments": { "nam": "greet" } })),
+        ("tools/call", json!({ "name": "no_such_tool" })),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "greet" }, "argument": { "name": "name", "value": "g" } }),
+        ),
+        ("no/such/method", json!({})),
+    ]
+}
+
+#[test]
+fn every_transport_gives_the_same_answer() {
+    let scratch = scratch();
+    let front = Http::start(&scratch, &[]);
+    let rmcp = Http::start(&scratch, &["--no-front"]);
+    let mut pipe = Client::legacy(&scratch, "2025-11-25");
+    let (session, slow) = (front.session("/mcp", "2025-11-25"), rmcp.session("/mcp", "2025-11-25"));
+    let events = front.open(&Request::new("GET", "/sse"));
+    let address = events.data();
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test-client", "version": "1" } });
+    let say = |message: Value| assert_eq!(front.send(&http::message(&address, &message)).status, 202);
+    say(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
+    events.message();
+    say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for (method, params) in questions() {
+        let mut expected = pipe.request(method, params.clone());
+        expected["id"] = json!(1);
+        let by_session = front.send(&http::in_session("/mcp", &session, method, params.clone())).message();
+        assert_eq!(by_session, expected, "{method} {params} in a session");
+        let by_rmcp = rmcp.send(&http::in_session("/mcp", &slow, method, params.clone())).message();
+        assert_eq!(by_rmcp, expected, "{method} {params} in a session, by rmcp");
+        say(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        assert_eq!(events.message(), expected, "{method} {params} over SSE");
+    }
+}
+
+#[test]
+fn the_newest_revision_is_answered_alike_too() {
+    let scratch = scratch();
+    let front = Http::start(&scratch, &[]);
+    let rmcp = Http::start(&scratch, &["--no-front"]);
+    let mut pipe = Client::modern(&scratch);
+    for (method, params) in questions() {
+        let mut expected = pipe.request(method, params.clone());
+        expected["id"] = json!(1);
+        // A name that no header can carry is refused before it is looked at.
+        if params["name"].as_str().is_some_and(|name| name.contains('\n')) {
+            continue;
+        }
+        assert_eq!(front.modern("/mcp", method, params.clone()), expected, "{method} {params}");
+        assert_eq!(rmcp.modern("/mcp", method, params.clone()), expected, "{method} {params}, by rmcp");
+    }
+}

@@ -1,0 +1,124 @@
+//! Changes, told to whoever asked and to nobody else.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Http, Request, Scratch, Wait, http};
+
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const UPDATED: &str = "notifications/resources/updated";
+
+/// A while in which more would come.
+const WHILE: Duration = Duration::from_millis(400);
+
+fn methods(messages: &[Value]) -> Vec<&str> {
+    messages.iter().filter_map(|message| message["method"].as_str()).collect()
+}
+
+fn listen(server: &Http, path: &str, wanted: Value) -> http::Events {
+    let events = server.open(&http::modern(path, "subscriptions/listen", json!({ "notifications": wanted })));
+    assert_eq!(events.message()["method"], "notifications/subscriptions/acknowledged");
+    events
+}
+
+#[test]
+fn a_listen_stream_hears_what_it_asked_for() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
+    scratch.ok(&["resource", "create", "b", "file:///b", "1"]);
+    let server = Http::start(&scratch, &[]);
+    let prompts = listen(&server, "/mcp", json!({ "promptsListChanged": true }));
+    let one = listen(&server, "/mcp", json!({ "resourceSubscriptions": ["file:///a"] }));
+    scratch.ok(&["prompt", "create", "x", "1"]);
+    assert_eq!(prompts.message()["method"], PROMPTS);
+    scratch.ok(&["resource", "update", "b", "2"]);
+    scratch.ok(&["resource", "update", "a", "2"]);
+    let told = one.message();
+    assert_eq!((&told["method"], &told["params"]["uri"]), (&json!(UPDATED), &json!("file:///a")), "{told}");
+    assert_eq!(methods(&one.messages(WHILE)), Vec::<&str>::new());
+    assert_eq!(methods(&prompts.messages(WHILE)), Vec::<&str>::new());
+    // From this process too, and when it goes.
+    server.modern(
+        "/mcp",
+        "tools/call",
+        json!({ "name": "update_resource", "arguments": { "name": "a", "content": "3" } }),
+    );
+    assert_eq!(one.message()["method"], UPDATED);
+    scratch.ok(&["resource", "delete", "a", "--yes"]);
+    assert_eq!(one.message()["method"], UPDATED);
+}
+
+#[test]
+fn a_session_hears_of_lists_and_of_what_it_subscribed_to() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let events = server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
+    let ask = |method: &str| {
+        let request = http::in_session("/mcp", &session, method, json!({ "uri": "file:///a" }));
+        assert!(server.send(&request).message()["result"].is_object());
+    };
+    ask("resources/subscribe");
+    scratch.ok(&["resource", "update", "a", "2"]);
+    let told = events.messages(WHILE);
+    assert_eq!(methods(&told), ["notifications/resources/list_changed", UPDATED]);
+    ask("resources/unsubscribe");
+    scratch.ok(&["resource", "update", "a", "3"]);
+    assert_eq!(methods(&events.messages(WHILE)), ["notifications/resources/list_changed"]);
+}
+
+#[test]
+fn other_projects_changes_are_not_told() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "create", "q"]);
+    let server = Http::start(&scratch, &[]);
+    let everything =
+        json!({ "promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["file:///a"] });
+    let of_p = listen(&server, "/projects/p/mcp", everything.clone());
+    let selected = listen(&server, "/mcp", everything);
+    scratch.ok(&["-p", "q", "prompt", "create", "x", "1"]);
+    scratch.ok(&["-p", "q", "resource", "create", "a", "file:///a", "1"]);
+    assert_eq!(methods(&of_p.messages(WHILE)), Vec::<&str>::new());
+    assert_eq!(methods(&selected.messages(WHILE)), Vec::<&str>::new());
+    // Another project is selected: everything may differ where the selected one is served.
+    scratch.ok(&["project", "select", "q"]);
+    assert_eq!(selected.messages(WHILE).len(), 3);
+    assert_eq!(methods(&of_p.messages(WHILE)), Vec::<&str>::new());
+}
+
+#[test]
+fn a_burst_is_one_message_and_none_is_lost() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &[]);
+    let events = listen(&server, "/mcp", json!({ "promptsListChanged": true }));
+    let mut pipe = Client::legacy(&scratch, "2025-06-18");
+    for round in 0..20 {
+        // In one transaction: what comes within one look is one message.
+        let folder = format!("import-{round}");
+        for n in 0..5 {
+            scratch.file(&format!("{folder}/prompts/p{round}-{n}.md"), "x");
+        }
+        scratch.ok(&["import", &scratch.path().join(&folder).display().to_string()]);
+        assert_eq!(events.message()["method"], PROMPTS);
+        let listed = pipe.result("prompts/list", json!({}));
+        assert_eq!(listed["prompts"].as_array().map(Vec::len), Some((round + 1) * 5));
+    }
+    assert_eq!(methods(&events.messages(WHILE)), Vec::<&str>::new());
+    while let Wait::Line(_) = pipe.wait(Duration::from_millis(1)) {}
+}
+
+#[test]
+fn a_pipe_hears_of_its_resources_too() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.result("resources/subscribe", json!({ "uri": "file:///a" }));
+    scratch.ok(&["resource", "update", "a", "2"]);
+    assert_eq!(client.notification(UPDATED)["params"]["uri"], "file:///a");
+    client.finish();
+    let mut modern = Client::modern(&scratch);
+    assert_eq!(modern.error("resources/subscribe", json!({ "uri": "file:///a" }))["code"], -32601);
+    modern.finish();
+}

@@ -1,0 +1,5 @@
+//! The real binary over HTTP: streamable HTTP in both eras, and the older SSE.
+
+mod alike;
+mod live;
+mod transports;

@@ -1,0 +1,326 @@
+//! A server over HTTP, and a client that says exactly what a test wants, byte for byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{DEADLINE, Scratch, eventually, modern_meta};
+
+/// What a client of MCP accepts.
+pub const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+/// A server that listens on a port of its own.
+pub struct Http {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+/// A response whose body came whole.
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// A request to be sent.
+#[derive(Clone)]
+pub struct Request {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// An event stream that is read as it comes.
+pub struct Events {
+    pub head: Response,
+    events: Receiver<String>,
+}
+
+impl Http {
+    /// Starts `mcpkg serve --http --sse` on a free port.
+    pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
+        Self::spawn(scratch.command().args(["--json", "serve", "--http", "--sse", "--port", "0"]).args(arguments))
+    }
+
+    /// Starts `command`, which prints its address.
+    pub fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a server starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a standard output")).read_line(&mut line).expect("a line");
+        let told: Value = serde_json::from_str(&line).expect("the server says where it listens");
+        let address = told["address"].as_str().and_then(|address| address.parse().ok()).expect("an address");
+        Self { child, address }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("the server takes a connection");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+        stream.set_nodelay(true).expect("no delay");
+        stream
+    }
+
+    /// Sends a request on a connection of its own.
+    #[track_caller]
+    pub fn send(&self, request: &Request) -> Response {
+        let mut stream = self.connect();
+        stream.write_all(&request.bytes()).expect("the server takes the request");
+        read_response(&mut BufReader::new(stream)).expect("a response")
+    }
+
+    /// Sends a request and reads its event stream as it comes.
+    #[track_caller]
+    pub fn open(&self, request: &Request) -> Events {
+        let mut stream = self.connect();
+        stream.write_all(&request.bytes()).expect("the server takes the request");
+        stream.set_read_timeout(None).expect("no deadline");
+        let mut reader = BufReader::new(stream);
+        let head = read_head(&mut reader).expect("a response");
+        let (sender, events) = channel();
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            while let Ok(Some(piece)) = read_chunk(&mut reader) {
+                text.push_str(&String::from_utf8_lossy(&piece));
+                while let Some(end) = text.find("\n\n") {
+                    let event = text[..end].to_owned();
+                    text.drain(..end + 2);
+                    if sender.send(event).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        Events { head, events }
+    }
+
+    /// Sends a message of 2026-07-28 to `path` and returns its answer.
+    #[track_caller]
+    pub fn modern(&self, path: &str, method: &str, params: Value) -> Value {
+        self.send(&modern(path, method, params)).message()
+    }
+
+    /// Begins a session of `version` at `path` and returns its id.
+    #[track_caller]
+    pub fn session(&self, path: &str, version: &str) -> String {
+        let hello = json!({
+            "protocolVersion": version,
+            "capabilities": {},
+            "clientInfo": { "name": "test-client", "version": "1" },
+        });
+        let response =
+            self.send(&message(path, &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })));
+        assert_eq!(response.message()["result"]["protocolVersion"], version);
+        let id = response.header("mcp-session-id").expect("a session id").to_owned();
+        let told = message(path, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert_eq!(self.send(&told.with("Mcp-Session-Id", &id)).status, 202);
+        id
+    }
+
+    /// Asks the server to end, as a service manager does.
+    pub fn end(&mut self) {
+        super::signal(self.child.id(), "TERM");
+    }
+
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        eventually("the server ends", || self.child.try_wait().expect("a child can be waited for"))
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Request {
+    pub fn new(method: &str, path: &str) -> Self {
+        let headers = vec![("Host".to_owned(), "localhost".to_owned())];
+        Self { method: method.to_owned(), path: path.to_owned(), headers, body: Vec::new() }.with(ACCEPT.0, ACCEPT.1)
+    }
+
+    /// Sets a header, in place of one of the same name.
+    #[must_use]
+    pub fn with(self, name: &str, value: &str) -> Self {
+        self.without(name).and(name, value)
+    }
+
+    /// Adds a header, also where there is one of the name.
+    #[must_use]
+    pub fn and(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        self
+    }
+
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = format!("{} {} HTTP/1.1\r\n", self.method, self.path).into_bytes();
+        for (name, value) in &self.headers {
+            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+            bytes.extend_from_slice(format!("Content-Length: {}\r\n", self.body.len()).as_bytes());
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+}
+
+/// A POST of one message.
+pub fn message(path: &str, message: &Value) -> Request {
+    Request::new("POST", path).with("Content-Type", "application/json").body(message.to_string())
+}
+
+/// A POST of one request of 2026-07-28, with the headers that belong to it.
+pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
+    let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+    params["_meta"] = modern_meta();
+    let request = message(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+        .with("MCP-Protocol-Version", "2026-07-28")
+        .with("Mcp-Method", method);
+    match name {
+        Some(name) => request.with("Mcp-Name", &name),
+        None => request,
+    }
+}
+
+/// A POST of one request in a session.
+pub fn in_session(path: &str, session: &str, method: &str, params: Value) -> Request {
+    message(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+        .with("Mcp-Session-Id", session)
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Returns the JSON-RPC message: the body, or the last event of a stream.
+    #[track_caller]
+    pub fn message(&self) -> Value {
+        let text = self.text();
+        let json = match self.header("content-type") {
+            Some(kind) if kind.starts_with("text/event-stream") => {
+                let data = text.split("\n\n").filter_map(data).filter(|data| !data.is_empty());
+                data.last().unwrap_or_default()
+            }
+            _ => text.clone(),
+        };
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {} {text}", self.status))
+    }
+}
+
+/// Returns the data of an event.
+fn data(event: &str) -> Option<String> {
+    let lines: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim_start).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+impl Events {
+    /// Returns the next event as it stands, comments too; `None` at the end.
+    pub fn raw(&self) -> Option<String> {
+        match self.events.recv_timeout(DEADLINE) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the stream says nothing"),
+        }
+    }
+
+    /// Returns the next event's data, where it has any.
+    #[track_caller]
+    pub fn data(&self) -> String {
+        loop {
+            let event = self.raw().expect("the stream goes on");
+            if let Some(data) = data(&event).filter(|data| !data.is_empty()) {
+                return data;
+            }
+        }
+    }
+
+    /// Returns the next message.
+    #[track_caller]
+    pub fn message(&self) -> Value {
+        serde_json::from_str(&self.data()).expect("JSON")
+    }
+
+    /// Returns the messages that come within `time`.
+    pub fn messages(&self, time: Duration) -> Vec<Value> {
+        let end = std::time::Instant::now() + time;
+        let mut messages = Vec::new();
+        while let Ok(event) = self.events.recv_timeout(end.saturating_duration_since(std::time::Instant::now())) {
+            messages.extend(data(&event).and_then(|data| serde_json::from_str::<Value>(&data).ok()));
+        }
+        messages
+    }
+}
+
+fn read_head(reader: &mut impl BufRead) -> std::io::Result<Response> {
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let Some(status) = status else { return Err(std::io::Error::other(format!("no status: {line:?}"))) };
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        match line.trim_end().split_once(':') {
+            Some((name, value)) => headers.push((name.to_owned(), value.trim().to_owned())),
+            None => return Ok(Response { status, headers, body: Vec::new() }),
+        }
+    }
+}
+
+/// Reads a response whole, also one that comes in chunks.
+pub fn read_response(reader: &mut impl BufRead) -> std::io::Result<Response> {
+    let mut response = read_head(reader)?;
+    if response.header("transfer-encoding") == Some("chunked") {
+        while let Some(piece) = read_chunk(reader)? {
+            response.body.extend(piece);
+        }
+    } else {
+        let length = response.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        response.body = vec![0; length];
+        reader.read_exact(&mut response.body)?;
+    }
+    Ok(response)
+}
+
+fn read_chunk(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let length = usize::from_str_radix(line.trim(), 16).map_err(std::io::Error::other)?;
+    let mut piece = vec![0; length + 2];
+    reader.read_exact(&mut piece)?;
+    piece.truncate(length);
+    Ok((length > 0).then_some(piece))
+}
