@@ -13,6 +13,14 @@ test:
 docs:
     UPDATE_DOCS=1 cargo test docs
 
+# Other people's MCP clients against the binary, over each transport or those that are named
+e2e *TRANSPORTS:
+    bash tests/e2e/run.sh {{TRANSPORTS}}
+
+# The scenarios that the official suite requires of both revisions, against the server that a command starts
+conformance +SERVER:
+    bash tests/conformance/run.sh {{SERVER}}
+
 # The measured paths, as ratios
 bench:
     cargo bench

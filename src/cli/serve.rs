@@ -130,6 +130,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         toolsets,
         key: None,
         read_only: false,
+        extended: mcp::Extended::default(),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),

@@ -29,7 +29,7 @@ use crate::op::Entry;
 pub const TOOLSET: &str = "content";
 
 /// The toolsets of this domain: what they do stays inside one project.
-pub const TOOLSETS: [&str; 1] = [TOOLSET];
+pub const TOOLSETS: [&str; 2] = [TOOLSET, skills::TOOLSET];
 
 /// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
 pub const OPS: &[Entry] = &[

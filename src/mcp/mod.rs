@@ -4,6 +4,7 @@
 //! itself, answers what rmcp would drop, and hands every other line on.
 
 mod completion;
+mod extension;
 mod front;
 mod json;
 mod notes;
@@ -19,6 +20,7 @@ mod transport;
 
 use crate::store::projects::Selection;
 
+pub use extension::{Answer, Extended, Extension};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, serve_http};
 
@@ -69,6 +71,8 @@ pub struct Config {
     pub key: Option<String>,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
+    /// What a program adds.
+    pub extended: Extended,
     /// The most bytes of content in one answer.
     pub max_answer: u64,
     /// The most bytes of one request.

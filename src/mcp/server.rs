@@ -108,7 +108,8 @@ impl Server {
         if let Some(kept) = listed.iter().find(same) {
             return kept.tools.clone();
         }
-        let tools = tools::list(config);
+        let mut tools = tools::list(config);
+        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
         let (toolsets, read_only) = (config.toolsets.clone(), config.read_only);
         listed.push(Listed { toolsets, read_only, tools: tools.clone() });
         tools
@@ -248,11 +249,7 @@ const SHAPES: &[Shape] = &[
 /// Returns what is wrong with a request before it is read whole: its method, or a parameter by its name.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
-        return Some(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("This server has no method '{method}'"),
-            Some(serde_json::json!({ "method": method })),
-        ));
+        return Some(no_method(method));
     };
     let why = shape.iter().find_map(|(name, json, required)| {
         let value = parameters.and_then(|parameters| parameters.get(name)).filter(|value| !value.is_null());
@@ -263,6 +260,19 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
         }
     })?;
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
+}
+
+/// The methods that 2026-07-28 gave up.
+pub(super) const LEGACY_ONLY: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Returns the failure of a request for a method that is not there.
+pub(super) fn no_method(method: &str) -> ErrorData {
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("This server has no method '{method}'"),
+        Some(serde_json::json!({ "method": method })),
+    )
 }
 
 /// Returns the failure of a request that rmcp cannot read.
@@ -366,7 +376,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if era(&context) == Era::Modern {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+            return Err(no_method("logging/setLevel"));
         }
         *self.session.level() = Some(request.level);
         Ok(())
@@ -386,6 +396,10 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("prompts/get", &request.name) {
+            return extension.prompt(request, context).await;
+        }
         let mut arguments = std::collections::BTreeMap::new();
         for (name, value) in request.arguments.unwrap_or_default() {
             let serde_json::Value::String(value) = value else {
@@ -413,7 +427,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request.and_then(|request| request.cursor))?;
-        Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates::list())))
+        let mut templates = templates::list();
+        let config = self.config(&context.extensions);
+        templates.extend(config.extended.0.iter().flat_map(|extension| extension.templates()));
+        Ok(lasting!(&context, ListResourceTemplatesResult::with_all_items(templates)))
     }
 
     async fn read_resource(
@@ -421,6 +438,10 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("resources/read", &request.uri) {
+            return extension.read(request, context).await;
+        }
         let read = Read::Resource { uri: request.uri.into() };
         self.answer::<ReadResourceResult>(&context, read).await.map(Into::into)
     }
@@ -461,12 +482,21 @@ impl ServerHandler for Server {
         Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
     }
 
+    /// Returns a tool whose arguments stand in headers too; the operations have none of those.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let extension = self.config.extended.for_what("tools/call", name)?;
+        extension.tools().into_iter().find(|tool| tool.name == name)
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let config = self.config(&context.extensions);
+        if let Some(extension) = config.extended.for_what("tools/call", &request.name) {
+            return extension.call(request, context).await;
+        }
         let Some(entry) = tools::find(&request.name, &config) else {
             return Err(unknown_tool(&request.name, &config));
         };
@@ -511,8 +541,11 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if era(&context) == Era::Modern && LEGACY_ONLY.contains(&request.method.as_str()) {
+            return Err(no_method(&request.method));
+        }
         Err(refuse(&request.method, request.params.as_ref()))
     }
 }

@@ -1,5 +1,6 @@
 //! The real binary: arguments in; stdout, stderr and exit status out.
 
+mod access;
 mod commands;
 mod errors;
 mod modules;

@@ -63,7 +63,7 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
 /// What the fixtures hold, made by:
 /// `project create p; prompt create hello 'Hello {{ name }}' -d Greets --argument name; prompt create plain one;
 /// prompt update plain --content two; resource create doc file:///doc.md '# Doc' -m text/markdown;
-/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; backup v1.db`
+/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; access create key (from v3 on); backup v1.db`
 #[test]
 fn f17_a_database_of_every_schema_version_opens_with_its_content() {
     for version in 1..=mcpkg::store::SCHEMA_VERSION {
@@ -88,8 +88,11 @@ fn f17_a_database_of_every_schema_version_opens_with_its_content() {
         scratch.ok(&["prompt", "restore", "gone", "1"]);
         assert_eq!(scratch.ok(&["prompt", "show", "gone"]), "x");
         assert_eq!(scratch.json(&["search", "doc"])["hits"][0]["name"], "doc");
+        let keys = scratch.json(&["access", "list"])["keys"].as_array().map(Vec::len);
+        assert_eq!(keys, Some(usize::from(version >= 3)));
         // And it can be written: a file of an older version was brought up to date.
         scratch.ok(&["prompt", "create", "new", "x"]);
+        scratch.ok(&["access", "create", "another"]);
         assert_sound(&scratch);
     }
 }

@@ -32,8 +32,8 @@ fn a_listen_stream_hears_what_it_asked_for() {
     let one = listen(&server, "/mcp", json!({ "resourceSubscriptions": ["file:///a"] }));
     scratch.ok(&["prompt", "create", "x", "1"]);
     assert_eq!(prompts.message()["method"], PROMPTS);
-    scratch.ok(&["resource", "update", "b", "2"]);
-    scratch.ok(&["resource", "update", "a", "2"]);
+    scratch.ok(&["resource", "update", "b", "--content", "2"]);
+    scratch.ok(&["resource", "update", "a", "--content", "2"]);
     let told = one.message();
     assert_eq!((&told["method"], &told["params"]["uri"]), (&json!(UPDATED), &json!("file:///a")), "{told}");
     assert_eq!(methods(&one.messages(WHILE)), Vec::<&str>::new());
@@ -61,11 +61,11 @@ fn a_session_hears_of_lists_and_of_what_it_subscribed_to() {
         assert!(server.send(&request).message()["result"].is_object());
     };
     ask("resources/subscribe");
-    scratch.ok(&["resource", "update", "a", "2"]);
+    scratch.ok(&["resource", "update", "a", "--content", "2"]);
     let told = events.messages(WHILE);
     assert_eq!(methods(&told), ["notifications/resources/list_changed", UPDATED]);
     ask("resources/unsubscribe");
-    scratch.ok(&["resource", "update", "a", "3"]);
+    scratch.ok(&["resource", "update", "a", "--content", "3"]);
     assert_eq!(methods(&events.messages(WHILE)), ["notifications/resources/list_changed"]);
 }
 
@@ -98,7 +98,7 @@ fn a_burst_is_one_message_and_none_is_lost() {
         // In one transaction: what comes within one look is one message.
         let folder = format!("import-{round}");
         for n in 0..5 {
-            scratch.file(&format!("{folder}/prompts/p{round}-{n}.md"), "x");
+            scratch.file(&format!("{folder}/.claude/commands/p{round}-{n}.md"), "x");
         }
         scratch.ok(&["import", &scratch.path().join(&folder).display().to_string()]);
         assert_eq!(events.message()["method"], PROMPTS);
@@ -115,7 +115,7 @@ fn a_pipe_hears_of_its_resources_too() {
     scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
     client.result("resources/subscribe", json!({ "uri": "file:///a" }));
-    scratch.ok(&["resource", "update", "a", "2"]);
+    scratch.ok(&["resource", "update", "a", "--content", "2"]);
     assert_eq!(client.notification(UPDATED)["params"]["uri"], "file:///a");
     client.finish();
     let mut modern = Client::modern(&scratch);

@@ -1,5 +1,7 @@
 //! The real binary over HTTP: streamable HTTP in both eras, and the older SSE.
 
 mod alike;
+mod attacks;
+mod keys;
 mod live;
 mod transports;

@@ -1,6 +1,6 @@
 //! A server over HTTP, and a client that says exactly what a test wants, byte for byte.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -56,10 +56,6 @@ impl Http {
         let told: Value = serde_json::from_str(&line).expect("the server says where it listens");
         let address = told["address"].as_str().and_then(|address| address.parse().ok()).expect("an address");
         Self { child, address }
-    }
-
-    pub fn id(&self) -> u32 {
-        self.child.id()
     }
 
     pub fn connect(&self) -> TcpStream {

@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use super::json::push_string;
 use super::reads::{self, Era, Read};
-use super::server::{Server, error_data, refuse, wrong};
+use super::server::{LEGACY_ONLY, Server, error_data, no_method, refuse, wrong};
 use crate::store::Reader;
 use answers::{Answers, Question};
 use envelope::Id;
@@ -157,7 +157,7 @@ impl Front {
             }
             _ => {}
         }
-        if Read::is_hot(method) {
+        if Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
             let era = match (phase, meta) {
                 (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
                 (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
@@ -230,6 +230,9 @@ impl Front {
         text: &str,
         sink: &Sink,
     ) -> Result<(), ErrorData> {
+        if meta == Meta::Modern && method != "initialize" && LEGACY_ONLY.contains(&method) {
+            return Err(no_method(method));
+        }
         check(method, parameters)?;
         let parsed = parse(text).map_err(|error| not_taken(&error))?;
         let JsonRpcMessage::Request(mut request) = parsed else {

@@ -66,9 +66,12 @@ impl Refusal {
     }
 
     pub(super) fn into_response(self) -> Response<Body> {
-        let mut line = Vec::new();
-        crate::mcp::front::push_error(&mut line, None, &self.error);
-        let mut response = json(self.status, line);
+        // The message was not looked at, so that it has no id here; one that is no message has none at all.
+        let body = match self.error.code.0 {
+            REFUSED => serde_json::json!({ "jsonrpc": "2.0", "error": self.error }),
+            _ => serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": self.error }),
+        };
+        let mut response = json(self.status, body.to_string().into_bytes());
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }

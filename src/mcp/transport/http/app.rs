@@ -57,6 +57,8 @@ enum Place {
 impl App {
     pub(super) fn new(server: Server, network: Network) -> Result<Arc<Self>> {
         let config = Arc::clone(&server.config);
+        // Out in the network a key is asked for whatever becomes of the keys: a backup that holds none may be restored.
+        let key_required = network.key_required || !network.host.is_loopback();
         let mut manager = LocalSessionManager::default();
         // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
         manager.session_config.keep_alive = None;
@@ -71,7 +73,7 @@ impl App {
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
             desk: Desk::new(server.store.clone(), server.store.reader()?),
-            doors: Doors::new(Arc::clone(&config), network.host, &network.hosts, network.key_required),
+            doors: Doors::new(Arc::clone(&config), network.host, &network.hosts, key_required),
             server,
             config,
             network,

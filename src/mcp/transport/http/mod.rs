@@ -168,6 +168,7 @@ fn connect(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        .half_close(true)
         .header_read_timeout(app.network.patience)
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(Box::pin(stream)), service);

@@ -99,7 +99,8 @@ async fn hot(
     parameters: Option<&RawValue>,
     config: &Config,
 ) -> Option<Era> {
-    if !Read::is_hot(method) || !config.front || !takes_both(headers) {
+    let ours = Read::is_hot(method) && config.front && !config.extended.takes(method, parameters);
+    if !ours || !takes_both(headers) {
         return None;
     }
     match front::meta(parameters) {

@@ -85,11 +85,6 @@ impl Sessions {
         gone
     }
 
-    /// How many sessions are open.
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,6 +127,6 @@ mod tests {
         assert_eq!(sessions.begin("new", (None, None)), ["2"]);
         drop(stream);
         assert!(sessions.has_room());
-        assert_eq!(sessions.count(), MOST);
+        assert_eq!(sessions.lock().len(), MOST);
     }
 }

@@ -1,0 +1,45 @@
+//! The server that the official conformance suite is run against: mcpkg's own MCP face over HTTP, on a scratch database
+//! whose rows are the suite's prompts and resources, with an extension that answers the suite's other fixtures.
+//!
+//! `cargo run --example conformance` listens on a free port of this machine until it is told to end.
+
+mod asking;
+mod fixtures;
+mod rounds;
+mod tools;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpkg::mcp::{Config, Extended, MAX_LINE, Network, serve_http};
+use mcpkg::op::{Context, MAX_ANSWER};
+use mcpkg::store::Store;
+use mcpkg::store::projects::Selection;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let store = Store::open(&folder.path().join("conformance.db"))?;
+    fixtures::fill(&Context::shell(store.clone(), Selection::default()))?;
+    let config = Config {
+        extended: Extended(Some(Arc::new(tools::Fixtures::new(store.clone())?))),
+        max_answer: MAX_ANSWER,
+        max_line: MAX_LINE,
+        front: true,
+        ..Config::default()
+    };
+    let network = Network {
+        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port: 0,
+        http: true,
+        sse: false,
+        hosts: Vec::new(),
+        key_required: false,
+        patience: Duration::from_secs(30),
+    };
+    serve_http(store, config, network, |address| {
+        eprintln!("listening on http://{address}");
+        Ok(())
+    })?;
+    Ok(())
+}

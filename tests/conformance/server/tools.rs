@@ -1,0 +1,334 @@
+//! The fixtures that need code, as an extension of the face.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpkg::clock::Clock;
+use mcpkg::mcp::{Answer, Extension};
+use mcpkg::op::Context;
+use mcpkg::store::Store;
+use mcpkg::store::events::{self, NewEvent};
+use mcpkg::store::projects::Selection;
+use rmcp::model::*;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Value, json};
+
+use crate::asking::{self, read, text};
+use crate::fixtures::{self, PIXEL};
+use crate::rounds::{self, Given, Round};
+
+/// A sound of no length.
+const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
+
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The suite's fixtures.
+pub struct Fixtures {
+    store: Store,
+    secret: [u8; 32],
+}
+
+impl Fixtures {
+    pub fn new(store: Store) -> mcpkg::error::Result<Self> {
+        Ok(Self { store, secret: Clock::system().secret()? })
+    }
+
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.clone().unwrap_or_default());
+        let responses = serde_json::to_value(&request.input_responses).unwrap_or_default();
+        if let Some(round) =
+            rounds::round(&request.name, &self.given(&responses, request.request_state.as_deref(), &context))
+        {
+            return Ok(match round? {
+                Round::Done(answer) => text(answer),
+                Round::Asks(asked) => CallToolResponse::InputRequired(*asked),
+            });
+        }
+        if let Some(answer) = asking::call(&request.name, &arguments, &context).await {
+            return answer;
+        }
+        match request.name.as_ref() {
+            "test_simple_text" => Ok(text("This is a simple text response for testing.")),
+            "test_image_content" => content(json!([image()])),
+            "test_audio_content" => content(json!([{ "type": "audio", "data": SILENCE, "mimeType": "audio/wav" }])),
+            "test_embedded_resource" => content(json!([resource(
+                "test://embedded-resource",
+                "text/plain",
+                "This is an embedded resource content."
+            )])),
+            "test_multiple_content_types" => content(json!([
+                { "type": "text", "text": "Multiple content types test:" },
+                image(),
+                resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#),
+            ])),
+            "test_error_handling" => {
+                let why = ContentBlock::text("This tool intentionally returns an error for testing");
+                Ok(CallToolResult::error(vec![why]).into())
+            }
+            "test_tool_with_progress" => progress(&context).await,
+            "test_tool_with_logging" => log(&context).await,
+            "test_logging_tool" if context.meta.log_level().is_some() => log(&context).await,
+            "test_missing_capability" => missing(&context),
+            "test_trigger_tool_change" => self.change_tools(),
+            "test_trigger_prompt_change" => self.change_prompts(),
+            _ => Ok(text("done")),
+        }
+    }
+
+    fn given<'a>(
+        &'a self,
+        responses: &'a Value,
+        state: Option<&'a str>,
+        context: &RequestContext<RoleServer>,
+    ) -> Given<'a> {
+        Given { responses, state, capabilities: context.meta.client_capabilities(), secret: &self.secret }
+    }
+
+    /// Says in the trail that the tools changed, as installing one will.
+    fn change_tools(&self) -> Result<CallToolResponse, ErrorData> {
+        let event = NewEvent {
+            at: Clock::system().now(),
+            actor: "conformance",
+            project: None,
+            kind: "tool.change",
+            subject: "",
+            outcome: "ok",
+        };
+        self.store.write(|db| events::append(db, event)).map_err(failed)?;
+        Ok(text("The tools changed"))
+    }
+
+    fn change_prompts(&self) -> Result<CallToolResponse, ErrorData> {
+        let context = Context::shell(self.store.clone(), Selection::default());
+        let content = format!("Changed at {}", Clock::system().now());
+        let arguments = json!({ "name": "test_simple_prompt", "description": content });
+        fixtures::run(&context, &["prompt", "update"], arguments).map_err(failed)?;
+        Ok(text("The prompts changed"))
+    }
+
+    async fn compose(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let responses = serde_json::to_value(&request.input_responses).unwrap_or_default();
+        let given = self.given(&responses, request.request_state.as_deref(), &context);
+        let messages = match request.name.as_ref() {
+            "test_prompt_with_image" => json!([image(), { "type": "text", "text": "Please analyze the image above." }]),
+            "test_prompt_with_embedded_resource" => {
+                let arguments = request.arguments.clone().unwrap_or_default();
+                let uri = arguments.get("resourceUri").and_then(Value::as_str).unwrap_or_default();
+                json!([
+                    resource(uri, "text/plain", "Embedded resource content for testing."),
+                    { "type": "text", "text": "Please process the embedded resource above." },
+                ])
+            }
+            name => match rounds::round(name, &given) {
+                Some(round) => match round? {
+                    Round::Done(answer) => json!([{ "type": "text", "text": answer }]),
+                    Round::Asks(asked) => return Ok(GetPromptResponse::InputRequired(*asked)),
+                },
+                None => return Err(ErrorData::invalid_params(format!("no prompt '{name}'"), None)),
+            },
+        };
+        let messages: Vec<Value> = messages
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|content| json!({ "role": "user", "content": content }))
+            .collect();
+        read::<GetPromptResult>(json!({ "resultType": "complete", "messages": messages })).map(Into::into)
+    }
+}
+
+impl Extension for Fixtures {
+    fn tools(&self) -> Vec<Tool> {
+        let plain = json!({ "type": "object", "properties": {} });
+        let needs =
+            |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
+        let tools = [
+            "test_simple_text",
+            "test_image_content",
+            "test_audio_content",
+            "test_embedded_resource",
+            "test_multiple_content_types",
+            "test_tool_with_logging",
+            "test_tool_with_progress",
+            "test_error_handling",
+            "test_sampling",
+            "test_elicitation",
+            "test_elicitation_sep1034_defaults",
+            "test_elicitation_sep1330_enums",
+            "test_missing_capability",
+            "test_custom_header",
+            "test_streaming_elicitation",
+            "test_logging_tool",
+            "test_trigger_tool_change",
+            "test_trigger_prompt_change",
+            "test_input_required_result_elicitation",
+            "test_input_required_result_sampling",
+            "test_input_required_result_list_roots",
+            "test_input_required_result_request_state",
+            "test_input_required_result_multiple_inputs",
+            "test_input_required_result_multi_round",
+            "test_input_required_result_tampered_state",
+            "test_input_required_result_capabilities",
+        ];
+        let tools = tools.into_iter().map(|name| {
+            let schema = match name {
+                "test_sampling" => needs("prompt"),
+                "test_elicitation" => needs("message"),
+                "test_custom_header" => {
+                    let value = json!({ "type": "string", "x-mcp-header": "Value" });
+                    json!({ "type": "object", "properties": { "value": value } })
+                }
+                _ => plain.clone(),
+            };
+            tool(name, schema)
+        });
+        tools.chain([tool("json_schema_2020_12_tool", rich_schema())]).collect()
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        let template = json!({
+            "uriTemplate": "test://template/{id}/data",
+            "name": "template-data",
+            "description": "A fixture of the conformance suite",
+            "mimeType": "application/json",
+        });
+        read(template).into_iter().collect()
+    }
+
+    fn answers(&self, method: &str, name: &str) -> bool {
+        match method {
+            "tools/call" => name.starts_with("test_") || name == "json_schema_2020_12_tool",
+            "prompts/get" => matches!(
+                name,
+                "test_prompt_with_embedded_resource" | "test_prompt_with_image" | "test_input_required_result_prompt"
+            ),
+            _ => id_of(name).is_some(),
+        }
+    }
+
+    fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Answer<'_, CallToolResponse> {
+        Box::pin(self.answer(request, context))
+    }
+
+    fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Answer<'_, GetPromptResponse> {
+        Box::pin(self.compose(request, context))
+    }
+
+    fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Answer<'_, ReadResourceResponse> {
+        Box::pin(async move {
+            let id = id_of(&request.uri).unwrap_or_default();
+            let text = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string();
+            let contents = json!([{ "uri": request.uri, "mimeType": "application/json", "text": text }]);
+            read::<ReadResourceResult>(json!({ "resultType": "complete", "contents": contents })).map(Into::into)
+        })
+    }
+}
+
+fn id_of(uri: &str) -> Option<&str> {
+    uri.strip_prefix("test://template/")?.strip_suffix("/data")
+}
+
+fn tool(name: &'static str, schema: Value) -> Tool {
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    Tool::new(name, "A fixture of the conformance suite", Arc::new(schema))
+}
+
+fn image() -> Value {
+    json!({ "type": "image", "data": PIXEL, "mimeType": "image/png" })
+}
+
+fn resource(uri: &str, mime_type: &str, text: &str) -> Value {
+    json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime_type, "text": text } })
+}
+
+fn content(content: Value) -> Result<CallToolResponse, ErrorData> {
+    read::<CallToolResult>(json!({ "resultType": "complete", "content": content, "isError": false })).map(Into::into)
+}
+
+fn failed(error: mcpkg::error::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// A tool that only a client with sampling may call.
+fn missing(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    if context.meta.client_capabilities().is_some_and(|can| can.sampling.is_some()) {
+        return Ok(text("The client has sampling"));
+    }
+    let required: ClientCapabilities = read(json!({ "sampling": {} }))?;
+    Err(ErrorData::missing_required_client_capability(required))
+}
+
+async fn progress(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    for (done, last) in [(0.0, false), (50.0, false), (100.0, true)] {
+        if let Some(token) = context.meta.get_progress_token() {
+            let told = ProgressNotificationParam::new(token, done).with_total(100.0);
+            let _ = context.peer.notify_progress(told).await;
+        }
+        if !last {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+    Ok(text("Progress was told"))
+}
+
+#[allow(deprecated, reason = "the revisions with a handshake have it")]
+async fn log(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    for (index, what) in
+        ["Tool execution started", "Tool processing data", "Tool execution completed"].iter().enumerate()
+    {
+        if index > 0 {
+            tokio::time::sleep(PAUSE).await;
+        }
+        let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(what)).with_logger("conformance");
+        let _ = context.peer.notify_logging_message(message).await;
+    }
+    Ok(text("Messages were logged"))
+}
+
+/// A schema with what JSON Schema 2020-12 has beyond the plain.
+fn rich_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {
+            "address": {
+                "$anchor": "addressDef",
+                "type": "object",
+                "properties": { "street": { "type": "string" }, "city": { "type": "string" } },
+            },
+        },
+        "properties": {
+            "name": { "type": "string" },
+            "address": { "$ref": "#/$defs/address" },
+            "contactMethod": { "type": "string", "enum": ["phone", "email"] },
+            "phone": { "type": "string" },
+            "email": { "type": "string" },
+        },
+        "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+        "if": { "properties": { "contactMethod": { "const": "phone" } }, "required": ["contactMethod"] },
+        "then": { "required": ["phone"] },
+        "else": { "required": ["email"] },
+        "additionalProperties": false,
+    })
+}

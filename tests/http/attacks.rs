@@ -1,0 +1,225 @@
+//! What a server on a network meets: slow clients, half a request, too much of everything, foreign pages.
+
+use std::io::{BufReader, Read, Write};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::http::read_response;
+use crate::support::{DEADLINE, Http, Request, Scratch, http};
+
+fn server(arguments: &[&str]) -> (Scratch, Http) {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "x"]);
+    let server = Http::start(&scratch, arguments);
+    (scratch, server)
+}
+
+fn good() -> Request {
+    http::modern("/mcp", "prompts/list", json!({}))
+}
+
+/// Whether the server still answers others.
+#[track_caller]
+fn lives(server: &Http) {
+    assert_eq!(server.send(&good()).status, 200);
+}
+
+/// Reads until the server closes the connection.
+fn closed(mut stream: std::net::TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+    let _ = stream.read_to_end(&mut rest);
+    rest
+}
+
+#[test]
+fn a_client_that_sends_slowly_is_cut_off() {
+    let (_scratch, server) = server(&["--timeout", "1"]);
+    let mut head = server.connect();
+    head.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc").expect("a piece");
+    let mut body = server.connect();
+    body.write_all(&good().with("Content-Length", "1000").bytes()).expect("a piece");
+    let mut drip = server.connect();
+    let dripping = std::thread::spawn(move || {
+        for byte in good().bytes() {
+            if drip.write_all(&[byte]).is_err() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        false
+    });
+    lives(&server);
+    closed(head);
+    let late = String::from_utf8_lossy(&closed(body)).into_owned();
+    assert!(late.starts_with("HTTP/1.1 408"), "{late}");
+    assert!(dripping.join().expect("it ends"), "a byte at a time is not waited for");
+    lives(&server);
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_cut_off() {
+    let scratch = Scratch::with_project();
+    let large = scratch.file("large.txt", "x".repeat(8 << 20));
+    scratch.ok(&["resource", "create", "large", "file:///large", &format!("@{}", large.display())]);
+    let server = Http::start(&scratch, &["--timeout", "1"]);
+    let request = http::modern("/mcp", "resources/read", json!({ "uri": "file:///large" }));
+    let mut stream = server.connect();
+    for _ in 0..4 {
+        stream.write_all(&request.bytes()).expect("the server takes it");
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    let whole = closed(stream).len();
+    assert!(whole < 4 * (8 << 20), "the answers did not wait for ever: {whole}");
+    assert_eq!(server.send(&request).status, 200);
+}
+
+#[test]
+fn half_closed_connections_are_answered() {
+    let (_scratch, server) = server(&[]);
+    let mut stream = server.connect();
+    stream.write_all(&good().bytes()).expect("a request");
+    stream.shutdown(Shutdown::Write).expect("half a close");
+    assert_eq!(read_response(&mut BufReader::new(stream)).expect("a response").status, 200);
+    let mut cut = server.connect();
+    cut.write_all(&good().bytes()[..40]).expect("half a request");
+    drop(cut);
+    let mut short = server.connect();
+    short.write_all(&good().with("Content-Length", "1000").bytes()).expect("half a body");
+    short.shutdown(Shutdown::Write).expect("half a close");
+    closed(short);
+    lives(&server);
+}
+
+#[test]
+fn too_much_is_refused_before_it_is_taken() {
+    let (_scratch, server) = server(&["--max-line", "4096"]);
+    let long = http::message("/mcp", &json!({ "x": "y".repeat(5000) }));
+    assert_eq!(server.send(&long).status, 413);
+    let chunks = good().without("Content-Length").with("Transfer-Encoding", "chunked").body("");
+    let head = String::from_utf8(chunks.bytes()).expect("text").replace("Content-Length: 0\r\n", "");
+    let mut stream = server.connect();
+    stream.write_all(head.as_bytes()).expect("the head");
+    for _ in 0..8 {
+        if stream.write_all(format!("400\r\n{}\r\n", "x".repeat(1024)).as_bytes()).is_err() {
+            break;
+        }
+    }
+    assert_eq!(read_response(&mut BufReader::new(stream)).expect("a response").status, 413);
+    let wide = (0..300).fold(good(), |request, n| request.and(&format!("X-{n}"), "y"));
+    assert!(matches!(server.send(&wide).status, 400 | 431));
+    let mut endless = server.connect();
+    let _ = endless.write_all(format!("POST /mcp HTTP/1.1\r\nX: {}", "y".repeat(1 << 20)).as_bytes());
+    let told = String::from_utf8_lossy(&closed(endless)).into_owned();
+    assert!(told.is_empty() || told.starts_with("HTTP/1.1 4"), "{told}");
+    lives(&server);
+}
+
+#[test]
+fn what_is_no_message_is_told_what_it_is() {
+    let (_scratch, server) = server(&[]);
+    let send = |body: &[u8]| {
+        let response = server.send(&good().body(body));
+        (response.status, response.message()["error"]["code"].as_i64().unwrap_or(0), response.message()["id"].clone())
+    };
+    assert_eq!(send(b""), (400, -32700, json!(null)));
+    assert_eq!(send(b"{"), (400, -32700, json!(null)));
+    assert_eq!(send(b"\xff\xfe"), (400, -32700, json!(null)));
+    assert_eq!(send(b"[]"), (400, -32600, json!(null)));
+    assert_eq!(send(b"5"), (400, -32600, json!(null)));
+    assert_eq!(send(br#"{"jsonrpc":"1.0","id":7,"method":"x"}"#), (400, -32600, json!(7)));
+    assert_eq!(send("[".repeat(10_000).as_bytes()).0, 400);
+    lives(&server);
+}
+
+#[test]
+fn foreign_pages_and_names_are_refused() {
+    let (_scratch, server) = server(&[]);
+    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
+        assert_eq!(server.send(&good().with("Host", host)).status, 403, "{host}");
+    }
+    assert!(server.send(&good().and("Host", "localhost")).status >= 400);
+    for origin in ["http://evil.example", "null", "https://localhost.evil.example"] {
+        assert_eq!(server.send(&good().with("Origin", origin)).status, 403, "{origin}");
+        assert_eq!(server.send(&Request::new("GET", "/sse").with("Origin", origin)).status, 403, "{origin}");
+    }
+    assert_eq!(server.send(&good().with("Origin", "http://localhost:5173")).status, 200);
+}
+
+#[test]
+fn names_cannot_break_out_of_a_header() {
+    let (scratch, server) = server(&[]);
+    for path in ["/projects/p%0d%0aSet-Cookie:%20x/mcp", "/projects/p%00/mcp"] {
+        let response = server.send(&http::modern(path, "prompts/list", json!({})));
+        assert_eq!((response.status, response.header("set-cookie")), (404, None), "{path}");
+    }
+    scratch.ok(&["resource", "create", "odd", "file:///a%0d%0aSet-Cookie:x", "x"]);
+    let read = server.send(&http::modern("/mcp", "resources/read", json!({ "uri": "file:///a%0d%0aSet-Cookie:x" })));
+    assert_eq!((read.status, read.header("set-cookie")), (200, None));
+}
+
+#[test]
+fn a_flood_without_keys_leaves_the_others_alone() {
+    let scratch = Scratch::with_project();
+    let made = scratch.json(&["access", "create", "ci"]);
+    let bearer = format!("Bearer {}", made["key"].as_str().expect("a key"));
+    let server = Http::start(&scratch, &[]);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    assert!(matches!(server.send(&good()).status, 401 | 429));
+                }
+            });
+        }
+        for _ in 0..50 {
+            assert_eq!(server.send(&good().with("Authorization", &bearer)).status, 200);
+        }
+    });
+}
+
+#[test]
+fn acknowledged_writes_outlive_kill_and_restart_under_load() {
+    let scratch = Scratch::with_project();
+    let mut acknowledged = Vec::new();
+    for round in 0..3 {
+        let mut server = Http::start(&scratch, &[]);
+        let address = server.address;
+        let (sender, done) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for client in 0..4 {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    for n in 0..1000 {
+                        let name = format!("p{round}-{client}-{n}");
+                        let arguments = json!({ "name": name, "content": "x" });
+                        let request = http::modern(
+                            "/mcp",
+                            "tools/call",
+                            json!({ "name": "create_prompt", "arguments": arguments }),
+                        );
+                        let Ok(mut stream) = std::net::TcpStream::connect(address) else { return };
+                        let Ok(()) = stream.write_all(&request.bytes()) else { return };
+                        match read_response(&mut BufReader::new(stream)) {
+                            Ok(response) if response.message()["result"]["isError"] == false => drop(sender.send(name)),
+                            _ => return,
+                        }
+                    }
+                });
+            }
+            // Killed in the middle of the work.
+            let early: Vec<String> = done.iter().take(20).collect();
+            server.kill();
+            acknowledged.extend(early);
+        });
+        drop(sender);
+        acknowledged.extend(done.iter());
+    }
+    let listed = scratch.json(&["prompt", "list", "--limit", "100000"]).to_string();
+    for name in &acknowledged {
+        assert!(listed.contains(&format!("\"{name}\"")), "{name} was acknowledged and is lost");
+    }
+    assert!(acknowledged.len() >= 60);
+}

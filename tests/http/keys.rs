@@ -1,0 +1,161 @@
+//! Access keys: who comes in, how far, and how the rest is told.
+
+use serde_json::json;
+
+use crate::support::{Http, Request, Scratch, http};
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "of-p", "P"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["-p", "q", "prompt", "create", "of-q", "Q"]);
+    scratch
+}
+
+fn key(scratch: &Scratch, arguments: &[&str]) -> String {
+    let made = scratch.json(&[&["access", "create"], arguments].concat());
+    made["key"].as_str().expect("a key").to_owned()
+}
+
+fn ask(path: &str, key: &str) -> Request {
+    http::modern(path, "prompts/list", json!({})).with("Authorization", &format!("Bearer {key}"))
+}
+
+fn call(key: &str, tool: &str, arguments: serde_json::Value) -> Request {
+    http::modern("/mcp", "tools/call", json!({ "name": tool, "arguments": arguments }))
+        .with("Authorization", &format!("Bearer {key}"))
+}
+
+#[test]
+fn once_there_is_a_key_each_request_needs_one() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let open = http::modern("/mcp", "prompts/list", json!({}));
+    assert_eq!(server.send(&open).status, 200);
+    let key = key(&scratch, &["ci"]);
+    let refused = server.send(&open);
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer realm=\"mcpkg\"")));
+    assert_eq!(server.send(&ask("/mcp", &key)).message()["result"]["prompts"][0]["name"], "of-p");
+    let wrong = server.send(&ask("/mcp", &format!("{key}x")));
+    assert_eq!(wrong.status, 401);
+    assert!(wrong.header("www-authenticate").is_some_and(|told| told.contains("invalid_token")));
+    for path in ["/sse", "/projects/q/sse"] {
+        assert_eq!(server.send(&Request::new("GET", path)).status, 401, "{path}");
+    }
+    assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
+    // The last key is revoked: nobody comes in, rather than everybody.
+    scratch.ok(&["access", "revoke", "ci", "--yes"]);
+    assert_eq!(server.send(&ask("/mcp", &key)).status, 401);
+    assert_eq!(server.send(&open).status, 401);
+}
+
+#[test]
+fn a_key_of_one_project_reaches_that_one_only() {
+    let scratch = scratch();
+    let key = key(&scratch, &["of-q", "--project", "q"]);
+    let server = Http::start(&scratch, &[]);
+    for path in ["/mcp", "/projects/q/mcp"] {
+        assert_eq!(server.send(&ask(path, &key)).message()["result"]["prompts"][0]["name"], "of-q", "{path}");
+    }
+    // The same answer whether the other project is there or not.
+    let (there, nowhere) = (server.send(&ask("/projects/p/mcp", &key)), server.send(&ask("/projects/nope/mcp", &key)));
+    assert_eq!((there.status, nowhere.status), (403, 403));
+    assert_eq!(there.text().replace("'p'", "'nope'"), nowhere.text());
+    // What reaches beyond a project is not there.
+    let tools = http::modern("/mcp", "tools/list", json!({})).with("Authorization", &format!("Bearer {key}"));
+    let listed = server.send(&tools).text();
+    assert!(listed.contains("create_prompt") && !listed.contains("deploy_apply"), "{listed}");
+    assert!(server.send(&call(&key, "deploy", json!({}))).message()["error"]["code"] == -32602);
+    // A subscription to what the key may not read hears nothing of it.
+    let listen = http::modern(
+        "/mcp",
+        "subscriptions/listen",
+        json!({ "notifications": { "promptsListChanged": true, "resourceSubscriptions": ["mcpkg://prompt/of-p"] } }),
+    );
+    let stream = server.open(&listen.with("Authorization", &format!("Bearer {key}")));
+    stream.message();
+    scratch.ok(&["-p", "p", "prompt", "update", "of-p", "--content", "changed"]);
+    assert!(stream.messages(std::time::Duration::from_millis(300)).is_empty());
+    assert_eq!(server.send(&call(&key, "create_prompt", json!({ "name": "by-key", "content": "x" }))).status, 200);
+    let events = scratch.json(&["events"]);
+    assert!(events.to_string().contains("key:of-q:"), "{events}");
+    // The project goes: its key reaches nothing.
+    scratch.ok(&["project", "delete", "q", "--yes"]);
+    assert_eq!(server.send(&ask("/mcp", &key)).status, 401);
+}
+
+#[test]
+fn a_key_that_may_read_writes_nothing() {
+    let scratch = scratch();
+    let key = key(&scratch, &["reader", "--read-only"]);
+    let server = Http::start(&scratch, &[]);
+    let refused = server.send(&call(&key, "create_prompt", json!({ "name": "x", "content": "x" })));
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert!(refused.header("www-authenticate").is_some_and(|told| told.contains("insufficient_scope")));
+    assert_eq!(server.send(&call(&key, "get_prompt", json!({ "name": "of-p" }))).message()["result"]["isError"], false);
+    let tools = http::modern("/mcp", "tools/list", json!({})).with("Authorization", &format!("Bearer {key}"));
+    assert!(!server.send(&tools).text().contains("create_prompt"));
+    // The older transport knows no less.
+    let open = Request::new("GET", "/sse").with("Authorization", &format!("Bearer {key}"));
+    let events = server.open(&open);
+    let address = events.data();
+    let say = |message: serde_json::Value| {
+        let request = http::message(&address, &message);
+        assert_eq!(server.send(&request).status, 401, "a session id opens nothing");
+        assert_eq!(server.send(&request.with("Authorization", &format!("Bearer {key}"))).status, 202);
+    };
+    let hello =
+        json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    say(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    events.message();
+    let write = json!({ "name": "create_prompt", "arguments": { "name": "x", "content": "x" } });
+    say(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": write }));
+    assert_eq!(events.message()["error"]["code"], -32602);
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_session_goes_with_its_key() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let (one, other) = (key(&scratch, &["one"]), key(&scratch, &["other"]));
+    let with = |request: Request, key: &str| request.with("Authorization", &format!("Bearer {key}"));
+    // It began without a key, and is nobody's now.
+    let read = http::in_session("/mcp", &session, "prompts/list", json!({}));
+    assert_eq!(server.send(&with(read, &one)).status, 404);
+    let hello =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let begin = http::message("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    let begun = server.send(&with(begin, &one));
+    let session = begun.header("mcp-session-id").expect("a session").to_owned();
+    let read = http::in_session("/mcp", &session, "prompts/list", json!({}));
+    assert_eq!(server.send(&with(read.clone(), &one)).status, 200);
+    assert_eq!(server.send(&with(read, &other)).status, 404);
+    let stream = Request::new("GET", "/mcp").with("Mcp-Session-Id", &session);
+    assert_eq!(server.send(&with(stream, &other)).status, 404);
+    let end = Request::new("DELETE", "/mcp").with("Mcp-Session-Id", &session);
+    assert_eq!(server.send(&with(end, &other)).status, 404);
+}
+
+#[test]
+fn an_address_that_guesses_is_told_to_wait_and_a_good_key_still_comes_in() {
+    let scratch = scratch();
+    let key = key(&scratch, &["ci"]);
+    let server = Http::start(&scratch, &[]);
+    let statuses: Vec<u16> = (0..30).map(|_| server.send(&ask("/mcp", "mcpkg_guess")).status).collect();
+    assert_eq!((statuses[0], statuses[29]), (401, 429));
+    let limited = server.send(&ask("/mcp", "mcpkg_guess"));
+    assert!(limited.header("retry-after").is_some_and(|after| after.parse::<u64>().is_ok_and(|after| after > 0)));
+    assert_eq!(server.send(&ask("/mcp", &key)).status, 200);
+}
+
+#[test]
+fn nobody_is_let_in_from_outside_without_a_key() {
+    let scratch = scratch();
+    let ran = scratch.run(&["serve", "--http", "--host", "0.0.0.0", "--port", "0"]);
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(ran.stderr.contains("mcpkg access create"), "{ran}");
+    let server = Http::start(&scratch, &["--require-key"]);
+    assert_eq!(server.send(&http::modern("/mcp", "prompts/list", json!({}))).status, 401);
+}
