@@ -17,9 +17,10 @@ docs:
 e2e *TRANSPORTS:
     bash tests/e2e/run.sh {{TRANSPORTS}}
 
-# The scenarios that the official suite requires of both revisions, against the server that a command starts
-conformance +SERVER:
-    bash tests/conformance/run.sh {{SERVER}}
+# The scenarios that the official suite requires of both revisions, against mcpkg with the suite's fixtures
+conformance:
+    cargo build --locked --example conformance
+    bash tests/conformance/run.sh target/debug/examples/conformance
 
 # The measured paths, as ratios
 bench:

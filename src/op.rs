@@ -5,6 +5,7 @@
 
 mod context;
 mod entry;
+mod finding;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,6 +14,7 @@ use crate::error::Result;
 
 pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
 pub use entry::{Call, Entry};
+pub use finding::{Finding, Health};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test says aloud what it skipped, and with which seed it began")]
 
 mod cli;
+mod client;
 mod contract;
 mod deploy;
 mod faults;

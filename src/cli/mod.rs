@@ -131,7 +131,12 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
             .hint("name it with --db, or make it with `mcpkg init`"));
     }
-    let mut context = Context::shell(Store::open(&database)?, globals.selection());
+    // Who only looks at the agents makes no database; an empty one stands in for it until the command ends.
+    let looks = entry.toolset == crate::client::TOOLSET && (entry.effect.reads() || is_dry(arguments));
+    let stand_in = if looks && !database.exists() { Some(stand_in()?) } else { None };
+    let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
+    let mut context = Context::shell(Store::open(&opened)?, globals.selection());
+    context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
     context.max_answer = u64::MAX;
     context.progress = output.progress();
     context.emit = output.emitter();
@@ -148,6 +153,16 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let status = status(&reply);
     output.reply(reply)?;
     Ok(status)
+}
+
+fn is_dry(arguments: &ArgMatches) -> bool {
+    arguments.try_get_one::<bool>("dry_run").is_ok_and(|dry| dry == Some(&true))
+}
+
+fn stand_in() -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(|error| {
+        Error::new(Code::FileFailed, format!("No temporary folder can be made: {error}")).with_source(error)
+    })
 }
 
 /// Contract 000: one object on standard output, whatever came of it.

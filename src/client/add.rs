@@ -108,11 +108,11 @@ impl Operation for Add {
             return Ok(Reply::new(Body::Diff(diff), data).warn(warnings));
         }
         standing.ask(context, &edit, "Replace")?;
+        let installed = Homes::find()?.is_installed(agent);
         let copy = edit.apply(context)?;
         data["backup"] = json!(copy);
         trail(context, "client.add", &subject);
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
-        let installed = Homes::find()?.is_installed(agent);
         reply.hints.push(if installed {
             agent.next().to_owned()
         } else {

@@ -130,7 +130,9 @@ impl Agent {
         match self {
             Agent::ClaudeCode => "`claude mcp list` shows it; sessions that run see it after a restart",
             Agent::Codex => "`codex mcp list` shows it; sessions that run see it after a restart",
-            Agent::Gemini => "`gemini mcp list` shows it; sessions that run see it after a restart",
+            Agent::Gemini => {
+                "`gemini mcp list` shows it, in a folder that Gemini CLI trusts; restart sessions that run"
+            }
             Agent::Opencode => "`opencode mcp list` shows it; sessions that run see it after a restart",
             Agent::Copilot => "`/mcp show` in Copilot CLI shows it; sessions that run see it after a restart",
             Agent::ClaudeDesktop => "quit Claude Desktop and start it again",

@@ -73,7 +73,7 @@ impl Standing {
                 _ => self.read.text.clone(),
             };
             let after = self.document.set(self.read.text(), &self.name, &change)?;
-            let mut record = Record::between(self.document, &self.read, &self.name, before.as_deref(), &after)?;
+            let mut record = Record::between(self.document, &self.read.real, &self.name, before.as_deref(), &after)?;
             if let (Some(old), true) = (&self.record, record.created) {
                 record.folders.clone_from(&old.folders);
             }
@@ -109,7 +109,7 @@ impl Standing {
         let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
         let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
         let (name, path) = (&self.name, self.place.file.display());
-        let question = format!("{verb} the entry '{name}' in `{path}`, which is not mcpkg's and runs {runs}?");
+        let question = format!("{verb} '{name}' in `{path}`, an entry of somebody else's that runs {runs}?");
         (context.ask)(Body::Diff(edit.diff()), &question).map_err(|error| {
             if error.code() != Code::ConfirmRequired {
                 return error;

@@ -252,3 +252,6 @@ fn marked(body: &str, plain: usize) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,11 +28,6 @@ impl Runs {
     pub fn of(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let texts = |value: &Value| value.as_array().map(|words| words.iter().filter_map(text).collect::<Vec<_>>());
-        for url in ["url", "httpUrl", "serverUrl"] {
-            if let Some(url) = entry[url].as_str() {
-                return Some(Self::Url(url.to_owned(), headers(entry)));
-            }
-        }
         match &entry["command"] {
             Value::String(program) => {
                 let args = texts(&entry["args"]).unwrap_or_default();
@@ -40,7 +35,10 @@ impl Runs {
             }
             // OpenCode's is the whole line.
             words @ Value::Array(_) => texts(words).filter(|words| !words.is_empty()).map(Self::Command),
-            _ => None,
+            _ => ["url", "httpUrl", "serverUrl"]
+                .iter()
+                .find_map(|url| entry[*url].as_str())
+                .map(|url| Self::Url(url.to_owned(), headers(entry))),
         }
     }
 
@@ -109,7 +107,7 @@ impl Wanted {
     pub fn start(context: &Context, scope: Scope) -> Result<Self> {
         let program = binary()?;
         let mut args = vec!["serve".to_owned()];
-        if let Some(database) = named_database(context.store.path()) {
+        if let Some(database) = named_database(context.database()) {
             args.extend(["--db".to_owned(), utf8(database)?]);
         }
         let explicit = context.selection.named.is_some() && context.selection.named_by == "--project";

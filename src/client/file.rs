@@ -92,9 +92,8 @@ impl Read {
     /// the disk failed.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
-            return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display())).hint(
-                "whoever made it so may write it himself: `mcpkg client show` prints the entry to put in by hand",
-            ));
+            return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
+                .hint("make it writable, or put the entry in by hand: `mcpkg client show NAME` prints it"));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {
@@ -164,13 +163,13 @@ impl Read {
 
 /// Says what is wrong with an agent's file, which was left as it is.
 pub fn invalid(path: &Path, fault: &Fault) -> Error {
-    let at = fault.at.map_or(String::new(), |(line, column)| format!(", line {line}, column {column}"));
+    let at = fault.at.map_or(String::new(), |(line, column)| format!(" (line {line}, column {column})"));
     let mut details = json!({ "path": path.display().to_string(), "reason": fault.what });
     if let Some((line, column)) = fault.at {
         details["line"] = json!(line);
         details["column"] = json!(column);
     }
-    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited{at}: {}", path.display(), fault.what))
+    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited: {}{at}", path.display(), fault.what))
         .with_details(details)
         .hint("it was left as it is; mend it and run the command again")
 }

@@ -6,35 +6,33 @@ use serde_json::Value;
 
 use super::document::{Change, Fault};
 
-/// Takes comments and trailing commas: an agent that does not read them says so itself.
-fn options(comments: bool) -> ParseOptions {
-    ParseOptions {
-        allow_comments: comments,
-        allow_trailing_commas: comments,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
-}
+/// Takes comments and trailing commas: for an agent that does not read them, [`strictly`] says so.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
-fn parse(text: &str, comments: bool) -> Result<CstRootNode, Fault> {
-    CstRootNode::parse(text, &options(comments))
-        .map_err(|error| Fault::at(text, error.range().start, error.kind().to_string()))
+fn parse(text: &str) -> Result<CstRootNode, Fault> {
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| Fault::at(text, error.range().start, error.kind().to_string()))
 }
 
 /// What is wrong with a file for a reader that takes neither comments nor trailing commas.
 pub(super) fn strictly(text: &str) -> Option<Fault> {
-    parse(text, false).err()
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+    Some(Fault { at: Some((error.line(), error.column())), what: error.to_string() })
 }
 
 /// Returns the whole document; null where it is blank.
 pub(super) fn value(text: &str) -> Result<Value, Fault> {
-    let root = parse(text, true)?;
+    let root = parse(text)?;
     if root.value().is_none() {
         return Ok(Value::Null);
     }
@@ -43,7 +41,7 @@ pub(super) fn value(text: &str) -> Result<Value, Fault> {
 
 /// Makes or changes the entry `name` below `key`.
 pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<String, Fault> {
-    let root = parse(text, true)?;
+    let root = parse(text)?;
     let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is no JSON object"))?;
     let servers = match only(&object, key)? {
         Some(property) => property.object_value().ok_or_else(|| Fault::new(format!("`{key}` is no object")))?,
@@ -81,7 +79,7 @@ fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
 
 /// Takes the entry `name` out; with `emptied`, `key` too where nothing else is left in it.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
-    let root = parse(text, true)?;
+    let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
     let Some(property) = only(&object, key)? else { return Ok(text.to_owned()) };
     let Some(servers) = property.object_value() else { return Ok(text.to_owned()) };

@@ -8,6 +8,7 @@ mod check;
 mod document;
 mod entry;
 mod file;
+mod health;
 mod json;
 mod list;
 mod place;
@@ -17,6 +18,8 @@ mod show;
 mod toml;
 
 use crate::op::Entry;
+
+pub use health::health;
 
 /// The toolset of this domain; agents see none of it.
 pub const TOOLSET: &str = "client";

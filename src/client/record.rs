@@ -14,7 +14,7 @@ use crate::op::Context;
 
 /// The folder beside the database that holds copies of agents' files and what was done to them.
 pub fn folder(context: &Context) -> PathBuf {
-    context.store.path().parent().unwrap_or(Path::new("/")).join("client-backups")
+    context.database().parent().unwrap_or(Path::new("/")).join("client-backups")
 }
 
 /// What was done to one entry of one file.
@@ -49,7 +49,7 @@ impl Record {
     /// Where one of them is malformed.
     pub fn between(
         document: Document,
-        read: &Read,
+        file: &Path,
         name: &str,
         before: Option<&str>,
         after: &str,
@@ -57,7 +57,7 @@ impl Record {
         let text = before.unwrap_or_default();
         let entries = document.entries(text)?;
         Ok(Self {
-            file: read.real.clone(),
+            file: file.to_owned(),
             name: name.to_owned(),
             created: before.is_none(),
             folders: Vec::new(),
@@ -163,5 +163,75 @@ impl Records {
         let temporary = self.folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
         disk::write_beside(&path, &temporary, &text, 0o600)?;
         disk::put_in_place(&path, &temporary, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::agent::Agent;
+
+    fn change() -> Change {
+        Change {
+            fields: vec![("command".to_owned(), json!("/m")), ("args".to_owned(), json!(["serve"]))],
+            replaces: false,
+        }
+    }
+
+    fn added(agent: Agent, before: Option<&str>) -> (Document, Record, String) {
+        let document = Document::of(agent);
+        let after = document.set(before.unwrap_or_default(), "mcpkg", &change()).expect("an edit");
+        let record = Record::between(document, Path::new("/f"), "mcpkg", before, &after).expect("a record");
+        (document, record, after)
+    }
+
+    #[test]
+    fn what_nobody_touched_comes_back_to_the_byte() {
+        for before in ["", "{}", "{ }\n", "{\r\n\t\"a\" : 1, // one\r\n}", "\u{feff}{\"mcpServers\":{}}"] {
+            let (document, record, after) = added(Agent::Vscode, Some(before));
+            assert_eq!(record.undo(document, &after), Ok(Some(before.to_owned())), "{after}");
+        }
+        let (document, record, after) = added(Agent::Codex, None);
+        assert_eq!(record.undo(document, &after), Ok(None));
+    }
+
+    #[test]
+    fn what_others_wrote_meanwhile_stays() {
+        let before = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
+        let (document, record, after) = added(Agent::Cursor, Some(before));
+        let since = after.replace("\"x\"", "\"y\" /* new */");
+        assert_eq!(record.undo(document, &since), Ok(Some(before.replace("\"x\"", "\"y\" /* new */"))));
+        // An entry behind ours, put there by another program.
+        let other = Change { fields: vec![("command".to_owned(), json!("/o"))], replaces: false };
+        let since = document.set(&after, "other", &other).expect("an edit");
+        let alone = document.set(before, "other", &other).expect("an edit");
+        assert_eq!(record.undo(document, &since), Ok(Some(alone)));
+    }
+
+    #[test]
+    fn a_file_that_was_made_goes_only_where_nothing_else_is_in_it() {
+        let (document, record, after) = added(Agent::ClaudeCode, None);
+        assert_eq!(record.undo(document, &after.replace("  ", "\t")), Ok(None));
+        let since = after.replacen('{', "{ \"theme\": \"dark\",", 1);
+        let left = record.undo(document, &since).expect("an edit").expect("a file");
+        assert_eq!(document.value(&left), Ok(json!({ "theme": "dark" })));
+    }
+
+    #[test]
+    fn an_entry_that_was_there_comes_back_though_the_file_changed() {
+        let before = "[mcp_servers.mcpkg] # mine\ncommand = 'npx'\n";
+        let document = Document::of(Agent::Codex);
+        let replaces = Change { replaces: true, ..change() };
+        let after = document.set(before, "mcpkg", &replaces).expect("an edit");
+        let record = Record::between(document, Path::new("/f"), "mcpkg", Some(before), &after).expect("a record");
+        assert_eq!(record.undo(document, &after), Ok(Some(before.to_owned())));
+        let since = format!("model = 'x'\n{}", after.replace("[\"serve\"]", "[\"serve\", \"-v\"]"));
+        let back = record.undo(document, &since).expect("an edit").expect("a file");
+        assert_eq!(
+            document.value(&back),
+            Ok(json!({ "model": "x", "mcp_servers": { "mcpkg": { "command": "npx" } } }))
+        );
     }
 }

@@ -64,7 +64,7 @@ impl Operation for Show {
                 (None, _) => text.push_str("no entry\n"),
                 (Some(entry), _) => {
                     let fields = entry.as_object().cloned().unwrap_or_default().into_iter().collect();
-                    text.push_str(&format!("'{}'\n\n{}\n", self.name, document.snippet(&self.name, fields)));
+                    text.push_str(&format!("'{}'\n\n{}", self.name, document.snippet(&self.name, fields)));
                 }
             }
             data.push(json!({

@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod events;
+mod health;
 mod init;
 
 use std::path::PathBuf;
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy;
 
 use crate::op::Entry;
+
+pub use health::health;
 
 /// The toolset of this domain; agents see none of it.
 pub const TOOLSET: &str = "database";

@@ -11,10 +11,11 @@ use super::desired::Root;
 use super::disk;
 use super::module::Target;
 use super::planning::with_schema;
+use super::repo::identity;
 use super::source::{Choice, Site, shell_word};
 use super::targets::{self, Layout};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::error::{Code, Result};
+use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
 
 /// Check the places that are deployed to
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -34,7 +35,8 @@ impl Operation for Doctor {
     const TITLE: &'static str = "Check the deploy places";
     const ABOUT: &'static str =
         "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
-    const HELP: &'static str = "Examples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
+    const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the connected agents \
+                                too, and says what to do; `mcpkg client check` starts what the agents would.\n\nExamples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("doctor");
@@ -43,7 +45,15 @@ impl Operation for Doctor {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let site = Site::find(context, &self.choice)?;
+        let findings = if context.is_shell() { findings(context) } else { Vec::new() };
+        let site = match Site::find(context, &self.choice) {
+            // What else is to be said of a new database does not wait for its first project.
+            Err(error) if context.is_shell() && self.choice.repo.is_none() && error.code() == Code::NoProject => {
+                let data = json!({ "machine_id": identity::machine(self.choice.machine.as_deref()), "roots": [], "gitignore_fixes": [] });
+                return Ok(self.reply(data, Vec::new(), &findings, true));
+            }
+            site => site?,
+        };
         let mut warnings = Vec::new();
         // The folders are there to be looked at though a module is wrong.
         match context.store.read(|db| site.compose(db)) {
@@ -77,12 +87,27 @@ impl Operation for Doctor {
         }
         let rows = checked.iter().map(Checked::row).collect();
         let wrong = checked.iter().any(|checked| !checked.issues.is_empty()) || !warnings.is_empty();
-        let table =
-            Table { columns: &["target", "folder", "state", "what to do"], rows, empty: "No folders".to_owned() };
-        let mut reply = Reply::new(Body::Table(table), data).warn(warnings);
-        reply.differs = self.check && wrong;
-        Ok(reply)
+        Ok(self.reply(data, rows, &findings, wrong).warn(warnings))
     }
+}
+
+impl Doctor {
+    fn reply(&self, mut data: Value, folders: Vec<Vec<String>>, findings: &[Finding], wrong: bool) -> Reply {
+        if !findings.is_empty() {
+            data["checks"] = findings.iter().map(Finding::data).collect();
+        }
+        let rows = findings.iter().map(Finding::row).chain(folders).collect();
+        let table = Table { columns: &["what", "where", "state", "what to do"], rows, empty: "No folders".to_owned() };
+        let mut reply = Reply::new(Body::Table(table), data);
+        let problem = findings.iter().any(|finding| finding.health == Health::Problem);
+        reply.differs = self.check && (wrong || problem);
+        reply
+    }
+}
+
+/// What other domains say.
+fn findings(context: &Context) -> Vec<Finding> {
+    crate::database::health(context).into_iter().chain(crate::client::health(context)).collect()
 }
 
 struct Checked<'r> {

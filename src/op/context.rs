@@ -1,5 +1,6 @@
 //! What an operation runs in.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,6 +56,8 @@ pub struct Context {
     pub identity: Option<String>,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
+    /// The database that `store` stands in for, where a look may not make it.
+    pub stands_for: Option<PathBuf>,
 }
 
 /// The most bytes of content one answer carries unless told otherwise: 64 MiB.
@@ -81,7 +84,13 @@ impl Context {
             consent: Consent::Nobody,
             identity: None,
             cancelled: Arc::new(AtomicBool::new(false)),
+            stands_for: None,
         }
+    }
+
+    /// The path of the database that the call is about, absolute.
+    pub fn database(&self) -> &Path {
+        self.stands_for.as_deref().unwrap_or_else(|| self.store.path())
     }
 
     /// Runs `f` in one read transaction with the project that applies.

@@ -74,6 +74,10 @@ fn a_plan_and_its_preview() {
         {"target":"cursor","root":"<ROOT>/.cursor/rules","root_posix":"<ROOT>/.cursor/rules","exists":false,"writable":true,"scan_extras":true,"issues":["missing"],"suggestion":"create directory: mkdir -p <ROOT>/.cursor/rules"}
       gitignore_fixes: []
       next_actions: ["mkdir -p <ROOT>/.codex/skills","mkdir -p <ROOT>/.cursor/rules"]
+      checks:
+        {"area":"database","state":"ok","what":"<SCRATCH>/test.db is sound","action":null}
+        {"area":"selection","state":"note","what":"no project is selected: servers list nothing","action":"mcpkg project create NAME"}
+        {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
     "#);
 }
 

@@ -97,8 +97,10 @@ fn wrong_parameters_name_the_parameter_and_unknown_methods_say_so() {
         ("skills/list", json!({ "cursor": 5 }), -32602, "cursor"),
         ("skills/get", json!({ "uri": 5 }), -32602, "uri"),
         ("resources/directory/read", json!({}), -32602, "uri"),
-        ("resources/subscribe", json!({ "uri": "file:///a" }), -32601, "This server has no method"),
-        ("logging/setLevel", json!({ "level": "info" }), -32601, "This server has no method"),
+        ("resources/subscribe", json!({}), -32602, "uri"),
+        ("resources/unsubscribe", json!({ "uri": 5 }), -32602, "uri"),
+        ("logging/setLevel", json!({}), -32602, "level"),
+        ("logging/setLevel", json!({ "level": "loud" }), -32602, "logging/setLevel"),
     ] {
         let error = client.error(method, params.clone());
         assert_eq!(error["code"], code, "{method} {params}: {error}");

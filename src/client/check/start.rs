@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -91,6 +92,7 @@ pub(super) struct Started {
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
     complaints: Arc<Mutex<String>>,
+    listener: Option<JoinHandle<()>>,
 }
 
 enum Line {
@@ -139,7 +141,7 @@ impl Started {
             });
         }
         let complaints = Arc::new(Mutex::new(String::new()));
-        if let Some(stderr) = child.stderr.take() {
+        let listener = child.stderr.take().map(|stderr| {
             let complaints = Arc::clone(&complaints);
             std::thread::spawn(move || {
                 for line in BufReader::new(stderr.take(1 << 20)).lines().map_while(Result::ok) {
@@ -149,9 +151,9 @@ impl Started {
                         said.push('\n');
                     }
                 }
-            });
-        }
-        Ok(Self { input: child.stdin.take(), child, lines, complaints })
+            })
+        });
+        Ok(Self { input: child.stdin.take(), child, lines, complaints, listener })
     }
 
     /// What it wrote to its standard error.
@@ -186,6 +188,9 @@ impl Started {
                 status => break status.ok().flatten(),
             }
         };
+        while self.listener.as_ref().is_some_and(|listener| !listener.is_finished()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let how = status.map_or("it closed its output".to_owned(), |status| format!("it ended ({status})"));
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";
         Trouble::new(format!("{how} before it answered{}", self.complained()), advice)

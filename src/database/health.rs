@@ -1,0 +1,55 @@
+//! What `mcpkg doctor` says of the database and of the project that applies.
+
+use crate::op::{Context, Finding, Health};
+use crate::store::projects::{self, Reason};
+use crate::store::{Access, check};
+
+/// The largest file that is read whole without being asked to.
+const QUICK: u64 = 64 << 20;
+
+/// Looks at the file, and at which project applies.
+pub fn health(context: &Context) -> Vec<Finding> {
+    vec![file(context), selection(context)]
+}
+
+fn file(context: &Context) -> Finding {
+    let path = context.store.path();
+    let shown = path.display();
+    let problem = |what: String| Finding::new("database", Health::Problem, what);
+    match context.store.access() {
+        Access::Writable => {}
+        Access::Full => return problem(format!("{shown} is on a full disk")).action("free some space"),
+        Access::ReadOnly | Access::Immutable => {
+            return problem(format!("{shown} is read-only")).action("make it writable, and its folder");
+        }
+    }
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > QUICK) {
+        return Finding::new("database", Health::Note, format!("{shown} can be written; it was not looked through"))
+            .action("mcpkg check");
+    }
+    match context.store.read(check::faults) {
+        Ok(faults) if faults.is_empty() => Finding::new("database", Health::Ok, format!("{shown} is sound")),
+        Ok(faults) => problem(format!("{shown} is damaged: {}", faults.join("; "))).action("mcpkg restore FILE"),
+        Err(error) => problem(error.message().to_owned()).action("mcpkg check"),
+    }
+}
+
+fn selection(context: &Context) -> Finding {
+    let found = context.store.read(|db| {
+        let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(None) };
+        Ok(Some((project.name, projects::reason(db, &context.selection)?)))
+    });
+    match found {
+        Ok(Some((name, reason))) => {
+            let why = match reason {
+                Reason::Named(by) => format!("named by {by}"),
+                Reason::Bound(folder) => format!("bound to {folder}"),
+                Reason::Selected => "selected".to_owned(),
+            };
+            Finding::new("selection", Health::Ok, format!("project '{name}' applies, {why}"))
+        }
+        Ok(None) => Finding::new("selection", Health::Note, "no project is selected: servers list nothing")
+            .action("mcpkg project create NAME"),
+        Err(error) => Finding::new("selection", Health::Problem, error.message()).action("mcpkg project list"),
+    }
+}

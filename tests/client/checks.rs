@@ -1,0 +1,166 @@
+//! `mcpkg client check`: good servers, and those that are missing, hang, end or print garbage.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::support::Scratch;
+
+/// A shell called mcpkg: a script that was written a moment ago may still be open in another test's child.
+fn shell(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path().join("bin/mcpkg");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    if !path.exists() {
+        std::os::unix::fs::symlink("/bin/sh", &path).expect("a link");
+    }
+    path
+}
+
+/// An entry that runs a script as mcpkg.
+fn scripted(ground: &Ground, agent: &str, script: &str) {
+    let path = shell(&ground.scratch);
+    let case = cases().into_iter().find(|case| case.agent == agent).expect("an agent");
+    let (program, args) = (serde_json::json!(path), serde_json::json!(["-c", script, "serve"]));
+    if case.is_toml() {
+        case.put(ground, format!("[mcp_servers.mcpkg]\ncommand = {program}\nargs = {args}\n"));
+    } else {
+        case.put(ground, format!(r#"{{"{}":{{"mcpkg":{{"command":{program},"args":{args}}}}}}}"#, case.key()));
+    }
+}
+
+/// The steps of the first entry, by name: state and what.
+fn steps(ground: &Ground, arguments: &[&str], status: i32) -> Vec<(String, String, String)> {
+    let ran = run(ground, &[&["check", "--json"], arguments].concat());
+    assert_eq!(ran.status, status, "{ran}");
+    let data: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{ran}"));
+    assert_eq!(data["ok"], status == 0);
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let steps = data["clients"][0]["steps"].as_array().expect("steps");
+    steps.iter().map(|step| (text(&step["step"]), text(&step["state"]), text(&step["what"]))).collect()
+}
+
+fn step(steps: &[(String, String, String)], name: &str) -> (String, String) {
+    let (_, state, what) = steps.iter().find(|(step, ..)| step == name).unwrap_or_else(|| panic!("{name}: {steps:?}"));
+    (state.clone(), what.clone())
+}
+
+#[test]
+fn a_good_server_passes_as_every_agent_starts_it() {
+    let ground = Ground::new();
+    ground.ok(&["prompt", "create", "hello", "Hello"]);
+    for (agent, ..) in FILES {
+        ok(&ground, &["add", agent]);
+        let steps = steps(&ground, &[agent], 0);
+        assert!(steps.iter().all(|(_, state, _)| state == "ok"), "{agent}: {steps:?}");
+        assert_eq!(step(&steps, "prompts").1, "1", "{agent}");
+        let revision = match agent {
+            "claude-code" | "copilot" => "2026-07-28",
+            "codex" => "2025-06-18",
+            _ => "2025-11-25",
+        };
+        assert!(step(&steps, "greeting").1.ends_with(revision), "{agent}: {steps:?}");
+    }
+    let shown = run(&ground, &["check"]);
+    assert!(shown.status == 0 && shown.stdout.contains("this mcpkg"), "{shown}");
+}
+
+#[test]
+fn codex_passes_on_few_variables_and_its_own_folder() {
+    let ground = Ground::new();
+    scripted(&ground, "codex", "/usr/bin/env > \"$HOME/seen\"; pwd >> \"$HOME/seen\"");
+    let ran = ground.scratch.finish(command(&ground).args(["check", "codex"]).env("SECRET", "x").env("LANG", "C"));
+    assert_eq!(ran.status, 1, "{ran}");
+    let seen = std::fs::read_to_string(ground.home().join("seen")).expect("what it saw");
+    assert!(!seen.contains("SECRET") && !seen.contains("MCPKG_DB") && seen.contains("LANG=C"), "{seen}");
+    assert!(seen.trim_end().ends_with("/.codex"), "{seen}");
+}
+
+#[test]
+fn what_is_wrong_is_said_step_by_step() {
+    let ground = Ground::new();
+    scripted(&ground, "cursor", "echo 'no such license' >&2; exit 3");
+    let seen = steps(&ground, &["cursor"], 1);
+    let (state, what) = step(&seen, "greeting");
+    assert!(state == "failed" && what.contains("exit status: 3") && what.contains("no such license"), "{what}");
+    assert_eq!(step(&seen, "tools").0, "skipped");
+
+    scripted(&ground, "cursor", "echo Welcome to mcpkg; /bin/cat > /dev/null");
+    let seen = steps(&ground, &["cursor"], 1);
+    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is no message");
+    assert_eq!(step(&seen, "end").0, "ok");
+
+    std::fs::remove_file(ground.scratch.path().join("bin/mcpkg")).expect("a file");
+    let seen = steps(&ground, &["cursor"], 1);
+    let (state, what) = step(&seen, "program");
+    assert!(state == "failed" && what.contains("does not exist"), "{what}");
+    assert_eq!(step(&seen, "start").0, "skipped");
+
+    ground.scratch.file("ground/home/.cursor/mcp.json", "{");
+    assert_eq!(step(&steps(&ground, &["cursor"], 1), "configuration").0, "failed");
+
+    let none = run(&ground, &["check", "gemini"]);
+    assert!(none.status == 1 && none.stderr.contains("mcpkg client add gemini"), "{none}");
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up_and_killed() {
+    let ground = Ground::new();
+    scripted(&ground, "cursor", "echo $$ > \"$HOME/pid\"; exec /bin/sleep 1000");
+    let began = Instant::now();
+    let seen = steps(&ground, &["cursor"], 1);
+    assert!(began.elapsed() < Duration::from_secs(60), "{seen:?}");
+    assert_eq!(step(&seen, "greeting").1, "no answer to initialize within 10 seconds");
+    assert_eq!(step(&seen, "end"), ("failed".to_owned(), "it did not end with its input, and was killed".to_owned()));
+    let id = std::fs::read_to_string(ground.home().join("pid")).expect("an id");
+    assert!(!std::path::Path::new("/proc").join(id.trim()).exists(), "{id}");
+}
+
+/// Serves one canned answer for each connection, and gives what was asked.
+fn web(answers: Vec<String>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = std::thread::spawn(move || {
+        let mut asked = Vec::new();
+        let mut answers = answers.into_iter();
+        while let Some(answer) = answers.as_slice().first().cloned() {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut bytes = vec![0; 65_536];
+            let read = stream.read(&mut bytes).expect("a request");
+            if read == 0 {
+                continue;
+            }
+            asked.push(String::from_utf8_lossy(&bytes[..read]).into_owned());
+            stream.write_all(answer.as_bytes()).expect("an answer");
+            answers.next();
+        }
+        asked
+    });
+    (port, server)
+}
+
+fn answer(kind: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+#[test]
+fn a_url_is_asked_the_same() {
+    let ground = Ground::new();
+    let hello = r#"{"jsonrpc":"2.0","id":"check-1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}}"#;
+    let tools = r#"{"jsonrpc":"2.0","id":"check-2","result":{"tools":[{},{}]}}"#;
+    let (port, server) = web(vec![
+        answer("application/json", "Mcp-Session-Id: s1\r\n", hello),
+        "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        answer("text/event-stream", "", &format!("event: message\ndata: {tools}\n\n")),
+    ]);
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    ok(&ground, &["add", "cursor", "--http", &url, "--key-env", "TEAM_KEY"]);
+    assert_eq!(step(&steps(&ground, &["cursor"], 1), "connect").1, "the variable TEAM_KEY is not set");
+    let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
+    assert!(ran.status == 0 && ran.stdout.contains("far 2, 2025-11-25"), "{ran}");
+    let asked = server.join().expect("the server ends");
+    assert!(asked.iter().all(|request| request.contains("Authorization: Bearer sesame")), "{asked:?}");
+    assert!(asked[2].contains("Mcp-Session-Id: s1") && asked[2].contains("MCP-Protocol-Version: 2025-11-25"));
+    // Nobody listens there any more.
+    let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
+    assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");
+}

@@ -1,0 +1,220 @@
+//! What is written for each agent, and what is shown of it.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+fn written(ground: &Ground, arguments: &[&str]) -> Value {
+    data(ground, &[&["add"], arguments, &["--dry-run"]].concat())["entry"].clone()
+}
+
+#[test]
+fn each_agent_starts_this_binary_on_this_database() {
+    let ground = Ground::new();
+    let db = ground.scratch.db().display().to_string();
+    for (agent, ..) in FILES {
+        let entry = written(&ground, &[agent]);
+        let args = json!(["serve", "--db", db]);
+        let wanted = match agent {
+            "claude-code" | "cursor" | "vscode" => json!({ "type": "stdio", "command": BINARY, "args": args }),
+            "copilot" => json!({ "type": "local", "command": BINARY, "args": args, "tools": ["*"] }),
+            "opencode" => json!({ "type": "local", "command": [BINARY, "serve", "--db", db] }),
+            _ => json!({ "command": BINARY, "args": args }),
+        };
+        assert_eq!(entry, wanted, "{agent}");
+    }
+}
+
+#[test]
+fn a_projects_entry_pins_it_and_the_users_only_when_told() {
+    let ground = Ground::new();
+    ground.ok(&["project", "create", "q"]);
+    let pinned = |arguments: &[&str]| {
+        let entry = written(&ground, arguments);
+        let args: Vec<String> = serde_json::from_value(entry["args"].clone()).expect("arguments");
+        args.iter().position(|word| word == "--project").map(|at| args[at + 1].clone())
+    };
+    assert_eq!(pinned(&["cursor"]), None);
+    assert_eq!(pinned(&["cursor", "--project", "q"]).as_deref(), Some("q"));
+    assert_eq!(pinned(&["cursor", "--scope", "project"]).as_deref(), Some("p"));
+    ground.ok(&["project", "select", "q", "--here"]);
+    assert_eq!(pinned(&["cursor", "--scope", "project"]).as_deref(), Some("q"));
+    let ran = run(&ground, &["add", "cursor", "--project", "nope"]);
+    assert!(ran.status == 1 && ran.stderr.contains("'nope' does not exist"), "{ran}");
+}
+
+#[test]
+fn the_usual_database_needs_no_flag() {
+    let ground = Ground::new();
+    let shown = |data_home: Option<&str>| {
+        let mut command = command(&ground);
+        command.args(["add", "codex", "--dry-run", "--json"]).env_remove("MCPKG_DB");
+        if let Some(folder) = data_home {
+            command.env("XDG_DATA_HOME", ground.home().join(folder));
+        }
+        ground.scratch.finish(&mut command).stdout
+    };
+    assert!(!shown(None).contains("--db"));
+    // Codex clears this variable, so the server would look elsewhere.
+    assert!(shown(Some("data")).contains("--db"));
+}
+
+#[test]
+fn a_url_takes_its_key_from_the_environment() {
+    let ground = Ground::new();
+    let url = "https://tools.example/mcp";
+    for (agent, ..) in FILES.iter().filter(|(agent, ..)| *agent != "claude-desktop") {
+        let entry = written(&ground, &[agent, "--http", url, "--key-env", "TEAM_KEY"]);
+        assert!(entry.to_string().contains(url) && entry.to_string().contains("TEAM_KEY"), "{agent}: {entry}");
+        let entry = written(&ground, &[agent, "--http", "http://127.0.0.1:3000/mcp"]);
+        assert!(!entry.to_string().contains("KEY"), "{agent}: {entry}");
+    }
+    assert_snapshot!(run(&ground, &["add", "claude-desktop", "--http", url]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Claude Desktop's file takes commands, no URL
+    hint: without --http it starts mcpkg itself
+    hint: a URL that the internet reaches is added under Settings > Connectors
+    "#);
+    assert_snapshot!(run(&ground, &["add", "codex", "--http", "https://u:secret@tools.example/"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: 'https://***@tools.example/' is no URL of a server: a key is taken from the environment (--key-env NAME), never from the URL
+    hint: such as http://127.0.0.1:3000/mcp
+    "#);
+}
+
+#[test]
+fn it_is_told_what_was_done() {
+    let ground = Ground::new();
+    let shown = |arguments: &[&str]| plain(&ground, &run(&ground, arguments).to_string());
+    assert_snapshot!(shown(&["add", "claude-code", "--dry-run"]), @r#"
+    status: 0
+    --- stdout
+    --- /dev/null
+    +++ <SCRATCH>/ground/home/.claude.json
+    @@ -0,0 +1,9 @@
+    +{
+    +  "mcpServers": {
+    +    "mcpkg": {
+    +      "type": "stdio",
+    +      "command": "<MCPKG>",
+    +      "args": ["serve", "--db", "<SCRATCH>/test.db"]
+    +    }
+    +  }
+    +}
+    --- stderr
+    "#);
+    assert_snapshot!(shown(&["add", "claude-code"]), @r#"
+    status: 0
+    --- stdout
+    Added 'mcpkg' in <SCRATCH>/ground/home/.claude.json
+    --- stderr
+    hint: Claude Code was not found on this machine; it reads the file once it is installed
+    hint: `mcpkg client check claude-code` tries it
+    "#);
+    assert_snapshot!(shown(&["add", "claude-code"]), @r#"
+    status: 0
+    --- stdout
+    Claude Code has 'mcpkg' already, in <SCRATCH>/ground/home/.claude.json
+    --- stderr
+    "#);
+    assert_snapshot!(shown(&["add", "codex", "--scope", "project", "--name", "team"]), @r#"
+    status: 0
+    --- stdout
+    Added 'team' in <SCRATCH>/ground/root/.codex/config.toml
+    --- stderr
+    hint: Codex was not found on this machine; it reads the file once it is installed
+    hint: Codex reads a project's config.toml only in a folder that it was told to trust
+    hint: `mcpkg client check codex` tries it
+    "#);
+    assert_snapshot!(shown(&["show", "codex", "--name", "team"]), @r#"
+    status: 0
+    --- stdout
+    The user's (<SCRATCH>/ground/home/.codex/config.toml): no entry
+    This folder's (<SCRATCH>/ground/root/.codex/config.toml): 'team'
+
+    [mcp_servers.team]
+    command = "<MCPKG>"
+    args = ["serve", "--db", "<SCRATCH>/test.db", "--project", "p"]
+
+    To put in by hand:
+
+    [mcp_servers.team]
+    command = "<MCPKG>"
+    args = ["serve", "--db", "<SCRATCH>/test.db"]
+    --- stderr
+    "#);
+    assert_snapshot!(shown(&["remove", "codex"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Codex has no entry 'mcpkg' in `<SCRATCH>/ground/home/.codex/config.toml`
+    hint: `mcpkg client list` shows which agents are connected
+    "#);
+    assert_snapshot!(shown(&["remove", "claude-code"]), @r#"
+    status: 0
+    --- stdout
+    Removed <SCRATCH>/ground/home/.claude.json, which held 'mcpkg' and nothing else
+    --- stderr
+    "#);
+    let events = ground.ok(&["events"]);
+    assert!(events.contains("client.add") && events.contains("claude-code:user:mcpkg"), "{events}");
+    assert!(events.contains("client.remove"), "{events}");
+}
+
+#[test]
+fn the_list_says_what_each_runs() {
+    let ground = Ground::new();
+    ok(&ground, &["add", "cursor"]);
+    ok(&ground, &["add", "vscode", "--scope", "project", "--name", "team"]);
+    ground.scratch.file(
+        "ground/home/.gemini/settings.json",
+        r#"{"mcpServers":{"mcpkg":{"command":"/no/mcpkg","args":["serve"]}}}"#,
+    );
+    let list = data(&ground, &["list"]);
+    let entry = |agent: &str| {
+        let clients = list["clients"].as_array().expect("agents");
+        clients.iter().find(|client| client["agent"] == agent).expect("an agent").clone()
+    };
+    assert_eq!(entry("cursor")["entries"][0]["binary"], "this");
+    assert_eq!(entry("cursor")["installed"], true);
+    assert_eq!(entry("vscode")["entries"][0]["name"], "team");
+    assert_eq!(entry("vscode")["entries"][0]["scope"], "project");
+    assert_eq!(entry("gemini")["entries"][0]["binary"], "missing");
+    assert_eq!(entry("windsurf")["entries"], json!([]));
+    assert!(run(&ground, &["list"]).stdout.contains("this one"));
+}
+
+#[test]
+fn the_doctor_looks_at_the_whole() {
+    let fresh = crate::support::Scratch::new();
+    let told = fresh.run(&["doctor"]);
+    assert!(told.status == 0 && told.stdout.contains("mcpkg project create NAME"), "{told}");
+    assert_eq!(fresh.run(&["doctor", "--check"]).status, 3);
+
+    let ground = Ground::new();
+    ok(&ground, &["add", "cursor"]);
+    ground
+        .scratch
+        .file("ground/home/.codex/config.toml", "[mcp_servers.mcpkg]\ncommand = '/no/mcpkg'\nargs = ['serve']\n");
+    ground.scratch.file("ground/home/.gemini/settings.json", "{");
+    let checks = ground.data(&["doctor"])["checks"].clone();
+    let found = |area: &str, state: &str| {
+        let checks = checks.as_array().expect("checks");
+        let is = |check: &&Value| check["area"] == area && check["state"] == state;
+        checks.iter().filter(is).map(|check| check["what"].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("database", "ok").len(), 1, "{checks:#}");
+    assert_eq!(found("selection", "ok"), ["project 'p' applies, selected"]);
+    assert!(found("clients", "ok")[0].starts_with("Cursor (user) runs "), "{checks:#}");
+    let problems = found("clients", "problem");
+    assert!(
+        problems[0].contains("Codex (user) runs what is not there") && problems[1].contains("settings.json"),
+        "{problems:?}"
+    );
+    assert_eq!(ground.run(&["doctor", "--check"]).status, 3);
+}
