@@ -116,7 +116,7 @@ fn what_breaks_a_rule_is_not_stored() {
     --- stdout
     --- stderr
     error: The skill 'a' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: a description, `-d` in the shell, makes the front matter
+    hint: it begins with four lines: ---, name: a, description: WHAT FOR AND WHEN, ---
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "a"]), @r#"
     status: 2
@@ -168,7 +168,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: The skill 'pdf' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: a description, `-d` in the shell, makes the front matter
+    hint: it begins with four lines: ---, name: pdf, description: WHAT FOR AND WHEN, ---
     "#);
     assert_snapshot!(scratch.run(&["skill", "update", "pdf", "more", "--file", "new.md"]), @r#"
     status: 0

@@ -131,7 +131,7 @@ fn what_breaks_a_rule_is_left_out_and_the_rest_is_listed() {
         scratch.ok(&["resource", "create", name, uri, text]);
     }
     let mut client = Client::legacy(&scratch, "2025-11-25");
-    assert_eq!(names(&client.result("skills/list", json!({}))), ["lenient", "review"]);
+    assert_eq!(names(&client.result("skills/list", json!({}))), ["review"]);
     let error = client.error("skills/get", json!({ "uri": "skill://no-front/SKILL.md" }));
     assert!(error["message"].as_str().is_some_and(|text| text.contains("mcpkg skill validate no-front")), "{error}");
     client.finish();

@@ -56,12 +56,12 @@ pub struct Keys {
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed; the details have the line.
 pub fn keys(yaml: &str) -> Result<Keys> {
-    let (value, odd) = match serde_saphyr::from_str::<Value>(yaml) {
+    let (value, odd) = match read(yaml) {
         Ok(value) => (value, None),
         Err(error) => {
             let line = error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1);
             let why = reason(&error);
-            match serde_saphyr::from_str(&quoted(yaml)) {
+            match read(&quoted(yaml)) {
                 Ok(value) => (value, Some((why, line))),
                 Err(_) => return Err(malformed(&why).with_details(serde_json::json!({ "line": line }))),
             }
@@ -72,6 +72,12 @@ pub fn keys(yaml: &str) -> Result<Keys> {
         Value::Null => Ok(Keys { odd, ..Keys::default() }),
         _ => Err(malformed("it is no list of keys and values")),
     }
+}
+
+/// Reads YAML 1.2, as agents do: `yes` and `1_000` are texts.
+fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
+    let options = serde_saphyr::options! { strict_booleans: true, underscored_numbers_as_strings: true };
+    serde_saphyr::from_str_with_options(yaml, options)
 }
 
 /// Returns why a text is no YAML, without the line: it is one of the front matter, and not of the file.
@@ -196,7 +202,7 @@ fn malformed(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Matter {
+    fn matter_of(text: &str) -> Matter {
         parse(split(text).unwrap().unwrap().0).unwrap()
     }
 
@@ -212,22 +218,33 @@ mod tests {
 
     #[test]
     fn understands_what_agents_understand() {
-        let matter = read(
+        let matter = matter_of(
             "---\ndescription: Review: a PR\nargument-hint: [pr] [priority]\nallowed-tools: Bash(git:*)\nname: x\n---\n",
         );
         assert_eq!(matter.description.as_deref(), Some("Review: a PR"));
         assert_eq!(matter.hint.as_deref(), Some("[pr] [priority]"));
-        assert_eq!(read("---\nargument-hint: [message]\n---\n").hint.as_deref(), Some("[message]"));
-        assert_eq!(read("---\ndescription: TypeScript\nglobs: *.ts\n---\n").description.as_deref(), Some("TypeScript"));
-        assert_eq!(read("---\ndescription: 3\n---\n").description.as_deref(), Some("3"));
-        assert_eq!(read("---\ndescription: >\n  two\n  lines\n---\n").description.as_deref(), Some("two lines\n"));
-        assert_eq!(read("---\n# nothing\n---\n"), Matter::default());
+        assert_eq!(matter_of("---\nargument-hint: [message]\n---\n").hint.as_deref(), Some("[message]"));
+        assert_eq!(
+            matter_of("---\ndescription: TypeScript\nglobs: *.ts\n---\n").description.as_deref(),
+            Some("TypeScript")
+        );
+        assert_eq!(matter_of("---\ndescription: 3\n---\n").description.as_deref(), Some("3"));
+        assert_eq!(matter_of("---\ndescription: >\n  two\n  lines\n---\n").description.as_deref(), Some("two lines\n"));
+        assert_eq!(matter_of("---\n# nothing\n---\n"), Matter::default());
         let matter =
-            read("---\narguments:\n  - file\n  - name: focus\n    description: what\n    required: true\n---\n");
+            matter_of("---\narguments:\n  - file\n  - name: focus\n    description: what\n    required: true\n---\n");
         assert_eq!(
             matter.arguments.iter().map(|a| (a.name.as_str(), a.required)).collect::<Vec<_>>(),
             [("file", false), ("focus", true)]
         );
+    }
+
+    #[test]
+    fn values_are_those_of_yaml_1_2() {
+        let keys = keys("a: yes\nb: true\nc: 1_000\nd: 0x1F\ne: 2026-11-01\nf: ~\n").unwrap();
+        let expected =
+            serde_json::json!({ "a": "yes", "b": true, "c": "1_000", "d": 31, "e": "2026-11-01", "f": null });
+        assert_eq!((Value::Object(keys.map), keys.odd), (expected, None));
     }
 
     #[test]
@@ -263,7 +280,7 @@ mod tests {
             arguments: vec![argument],
             ..Attributes::default()
         };
-        let matter = read(&write(&attributes));
+        let matter = matter_of(&write(&attributes));
         assert_eq!((matter.description, matter.arguments), (attributes.description, attributes.arguments));
         assert_eq!(write(&Attributes::default()), "");
     }

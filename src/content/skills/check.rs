@@ -28,7 +28,7 @@ impl Problem {
 /// What a `SKILL.md` says, and what is wrong with it.
 #[derive(Debug, Default)]
 pub struct Main {
-    /// Its front matter, where agents take it: what is wrong then is only how it is written.
+    /// Its front matter, where nothing is wrong with it.
     pub matter: Option<Map<String, Value>>,
     /// What is wrong.
     pub problems: Vec<Problem>,
@@ -97,10 +97,11 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(_) => problems.push((line("description"), "`description` is not a text".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
-    let matter = problems.is_empty().then_some(map);
+    // Agents of today read it; a host that holds it against what skills/list says does not.
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is no YAML ({why}); put the value in quotes")));
     }
+    let matter = problems.is_empty().then_some(map);
     problems.sort();
     let problems = problems.into_iter().map(|(line, problem)| Problem::of(MAIN, line, problem)).collect();
     Main { matter, problems }
@@ -173,8 +174,6 @@ mod tests {
         }
         let long = format!("---\nname: pdf\ndescription: {}\n---\n", "x".repeat(1025));
         assert!(problems(&long)[0].contains("3: `description` has 1025 characters"), "{:?}", problems(&long));
-        // How it is written keeps no agent from reading it.
-        assert!(main("pdf", "---\nname: pdf\ndescription: Review: it\n---\n").matter.is_some());
         assert!(main("Pdf", "---\nname: Pdf\ndescription: x\n---\n").matter.is_none());
     }
 

@@ -117,8 +117,10 @@ impl Given {
             None => text,
         };
         refuse(name, check::main(name, &text).problems).map_err(|error| match has_front {
-            false => error.hint("a description, `-d` in the shell, makes the front matter"),
             true => error,
+            false => {
+                error.hint(format!("it begins with four lines: ---, name: {name}, description: WHAT FOR AND WHEN, ---"))
+            }
         })?;
         let content = text.into_bytes().into();
         Ok(Self { files: vec![(MAIN.to_owned(), File { content, executable: false })], hints: Vec::new() })
