@@ -77,12 +77,13 @@ fn a_client_that_reads_nothing_is_cut_off() {
 }
 
 #[test]
-fn half_closed_connections_are_answered() {
+fn half_closed_connections_hurt_nobody() {
     let (_scratch, server) = server(&[]);
+    // Who closes half of it is taken for gone: a stream that nobody reads would be kept for long.
     let mut stream = server.connect();
     stream.write_all(&good().bytes()).expect("a request");
     stream.shutdown(Shutdown::Write).expect("half a close");
-    assert_eq!(read_response(&mut BufReader::new(stream)).expect("a response").status, 200);
+    closed(stream);
     let mut cut = server.connect();
     cut.write_all(&good().bytes()[..40]).expect("half a request");
     drop(cut);

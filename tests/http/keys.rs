@@ -159,3 +159,45 @@ fn nobody_is_let_in_from_outside_without_a_key() {
     let server = Http::start(&scratch, &["--require-key"]);
     assert_eq!(server.send(&http::modern("/mcp", "prompts/list", json!({}))).status, 401);
 }
+
+/// The last thing that an open stream says.
+fn last_words(events: &http::Events) -> Option<String> {
+    std::iter::from_fn(|| events.raw()).last()
+}
+
+#[test]
+fn open_streams_end_with_their_key() {
+    let scratch = scratch();
+    let (gone, kept) = (key(&scratch, &["gone"]), key(&scratch, &["kept", "--project", "p"]));
+    let server = Http::start(&scratch, &[]);
+    let with = |request: Request, key: &str| request.with("Authorization", &format!("Bearer {key}"));
+    let listen = |key: &str| {
+        let wanted = json!({ "notifications": { "promptsListChanged": true } });
+        let events = server.open(&with(http::modern("/mcp", "subscriptions/listen", wanted), key));
+        events.message();
+        events
+    };
+    let (listens, sse) = (listen(&gone), server.open(&with(Request::new("GET", "/sse"), &gone)));
+    sse.data();
+    let stays = listen(&kept);
+    scratch.ok(&["access", "revoke", "gone", "--yes"]);
+    let over = Some(": the access key is no longer good".to_owned());
+    assert_eq!((last_words(&listens), last_words(&sse)), (over.clone(), over.clone()));
+    scratch.ok(&["-p", "p", "prompt", "create", "new", "x"]);
+    assert_eq!(stays.message()["method"], "notifications/prompts/list_changed");
+    // The name goes to another project: who had the old one hears nothing of the new one.
+    scratch.ok(&["project", "rename", "p", "p2"]);
+    scratch.ok(&["project", "create", "p"]);
+    assert_eq!(last_words(&stays), over);
+}
+
+#[test]
+fn streams_without_a_key_end_when_one_is_needed() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let wanted = json!({ "notifications": { "promptsListChanged": true } });
+    let events = server.open(&http::modern("/mcp", "subscriptions/listen", wanted));
+    events.message();
+    key(&scratch, &["first"]);
+    assert_eq!(last_words(&events).as_deref(), Some(": the access key is no longer good"));
+}

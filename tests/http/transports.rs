@@ -169,7 +169,7 @@ fn a_port_that_is_taken_is_named() {
 #[test]
 fn accepted_requests_are_answered_before_the_end() {
     let scratch = scratch();
-    let mut server = Http::start(&scratch, &[]);
+    let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
     let stream = server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
     let listen = server.open(&http::modern(
@@ -179,13 +179,65 @@ fn accepted_requests_are_answered_before_the_end() {
     ));
     assert_eq!(listen.message()["method"], "notifications/subscriptions/acknowledged");
     let sse = server.open(&Request::new("GET", "/sse"));
-    sse.data();
-    server.end();
+    let address = sse.data();
+    let say = |message: &serde_json::Value| assert_eq!(server.send(&http::message(&address, message)).status, 202);
+    let hello =
+        json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    sse.message();
+    // Writes that wait for another process' lock while the server is told to end.
+    let store = scratch.store();
+    let write = |name: &str| json!({ "name": "create_prompt", "arguments": { "name": name, "content": "x" } });
+    let answers = std::thread::scope(|scope| {
+        let mut waiting = Vec::new();
+        store
+            .write(|_| {
+                say(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": write("over-sse") }));
+                waiting.push(scope.spawn(|| server.modern("/mcp", "tools/call", write("modern"))));
+                waiting.push(scope.spawn(|| {
+                    server.send(&http::in_session("/mcp", &session, "tools/call", write("in-session"))).message()
+                }));
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                server.end();
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                Ok(())
+            })
+            .expect("the lock is taken");
+        waiting.into_iter().map(|answer| answer.join().expect("an answer")).collect::<Vec<_>>()
+    });
+    for answer in answers.into_iter().chain([sse.message()]) {
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
     assert!(listen.message()["result"].is_object());
     let last = |events: &http::Events| std::iter::from_fn(|| events.raw()).last();
     assert_eq!(last(&stream).as_deref(), Some(": the server is ending"));
     assert_eq!(last(&sse).as_deref(), Some(": the server is ending"));
+    let mut server = server;
     assert!(server.ended().success());
+}
+
+#[test]
+fn an_id_that_is_under_way_is_not_taken_again() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let write = |name: &str| {
+        let arguments = json!({ "name": name, "content": "x" });
+        http::in_session("/mcp", &session, "tools/call", json!({ "name": "create_prompt", "arguments": arguments }))
+    };
+    let store = scratch.store();
+    std::thread::scope(|scope| {
+        let first = store.write(|_| {
+            let first = scope.spawn(|| server.send(&write("first")).message());
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            let second = server.send(&write("second"));
+            assert_eq!((second.status, &second.message()["error"]["code"]), (400, &json!(-32600)));
+            Ok(first)
+        });
+        let first = first.expect("the lock is taken").join().expect("an answer");
+        assert!(first["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("first")), "{first}");
+    });
+    assert_eq!(server.send(&write("again")).message()["result"]["isError"], false);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl Http {
     }
 
     /// Asks the server to end, as a service manager does.
-    pub fn end(&mut self) {
+    pub fn end(&self) {
         super::signal(self.child.id(), "TERM");
     }
 
