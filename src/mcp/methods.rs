@@ -3,6 +3,7 @@
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 
+use super::Identity;
 use super::server::error_data;
 use crate::error::{Code, Error};
 
@@ -57,6 +58,12 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
         }
     })?;
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
+}
+
+/// Whether a server that says it is `identity` has a method: contract 000's has tools and nothing else.
+pub(super) fn serves(identity: Identity, method: &str) -> bool {
+    let content = ["prompts/", "resources/", "skills/", "completion/", "logging/"];
+    identity != Identity::Agentpack || !content.iter().any(|noun| method.starts_with(noun))
 }
 
 /// The methods that 2026-07-28 gave up.

@@ -38,6 +38,13 @@ fn questions() -> Vec<(&'static str, Value)> {
             json!({ "ref": { "type": "ref/prompt", "name": "greet" }, "argument": { "name": "name", "value": "g" } }),
         ),
         ("no/such/method", json!({})),
+        ("tools/list", json!({ "cursor": 5 })),
+        ("resources/templates/list", json!({ "cursor": [] })),
+        ("skills/list", json!({ "cursor": 5 })),
+        ("prompts/list", json!({ "cursor": 5 })),
+        ("resources/subscribe", json!({})),
+        ("tasks/get", json!({ "taskId": "x" })),
+        ("skills/list", json!({})),
     ]
 }
 

@@ -122,3 +122,25 @@ fn a_pipe_hears_of_its_resources_too() {
     assert_eq!(modern.error("resources/subscribe", json!({ "uri": "file:///a" }))["code"], -32601);
     modern.finish();
 }
+
+#[test]
+fn a_client_that_listens_anew_hears_what_comes() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let listen = || server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
+    let first = listen();
+    scratch.ok(&["prompt", "create", "a", "x"]);
+    assert_eq!(first.message()["method"], PROMPTS);
+    // The first stream is neither closed nor read: its client lost it.
+    let second = listen();
+    assert_eq!(std::iter::from_fn(|| first.raw()).last().as_deref(), Some(": the client listens on another stream"));
+    second.messages(WHILE);
+    scratch.ok(&["prompt", "create", "b", "x"]);
+    assert_eq!(second.message()["method"], PROMPTS);
+    drop(second);
+    let third = listen();
+    third.messages(WHILE);
+    scratch.ok(&["prompt", "create", "c", "x"]);
+    assert_eq!(third.message()["method"], PROMPTS);
+}

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::push_string;
-use super::methods::{LEGACY_ONLY, no_method, refuse, wrong};
+use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
 use super::reads::{self, Era, Read};
 use super::server::{Server, error_data};
 use crate::store::Reader;
@@ -162,6 +162,9 @@ impl Front {
                 return Err(ErrorData::invalid_request(why, None));
             }
             _ => {}
+        }
+        if phase != Phase::Starting && !serves(self.server.config.identity, method) {
+            return Err(no_method(method));
         }
         if Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
             let era = match (phase, meta) {
@@ -312,7 +315,7 @@ impl Front {
 }
 
 /// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.
-fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
+pub(super) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
     // A tool's arguments can be large; what is wrong around them shows when they are read.
     let parameters = match parameters.filter(|_| method != "tools/call") {
         Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response, StatusCode};
@@ -23,7 +23,7 @@ use super::post::{SESSION, post};
 use super::rate::Rate;
 use super::sessions::Sessions;
 use super::sse::{self, ALIVE, Clients};
-use super::stream::stream;
+use super::stream::{Ends, stream};
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::front::Desk;
@@ -194,26 +194,44 @@ impl App {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
         }
         let ends = request.method() == Method::DELETE;
+        let listens = match &id {
+            Some(id) if !ends => Some(self.take_over(id).await),
+            _ => None,
+        };
         let (mut parts, _) = request.into_parts();
         parts.extensions.insert(Arc::clone(&config));
-        let response = self.mcp.handle(Request::from_parts(parts, http_body_util::Empty::<bytes::Bytes>::new())).await;
+        let empty = http_body_util::Empty::<bytes::Bytes>::new();
+        let mut response = self.mcp.handle(Request::from_parts(parts, empty)).await;
         if let Some(id) = &id
             && ends
             && response.status().is_success()
         {
             self.sessions.end(id);
+            // Done, and not only accepted: clients ask.
+            *response.status_mut() = StatusCode::NO_CONTENT;
         }
         let open = id.as_deref().map(|id| self.sessions.open(id));
-        self.streamed(response, &config, true, open)
+        self.streamed(response, &config, listens, open)
+    }
+
+    /// Ends the stream that a session's client listened on before, and waits a moment for it to be gone.
+    async fn take_over(&self, id: &str) -> CancellationToken {
+        let before = self.sessions.streams(id);
+        let (listens, former) = self.sessions.listen(id);
+        let patience = Instant::now() + Duration::from_secs(1);
+        while former && self.sessions.streams(id) >= before && Instant::now() < patience {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        listens
     }
 
     /// Returns a response of rmcp; an event stream is counted, holds `held`, and ends with its key. One that only
-    /// listens ends with the server too.
+    /// listens ends with the server too, and with `listens`.
     pub(super) fn streamed<G: Send + Sync + Unpin + 'static>(
         &self,
         response: Response<Body>,
         config: &Config,
-        listens: bool,
+        listens: Option<CancellationToken>,
         held: G,
     ) -> Result<Response<Body>, Refusal> {
         let is_stream =
@@ -226,8 +244,10 @@ impl App {
             return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
         };
         let lease = self.leases.hold(config.grant.as_ref());
-        let closing = if listens { self.closing.clone() } else { self.ended.clone() };
-        Ok(response.map(|body| stream(body, closing, lease.over(), (permit, lease, held))))
+        let closing = if listens.is_some() { &self.closing } else { &self.ended };
+        let (closing, taken_over) = (closing.clone(), listens.unwrap_or_default());
+        let ends = Ends { closing, over: lease.over(), taken_over };
+        Ok(response.map(|body| stream(body, ends, (permit, lease, held))))
     }
 
     /// Ends the streams of keys that are no longer good.

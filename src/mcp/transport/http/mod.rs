@@ -46,7 +46,7 @@ use app::App;
 const MOST_CONNECTIONS: usize = 8192;
 
 /// Bytes that the head of a request may take.
-const MOST_HEAD: usize = 64 << 10;
+const MOST_HEAD: usize = 32 << 10;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);

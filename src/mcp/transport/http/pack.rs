@@ -22,7 +22,7 @@ pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     let gzip = takes.split(',').any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
         parts.next() == Some("gzip")
-            && parts.all(|weight| weight.trim_start_matches("q=").trim_matches(['0', '.']) != "")
+            && parts.all(|weight| !weight.trim_start_matches("q=").trim_matches(['0', '.']).is_empty())
     });
     gzip && !from.is_loopback()
 }

@@ -9,6 +9,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use serde_json::value::RawValue;
 
@@ -17,6 +18,7 @@ use super::app::App;
 use super::doors::owner;
 use crate::mcp::Config;
 use crate::mcp::front::{self, Envelope, Line, Meta};
+use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::reads::{Era, Read};
 use crate::mcp::server::error_data;
 use crate::mcp::tools;
@@ -53,6 +55,11 @@ pub(super) async fn post(
         Line::One(Envelope::Request { id, method, parameters, .. }) => {
             if let Some(era) = hot(app, &parts.headers, &method, parameters, &config).await {
                 return Ok(hot_read(app, &config, id, &method, parameters, era).await);
+            }
+            if let Some(error) = wrong(app, &parts.headers, &method, parameters, &config) {
+                let mut line = Vec::new();
+                front::push_error(&mut line, Some(id), &error);
+                return Ok(answer::json(status(&error, &parts.headers), line));
             }
             if method == "tools/call" && config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
                 return Err(Refusal::out_of_scope("This access key may only read"));
@@ -100,7 +107,10 @@ async fn hot(
     parameters: Option<&RawValue>,
     config: &Config,
 ) -> Option<Era> {
-    let ours = Read::is_hot(method) && config.front && !config.extended.takes(method, parameters);
+    let ours = Read::is_hot(method)
+        && config.front
+        && serves(config.identity, method)
+        && !config.extended.takes(method, parameters);
     if !ours || !takes_both(headers) {
         return None;
     }
@@ -127,6 +137,44 @@ async fn hot(
             known.then_some(Era::Legacy)
         }
         Meta::Odd => None,
+    }
+}
+
+/// Returns what is wrong with a request as the front tells it on the other transports. What is wrong with its headers or
+/// its session comes first, and is rmcp's to tell.
+fn wrong(
+    app: &App,
+    headers: &HeaderMap,
+    method: &str,
+    parameters: Option<&RawValue>,
+    config: &Config,
+) -> Option<ErrorData> {
+    match front::meta(parameters) {
+        Meta::Modern if only(headers, VERSION) == Some(front::MODERN) && only(headers, METHOD) == Some(method) => {
+            if LEGACY_ONLY.contains(&method) {
+                return Some(no_method(method));
+            }
+        }
+        Meta::Plain if only(headers, SESSION).is_some_and(|id| app.sessions.enter(id, &owner(config))) => {
+            if method == "initialize" {
+                let why = "Invalid request: this session was initialized already";
+                return Some(ErrorData::invalid_request(why, None));
+            }
+        }
+        _ => return None,
+    }
+    if !serves(config.identity, method) {
+        return Some(no_method(method));
+    }
+    front::check(method, parameters).err()
+}
+
+/// 2026-07-28 tells by the status that a method is not there.
+fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
+    let modern = only(headers, VERSION) == Some(front::MODERN);
+    match error.code {
+        ErrorCode::METHOD_NOT_FOUND if modern => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
     }
 }
 
@@ -193,7 +241,7 @@ async fn hand_over(
     let session = match session {
         Some(session) => session,
         None if begins => return begin(app, config, request).await,
-        None => return app.streamed(app.mcp.handle(request).await, &config, false, ()),
+        None => return app.streamed(app.mcp.handle(request).await, &config, None, ()),
     };
     if !app.sessions.enter(&session, &owner(&config)) {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
@@ -207,7 +255,7 @@ async fn hand_over(
         asked => asked.flatten(),
     };
     let response = app.mcp.handle(request).await;
-    app.streamed(response, &config, false, (app.sessions.open(&session), asked))
+    app.streamed(response, &config, None, (app.sessions.open(&session), asked))
 }
 
 /// Begins a session. It is known also where its client has gone before it was answered; else nobody would ever end it.
@@ -230,5 +278,5 @@ async fn begin(app: &Arc<App>, config: Arc<Config>, request: Request<Full<Bytes>
         }
     });
     let ended = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The request ended abnormally");
-    app.streamed(beginning.await.map_err(ended)?, &config, false, ())
+    app.streamed(beginning.await.map_err(ended)?, &config, None, ())
 }

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
+
 /// Sessions that may be open at once.
 const MOST: usize = 2048;
 
@@ -23,6 +25,8 @@ struct Session {
     owner: Owner,
     used: Instant,
     streams: usize,
+    /// Ends the stream that its client listens on.
+    listening: Option<CancellationToken>,
     /// The ids of requests that are under way.
     asked: HashSet<String>,
 }
@@ -50,7 +54,10 @@ impl Sessions {
             gone.extend(unused.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone()));
             gone.iter().for_each(|id| drop(sessions.remove(id)));
         }
-        sessions.insert(id.to_owned(), Session { owner, used: Instant::now(), streams: 0, asked: HashSet::new() });
+        sessions.insert(
+            id.to_owned(),
+            Session { owner, used: Instant::now(), streams: 0, listening: None, asked: HashSet::new() },
+        );
         gone
     }
 
@@ -87,6 +94,25 @@ impl Sessions {
             return None;
         }
         Some(Asked { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
+    }
+
+    /// Notes that a session's client listens on a new stream, which ends with the token returned, and says whether there was
+    /// one before. That ends now: rmcp would give the new one nothing while it holds that to be alive.
+    pub(super) fn listen(&self, id: &str) -> (CancellationToken, bool) {
+        let new = CancellationToken::new();
+        let mut sessions = self.lock();
+        let former = sessions.get_mut(id).and_then(|session| session.listening.replace(new.clone()));
+        if let Some(former) = &former {
+            former.cancel();
+        }
+        // Without an open stream there is none to wait for.
+        let open = former.is_some() && sessions.get(id).is_some_and(|session| session.streams > 0);
+        (new, open)
+    }
+
+    /// How many streams of a session are open.
+    pub(super) fn streams(&self, id: &str) -> usize {
+        self.lock().get(id).map_or(0, |session| session.streams)
     }
 
     /// Forgets a session.

@@ -111,7 +111,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    app.streamed(response, config, false, session)
+    app.streamed(response, config, None, session)
 }
 
 /// Ends a session with the server, once everything that was accepted was answered.

@@ -14,25 +14,32 @@ use super::answer::Body;
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
 pub(super) const ENDING: &[u8] = b": the server is ending\n\n";
 const OVER: &[u8] = b": the access key is no longer good\n\n";
+const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
+
+/// What ends a stream from outside.
+pub(super) struct Ends {
+    /// The server ends.
+    pub(super) closing: CancellationToken,
+    /// Who opened it may not read it any more.
+    pub(super) over: CancellationToken,
+    /// Its client listens on another one.
+    pub(super) taken_over: CancellationToken,
+}
 
 /// A stream that holds `G` as long as it is open.
 struct Stream<G> {
     inner: Option<Body>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
     over: Pin<Box<WaitForCancellationFutureOwned>>,
+    taken_over: Pin<Box<WaitForCancellationFutureOwned>>,
     _held: G,
 }
 
-/// Returns `body` as a stream that ends when `closing` is cancelled, since the server ends, or `over`, since who opened it
-/// may not read it any more; it holds `held` until then.
-pub(super) fn stream<G: Send + Sync + Unpin + 'static>(
-    body: Body,
-    closing: CancellationToken,
-    over: CancellationToken,
-    held: G,
-) -> Body {
-    let (closing, over) = (Box::pin(closing.cancelled_owned()), Box::pin(over.cancelled_owned()));
-    Stream { inner: Some(body), closing, over, _held: held }.boxed()
+/// Returns `body` as a stream that holds `held` as long as it is open.
+pub(super) fn stream<G: Send + Sync + Unpin + 'static>(body: Body, ends: Ends, held: G) -> Body {
+    let [closing, over, taken_over] =
+        [ends.closing, ends.over, ends.taken_over].map(|token| Box::pin(token.cancelled_owned()));
+    Stream { inner: Some(body), closing, over, taken_over, _held: held }.boxed()
 }
 
 impl<G: Unpin> HttpBody for Stream<G> {
@@ -49,6 +56,10 @@ impl<G: Unpin> HttpBody for Stream<G> {
         if self.over.as_mut().poll(context).is_ready() {
             self.inner = None;
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(OVER)))));
+        }
+        if self.taken_over.as_mut().poll(context).is_ready() {
+            self.inner = None;
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(TAKEN_OVER)))));
         }
         // What is there goes out first: an answer that was made is not lost to a server that ends.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
