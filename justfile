@@ -24,3 +24,7 @@ conformance +SERVER:
 # The measured paths, as ratios
 bench:
     cargo bench
+
+# Many streams, many clients, many requests: minutes; fails where a bar is missed
+load:
+    cargo bench --bench load

@@ -4,7 +4,7 @@
 //! holds it. Nothing is asserted about time: the machine may be busy. See docs/benchmarks.md.
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`.
+//! FROM TO`, `--handler FILE`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -16,6 +16,8 @@ mod data;
 mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
+#[path = "speed/http.rs"]
+mod http;
 #[path = "speed/peer.rs"]
 mod peer;
 #[path = "speed/process.rs"]
@@ -26,6 +28,8 @@ mod references;
 mod requests;
 #[path = "speed/table.rs"]
 mod table;
+#[path = "speed/web.rs"]
+mod web;
 
 use data::Data;
 use table::Table;
@@ -61,6 +65,7 @@ fn main() {
         ["--echo"] => references::echo(),
         ["--replay", file] => references::replay(Path::new(file)),
         ["--write", from, to] => references::write(Path::new(from), Path::new(to)),
+        ["--handler", file] => references::handler(Path::new(file)),
         ["--hand", database] => references::hand(Path::new(database)),
         _ => measure(&words),
     }
@@ -76,6 +81,7 @@ fn measure(words: &[&str]) {
     let mut table = Table::new(filter);
     let data = Data::make();
     requests::measure(&data, &effort, &mut table);
+    http::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);

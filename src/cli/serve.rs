@@ -140,8 +140,11 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     match network(matches)? {
         None => mcp::serve_stdio(store, config)?,
         Some(network) => {
-            let places: Vec<&str> =
-                [(network.http, "/mcp"), (network.sse, "/sse")].iter().filter(|(on, _)| *on).map(|(_, at)| *at).collect();
+            let places: Vec<&str> = [(network.http, "/mcp"), (network.sse, "/sse")]
+                .iter()
+                .filter(|(on, _)| *on)
+                .map(|(_, at)| *at)
+                .collect();
             mcp::serve_http(store, config, network, |address| output.listening(address, &places))?;
         }
     }

@@ -52,17 +52,8 @@ impl Agent {
     ];
 
     /// Their names on a command line.
-    pub const NAMES: [&'static str; 9] = [
-        "claude-code",
-        "claude-desktop",
-        "codex",
-        "cursor",
-        "vscode",
-        "windsurf",
-        "gemini",
-        "copilot",
-        "opencode",
-    ];
+    pub const NAMES: [&'static str; 9] =
+        ["claude-code", "claude-desktop", "codex", "cursor", "vscode", "windsurf", "gemini", "copilot", "opencode"];
 
     /// Returns the agent of a name.
     ///

@@ -258,7 +258,10 @@ fn program(words: &[String], binary: Binary) -> Result<String, Trouble> {
         return Err(Trouble::new(format!("`{program}` does not exist"), advice));
     };
     if !is_executable(&path) {
-        return Err(Trouble::new(format!("`{}` may not be run", path.display()), format!("chmod +x {}", path.display())));
+        return Err(Trouble::new(
+            format!("`{}` may not be run", path.display()),
+            format!("chmod +x {}", path.display()),
+        ));
     }
     Ok(match binary {
         Binary::This => "this mcpkg".to_owned(),

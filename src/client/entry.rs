@@ -246,7 +246,10 @@ fn named_database(path: &Path) -> Option<&Path> {
 
 fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::new(Code::InvalidPath, format!("The path `{}` is no UTF-8, which configuration files are", path.display()))
+        Error::new(
+            Code::InvalidPath,
+            format!("The path `{}` is no UTF-8, which configuration files are", path.display()),
+        )
     })
 }
 
@@ -345,7 +348,10 @@ mod tests {
         let address = Address::parse("http://[::1]:3000/projects/p/mcp?x=1#y").expect("a URL");
         let wanted = Address { tls: false, host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
         assert_eq!(address, wanted);
-        assert_eq!(Address::parse("https://a").map(|address| (address.port, address.path)).ok(), Some((443, "/".into())));
+        assert_eq!(
+            Address::parse("https://a").map(|address| (address.port, address.path)).ok(),
+            Some((443, "/".into()))
+        );
         for bad in ["", "a", "ftp://a", "http://", "http://a:b/", "http://u:p@a/", "http://a/ b", "http://a/${X}"] {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

@@ -57,7 +57,14 @@ impl Read {
         let metadata = match fs::metadata(&real) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self { path: path.to_owned(), real, text: None, mode: folders.file, folders, read_only: false });
+                return Ok(Self {
+                    path: path.to_owned(),
+                    real,
+                    text: None,
+                    mode: folders.file,
+                    folders,
+                    read_only: false,
+                });
             }
             Err(error) => return Err(disk::failed("read", path, error)),
         };
@@ -85,8 +92,9 @@ impl Read {
     /// the disk failed.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
-            return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
-                .hint("whoever made it so may write it himself: `mcpkg client show` prints the entry to put in by hand"));
+            return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display())).hint(
+                "whoever made it so may write it himself: `mcpkg client show` prints the entry to put in by hand",
+            ));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {
@@ -187,7 +195,8 @@ fn follow(path: &Path) -> Result<PathBuf> {
 /// # Errors
 /// How the disk failed.
 pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
-    let mut missing: Vec<PathBuf> = folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    let mut missing: Vec<PathBuf> =
+        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.reverse();
     let mut made = Vec::new();
     for folder in missing {

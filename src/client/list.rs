@@ -24,7 +24,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_clients";
     const CLI: &'static [&'static str] = &["client", "list"];
     const TITLE: &'static str = "List the agents";
-    const ABOUT: &'static str = "List the agents: which are installed, which start mcpkg, from where, and what they run";
+    const ABOUT: &'static str =
+        "List the agents: which are installed, which start mcpkg, from where, and what they run";
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Shell;

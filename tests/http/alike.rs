@@ -33,7 +33,10 @@ fn questions() -> Vec<(&'static str, Value)> {
         ("tools/call", json!({ "name": "get_prompt", "arguments": { "name": "greet" } })),
         ("tools/call", json!({ "name": "get_prompt", "arguments": { "nam": "greet" } })),
         ("tools/call", json!({ "name": "no_such_tool" })),
-        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "greet" }, "argument": { "name": "name", "value": "g" } })),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "greet" }, "argument": { "name": "name", "value": "g" } }),
+        ),
         ("no/such/method", json!({})),
     ]
 }

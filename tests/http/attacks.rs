@@ -195,7 +195,11 @@ fn acknowledged_writes_outlive_kill_and_restart_under_load() {
                     for n in 0..1000 {
                         let name = format!("p{round}-{client}-{n}");
                         let arguments = json!({ "name": name, "content": "x" });
-                        let request = http::modern("/mcp", "tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
+                        let request = http::modern(
+                            "/mcp",
+                            "tools/call",
+                            json!({ "name": "create_prompt", "arguments": arguments }),
+                        );
                         let Ok(mut stream) = std::net::TcpStream::connect(address) else { return };
                         let Ok(()) = stream.write_all(&request.bytes()) else { return };
                         match read_response(&mut BufReader::new(stream)) {

@@ -67,7 +67,11 @@ fn a_key_of_one_project_reaches_that_one_only() {
     assert!(listed.contains("create_prompt") && !listed.contains("deploy_apply"), "{listed}");
     assert!(server.send(&call(&key, "deploy", json!({}))).message()["error"]["code"] == -32602);
     // A subscription to what the key may not read hears nothing of it.
-    let listen = http::modern("/mcp", "subscriptions/listen", json!({ "notifications": { "promptsListChanged": true, "resourceSubscriptions": ["mcpkg://prompt/of-p"] } }));
+    let listen = http::modern(
+        "/mcp",
+        "subscriptions/listen",
+        json!({ "notifications": { "promptsListChanged": true, "resourceSubscriptions": ["mcpkg://prompt/of-p"] } }),
+    );
     let stream = server.open(&listen.with("Authorization", &format!("Bearer {key}")));
     stream.message();
     scratch.ok(&["-p", "p", "prompt", "update", "of-p", "--content", "changed"]);
@@ -100,7 +104,8 @@ fn a_key_that_may_read_writes_nothing() {
         assert_eq!(server.send(&request).status, 401, "a session id opens nothing");
         assert_eq!(server.send(&request.with("Authorization", &format!("Bearer {key}"))).status, 202);
     };
-    let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello =
+        json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     say(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
     events.message();
     let write = json!({ "name": "create_prompt", "arguments": { "name": "x", "content": "x" } });
@@ -119,7 +124,8 @@ fn a_session_goes_with_its_key() {
     // It began without a key, and is nobody's now.
     let read = http::in_session("/mcp", &session, "prompts/list", json!({}));
     assert_eq!(server.send(&with(read, &one)).status, 404);
-    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let begin = http::message("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
     let begun = server.send(&with(begin, &one));
     let session = begun.header("mcp-session-id").expect("a session").to_owned();

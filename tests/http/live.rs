@@ -39,7 +39,11 @@ fn a_listen_stream_hears_what_it_asked_for() {
     assert_eq!(methods(&one.messages(WHILE)), Vec::<&str>::new());
     assert_eq!(methods(&prompts.messages(WHILE)), Vec::<&str>::new());
     // From this process too, and when it goes.
-    server.modern("/mcp", "tools/call", json!({ "name": "update_resource", "arguments": { "name": "a", "content": "3" } }));
+    server.modern(
+        "/mcp",
+        "tools/call",
+        json!({ "name": "update_resource", "arguments": { "name": "a", "content": "3" } }),
+    );
     assert_eq!(one.message()["method"], UPDATED);
     scratch.ok(&["resource", "delete", "a", "--yes"]);
     assert_eq!(one.message()["method"], UPDATED);
@@ -70,7 +74,8 @@ fn other_projects_changes_are_not_told() {
     let scratch = Scratch::with_project();
     scratch.ok(&["project", "create", "q"]);
     let server = Http::start(&scratch, &[]);
-    let everything = json!({ "promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["file:///a"] });
+    let everything =
+        json!({ "promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["file:///a"] });
     let of_p = listen(&server, "/projects/p/mcp", everything.clone());
     let selected = listen(&server, "/mcp", everything);
     scratch.ok(&["-p", "q", "prompt", "create", "x", "1"]);

@@ -20,7 +20,11 @@ fn the_newest_revision_needs_no_session() {
     assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));
     assert_eq!(response.header("mcp-session-id"), None);
     assert_eq!(response.message()["result"]["messages"][0]["content"]["text"], "Hello \"you\"");
-    let called = server.modern("/mcp", "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "made", "content": "x" } }));
+    let called = server.modern(
+        "/mcp",
+        "tools/call",
+        json!({ "name": "create_prompt", "arguments": { "name": "made", "content": "x" } }),
+    );
     assert_eq!(called["result"]["isError"], false, "{called}");
     let listed = server.modern("/mcp", "prompts/list", json!({}));
     assert_eq!(listed["result"]["prompts"][1]["name"], "made", "{listed}");
@@ -76,10 +80,25 @@ fn an_address_can_name_its_project() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let of = |path: &str| server.modern(path, "prompts/list", json!({}))["result"]["prompts"][0]["name"].clone();
-    assert_eq!((of("/mcp"), of("/projects/q/mcp"), of("/projects/p/mcp")), (json!("greet"), json!("of-q"), json!("greet")));
+    assert_eq!(
+        (of("/mcp"), of("/projects/q/mcp"), of("/projects/p/mcp")),
+        (json!("greet"), json!("of-q"), json!("greet"))
+    );
     scratch.ok(&["project", "select", "q"]);
     assert_eq!((of("/mcp"), of("/projects/p/mcp")), (json!("of-q"), json!("greet")));
-    let nowhere = ["/", "/mcp/", "/mcp/x", "/projects/nope/mcp", "/projects//mcp", "/projects/../mcp", "/projects/%2e%2e/mcp", "/projects/p/../q/mcp", "/projects/p%2Fmcp", "/projects/p/mcp/x", "/nothing"];
+    let nowhere = [
+        "/",
+        "/mcp/",
+        "/mcp/x",
+        "/projects/nope/mcp",
+        "/projects//mcp",
+        "/projects/../mcp",
+        "/projects/%2e%2e/mcp",
+        "/projects/p/../q/mcp",
+        "/projects/p%2Fmcp",
+        "/projects/p/mcp/x",
+        "/nothing",
+    ];
     for path in nowhere {
         assert_eq!(server.send(&http::modern(path, "prompts/list", json!({}))).status, 404, "{path}");
     }
@@ -153,7 +172,11 @@ fn accepted_requests_are_answered_before_the_end() {
     let mut server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
     let stream = server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
-    let listen = server.open(&http::modern("/mcp", "subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } })));
+    let listen = server.open(&http::modern(
+        "/mcp",
+        "subscriptions/listen",
+        json!({ "notifications": { "promptsListChanged": true } }),
+    ));
     assert_eq!(listen.message()["method"], "notifications/subscriptions/acknowledged");
     let sse = server.open(&Request::new("GET", "/sse"));
     sse.data();

@@ -112,7 +112,8 @@ impl Http {
             "capabilities": {},
             "clientInfo": { "name": "test-client", "version": "1" },
         });
-        let response = self.send(&message(path, &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })));
+        let response =
+            self.send(&message(path, &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })));
         assert_eq!(response.message()["result"]["protocolVersion"], version);
         let id = response.header("mcp-session-id").expect("a session id").to_owned();
         let told = message(path, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));

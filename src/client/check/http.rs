@@ -80,7 +80,8 @@ impl Posted {
             _ => return Err(Trouble::new(format!("the server answered with status {status}"), advice)),
         }
         let has = |wanted: &str, text: &str| headers.iter().any(|(name, value)| name == wanted && value.contains(text));
-        let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
+        let length =
+            headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
         let mut body: Box<dyn BufRead> = match (has("transfer-encoding", "chunked"), length) {
             (true, _) => Box::new(BufReader::new(Chunks { inner: reader, left: 0, ended: false })),
             (false, Some(length)) => Box::new(reader.take(length)),
@@ -205,7 +206,8 @@ fn head(reader: &mut impl BufRead) -> std::io::Result<(u16, Vec<(String, String)
     let odd = || std::io::Error::new(ErrorKind::InvalidData, "it does not speak HTTP");
     let mut line = String::new();
     reader.by_ref().take(8192).read_line(&mut line)?;
-    let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).and_then(|code| code.parse().ok());
+    let status =
+        line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).and_then(|code| code.parse().ok());
     let status = status.ok_or_else(odd)?;
     let mut headers = Vec::new();
     for _ in 0..200 {

@@ -16,17 +16,27 @@ use crate::client::agent::Agent;
 use crate::client::place::{Homes, Place};
 
 /// The variables that Codex passes on (0.169, measured).
-const CODEX: &[&str] = &[
-    "HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ",
-];
+const CODEX: &[&str] =
+    &["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
 /// The variables that a client made with the protocol's own TypeScript kit passes on.
 const KIT: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /// What no process on Windows does without.
 const WINDOWS: &[&str] = &[
-    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROGRAMFILES", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
 ];
 
 /// The longest line that is taken.
@@ -64,7 +74,9 @@ pub(super) fn directory(place: &Place, entry: &Value, homes: &Homes, here: &Path
     let base = match (place.agent, &place.root) {
         (_, Some(root)) => root.clone(),
         (Agent::Codex, None) => homes.codex.clone(),
-        (Agent::ClaudeCode | Agent::Gemini | Agent::Copilot | Agent::Opencode, None) if here.is_dir() => here.to_owned(),
+        (Agent::ClaudeCode | Agent::Gemini | Agent::Copilot | Agent::Opencode, None) if here.is_dir() => {
+            here.to_owned()
+        }
         _ => homes.home.clone(),
     };
     match entry["cwd"].as_str() {
@@ -199,7 +211,9 @@ impl Wire for Started {
                     Err(Trouble::new(format!("it printed `{shown}`, which is no message"), advice))
                 }
             },
-            Ok(Line::TooLong) => Err(Trouble::new("it printed a line without an end", "is this the command of a server?")),
+            Ok(Line::TooLong) => {
+                Err(Trouble::new("it printed a line without an end", "is this the command of a server?"))
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
         }

@@ -66,7 +66,15 @@ const LARGE: usize = 64 << 10;
 
 impl Front {
     pub(super) fn new(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
-        Self { server, reader, flights, turns: Arc::default(), answers: Answers::default(), asked: Question::default(), out: Vec::new() }
+        Self {
+            server,
+            reader,
+            flights,
+            turns: Arc::default(),
+            answers: Answers::default(),
+            asked: Question::default(),
+            out: Vec::new(),
+        }
     }
 
     /// Takes one line without its end; answers go to `out` or come from rmcp later.

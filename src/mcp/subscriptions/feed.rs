@@ -173,11 +173,8 @@ impl Subscriber {
         // What cannot be read now is told when it can be.
         let now = || store.read(|db| stamp(db, &self.feed.selection, uri)).ok().flatten();
         let mut state = self.feed.state();
-        let watched = state.watched.entry(uri.to_owned()).or_insert_with(|| Watched {
-            stamp: now(),
-            changes: 0,
-            subscribers: 0,
-        });
+        let watched =
+            state.watched.entry(uri.to_owned()).or_insert_with(|| Watched { stamp: now(), changes: 0, subscribers: 0 });
         watched.subscribers += 1;
         heard.uris.insert(uri.to_owned(), watched.changes);
         true

@@ -36,4 +36,3 @@ fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHa
         .spawn(f)
         .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
 }
-

@@ -10,7 +10,8 @@ pub const PIXEL: &str =
 /// Makes the project and what it holds, through the operations that users have.
 pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
     run(context, &["project", "create"], json!({ "name": "conformance" }))?;
-    let argument = |name: &str| json!({ "name": name, "description": format!("What {name} stands for"), "required": true });
+    let argument =
+        |name: &str| json!({ "name": name, "description": format!("What {name} stands for"), "required": true });
     let prompts = [
         ("test_simple_prompt", "This is a simple prompt for testing.", json!([])),
         (
@@ -24,7 +25,8 @@ pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
         ("test_input_required_result_prompt", "A prompt that asks.", json!([])),
     ];
     for (name, content, arguments) in prompts {
-        let mut prompt = json!({ "name": name, "content": content, "description": "A fixture of the conformance suite" });
+        let mut prompt =
+            json!({ "name": name, "content": content, "description": "A fixture of the conformance suite" });
         if arguments != json!([]) {
             prompt["arguments"] = arguments;
         }

@@ -106,10 +106,16 @@ fn steps(given: &Given<'_>) -> Result<Round, ErrorData> {
 /// Asks only for what the client said it can do.
 fn by_capability(given: &Given<'_>) -> Result<Round, ErrorData> {
     let can = serde_json::to_value(&given.capabilities).unwrap_or_default();
-    let known =
-        [("elicitation", "user_name", who()), ("sampling", "greeting", sampling("Generate a greeting", 50)), ("roots", "client_roots", roots())];
-    let asked: Vec<(&str, Value)> =
-        known.into_iter().filter(|(what, _, _)| can[what].is_object()).map(|(_, key, request)| (key, request)).collect();
+    let known = [
+        ("elicitation", "user_name", who()),
+        ("sampling", "greeting", sampling("Generate a greeting", 50)),
+        ("roots", "client_roots", roots()),
+    ];
+    let asked: Vec<(&str, Value)> = known
+        .into_iter()
+        .filter(|(what, _, _)| can[what].is_object())
+        .map(|(_, key, request)| (key, request))
+        .collect();
     if asked.is_empty() || asked.iter().all(|(key, _)| given.responses[key].is_object()) {
         return Ok(Round::Done("Nothing more is needed".to_owned()));
     }
@@ -142,7 +148,8 @@ fn roots() -> Value {
 }
 
 fn ask(asked: &[(&str, Value)], state: Option<String>) -> Result<Round, ErrorData> {
-    let requests: Map<String, Value> = asked.iter().map(|(key, request)| ((*key).to_owned(), request.clone())).collect();
+    let requests: Map<String, Value> =
+        asked.iter().map(|(key, request)| ((*key).to_owned(), request.clone())).collect();
     let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
     if let Some(state) = state {
         result["requestState"] = state.into();

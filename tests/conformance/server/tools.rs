@@ -41,7 +41,9 @@ impl Fixtures {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.clone().unwrap_or_default());
         let responses = serde_json::to_value(&request.input_responses).unwrap_or_default();
-        if let Some(round) = rounds::round(&request.name, &self.given(&responses, request.request_state.as_deref(), &context)) {
+        if let Some(round) =
+            rounds::round(&request.name, &self.given(&responses, request.request_state.as_deref(), &context))
+        {
             return Ok(match round? {
                 Round::Done(answer) => text(answer),
                 Round::Asks(asked) => CallToolResponse::InputRequired(*asked),
@@ -147,9 +149,8 @@ impl Fixtures {
 impl Extension for Fixtures {
     fn tools(&self) -> Vec<Tool> {
         let plain = json!({ "type": "object", "properties": {} });
-        let needs = |name: &str| {
-            json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] })
-        };
+        let needs =
+            |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
         let tools = [
             "test_simple_text",
             "test_image_content",
@@ -214,7 +215,11 @@ impl Extension for Fixtures {
         }
     }
 
-    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_, CallToolResponse> {
+    fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Answer<'_, CallToolResponse> {
         Box::pin(self.answer(request, context))
     }
 
@@ -289,7 +294,9 @@ async fn progress(context: &RequestContext<RoleServer>) -> Result<CallToolRespon
 
 #[allow(deprecated, reason = "the revisions with a handshake have it")]
 async fn log(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-    for (index, what) in ["Tool execution started", "Tool processing data", "Tool execution completed"].iter().enumerate() {
+    for (index, what) in
+        ["Tool execution started", "Tool processing data", "Tool execution completed"].iter().enumerate()
+    {
         if index > 0 {
             tokio::time::sleep(PAUSE).await;
         }

@@ -184,10 +184,8 @@ impl App {
         session: Option<&str>,
         listens: bool,
     ) -> Result<Response<Body>, Refusal> {
-        let is_stream = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let is_stream =
+            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if !is_stream {
             return Ok(response);
         }

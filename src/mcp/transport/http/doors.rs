@@ -190,7 +190,8 @@ mod tests {
         for host in ["evil.example", "10.0.0.8", "localhost.evil.example", "", "a b"] {
             assert!(!check(host, None), "{host}");
         }
-        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil.example", "localhost"] {
+        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil.example", "localhost"]
+        {
             assert!(!check("localhost", Some(origin)), "{origin}");
         }
     }

@@ -31,7 +31,11 @@ const NAME: &str = "mcp-name";
 const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// Answers one message.
-pub(super) async fn post(app: &App, config: Arc<Config>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+pub(super) async fn post(
+    app: &App,
+    config: Arc<Config>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
     let body = read(app, &parts.headers, body).await?;
     match front::parse_line(&body) {
