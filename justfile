@@ -27,4 +27,4 @@ bench:
 
 # Many streams, many clients, many requests: minutes; fails where a bar is missed
 load:
-    cargo bench --bench load
+    cargo bench -- --load
