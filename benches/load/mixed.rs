@@ -18,9 +18,9 @@ const WRITERS: usize = 4;
 /// A writer's time from one write to the next: a hundred a second of all of them.
 const PACE: Duration = Duration::from_millis(40);
 
-const P50: &str = "32 clients read while 4 write, against alone: p50 of reads";
-const FAILED: &str = "the same: failed requests";
-const LOST: &str = "the same: writes that were acknowledged and are not there";
+const P50: &str = "32 clients read while 4 write: p50 of reads, against alone";
+const FAILED: &str = "32 clients read while 4 write: failed requests";
+const LOST: &str = "32 clients read while 4 write: lost writes";
 
 /// The moment after the last one.
 const OVER: usize = usize::MAX;
