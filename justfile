@@ -25,3 +25,7 @@ conformance:
 # The measured paths, as ratios
 bench:
     cargo bench
+
+# Many streams, many clients, many requests: minutes; fails where a bar is missed
+load:
+    cargo bench -- --load

@@ -3,12 +3,15 @@
 //! `cargo bench` measures all; `cargo bench -- --quick` takes fewer samples; any other word keeps the rows whose name
 //! holds it. Nothing is asserted about time: the machine may be busy. See docs/benchmarks.md.
 //!
+//! `cargo bench -- --load` measures how mcpkg holds up instead: minutes, on every CPU, and it fails where a bar is
+//! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
+//!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`.
+//! FROM TO`, `--handler FILE`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 #[path = "speed/data.rs"]
 mod data;
@@ -16,6 +19,12 @@ mod data;
 mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
+#[path = "load/hour.rs"]
+mod hour;
+#[path = "speed/http.rs"]
+mod http;
+#[path = "load/mixed.rs"]
+mod mixed;
 #[path = "speed/peer.rs"]
 mod peer;
 #[path = "speed/process.rs"]
@@ -24,8 +33,12 @@ mod process;
 mod references;
 #[path = "speed/requests.rs"]
 mod requests;
+#[path = "load/streams.rs"]
+mod streams;
 #[path = "speed/table.rs"]
 mod table;
+#[path = "speed/web.rs"]
+mod web;
 
 use data::Data;
 use table::Table;
@@ -53,7 +66,7 @@ impl Effort {
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -61,14 +74,33 @@ fn main() {
         ["--echo"] => references::echo(),
         ["--replay", file] => references::replay(Path::new(file)),
         ["--write", from, to] => references::write(Path::new(from), Path::new(to)),
+        ["--handler", file] => references::handler(Path::new(file)),
         ["--hand", database] => references::hand(Path::new(database)),
-        _ => measure(&words),
+        _ => {
+            let quick = words.contains(&"--quick");
+            let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
+            match words.contains(&"--load") {
+                true => return load(quick, filter),
+                false => measure(quick, filter),
+            }
+        }
     }
+    ExitCode::SUCCESS
 }
 
-fn measure(words: &[&str]) {
-    let effort = Effort::of(words.contains(&"--quick"));
-    let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
+fn load(quick: bool, filter: &str) -> ExitCode {
+    rlimit::increase_nofile_limit(u64::MAX).expect("the limit on open files can be raised");
+    let mut table = Table::new(filter);
+    let data = Data::make();
+    streams::measure(&data, quick, &mut table);
+    mixed::measure(&data, quick, &mut table);
+    hour::measure(&data, quick, &mut table);
+    print!("{table}");
+    if table.kept() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn measure(quick: bool, filter: &str) {
+    let effort = Effort::of(quick);
     println!("{} {}, {}", std::env::consts::OS, std::env::consts::ARCH, pin_to_one_cpu());
     if !data::has_sha_instructions() {
         println!("this processor has no SHA instructions: the bars of the large reads do not hold here");
@@ -76,6 +108,7 @@ fn measure(words: &[&str]) {
     let mut table = Table::new(filter);
     let data = Data::make();
     requests::measure(&data, &effort, &mut table);
+    http::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use mcpkg::clock::Clock;
 use mcpkg::error::Result;
-use mcpkg::store::projects::{self, Project};
+use mcpkg::store::events::{self, NewEvent};
+use mcpkg::store::projects::{self, Project, Selection};
 use mcpkg::store::revisions::Author;
 use mcpkg::store::{Db, Store, prompts, resources};
 use tempfile::TempDir;
@@ -86,6 +87,26 @@ pub fn row_name(n: usize) -> String {
 /// The URI of a resource.
 pub fn uri(name: &str) -> String {
     format!("file:///bench/{name}")
+}
+
+/// Creates a prompt in the selected project, as `create_prompt` does; returns the project's name.
+pub fn create(store: &Store, clock: &Clock, name: &str, description: Option<String>, content: &str) -> Result<String> {
+    let author = Author { actor: "hand", now: clock.now() };
+    store.write(|db| {
+        let project = projects::require(db, &Selection::default())?;
+        let attributes = prompts::Attributes { description, ..prompts::Attributes::default() };
+        prompts::insert(db, author, &project, clock.uuid(), name, attributes, content)?;
+        let event = NewEvent {
+            at: author.now,
+            actor: author.actor,
+            project: Some(&project.name),
+            kind: "prompt.create",
+            subject: name,
+            outcome: "ok",
+        };
+        events::append(db, event)?;
+        Ok(project.name)
+    })
 }
 
 fn make(path: &Path, fill: impl FnOnce(&Db<'_>, &Project) -> Result<()>) {

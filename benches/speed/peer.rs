@@ -95,22 +95,32 @@ impl Peer {
 
     /// CPU time of all its threads so far.
     pub fn cpu(&self) -> Duration {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc lists the threads");
-        let nanoseconds = tasks.map(|task| {
-            let path = task.expect("/proc lists the threads").path().join("schedstat");
-            // A thread may end between the two; its time is lost then.
-            let text = fs::read_to_string(path).unwrap_or_default();
-            text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0)
-        });
-        Duration::from_nanos(nanoseconds.sum())
+        cpu(self.child.id())
     }
 
     /// Bytes of it that are in memory.
     pub fn resident(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("/proc has the process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory is known");
-        line.trim().trim_end_matches(" kB").parse::<u64>().expect("VmRSS is a number") * 1024
+        resident(self.child.id())
     }
+}
+
+/// CPU time of all threads of a process so far.
+pub fn cpu(process: u32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("/proc lists the threads");
+    let nanoseconds = tasks.map(|task| {
+        let path = task.expect("/proc lists the threads").path().join("schedstat");
+        // A thread may end between the two; its time is lost then.
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0)
+    });
+    Duration::from_nanos(nanoseconds.sum())
+}
+
+/// Bytes of a process that are in memory.
+pub fn resident(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc has the process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory is known");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("VmRSS is a number") * 1024
 }
 
 impl Drop for Peer {

@@ -1,19 +1,22 @@
-//! What mcpkg is compared with: blocking loops that do the least one can.
+//! What mcpkg is compared with: blocking loops that do the least one can, and a handler of axum.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::post;
+use axum::serve::ListenerExt;
 use mcpkg::clock::Clock;
-use mcpkg::error::Result;
-use mcpkg::store::events::NewEvent;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::prompts::Attributes;
-use mcpkg::store::revisions::Author;
-use mcpkg::store::{Store, events, projects, prompts};
+use mcpkg::store::Store;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
+use tokio::net::TcpListener;
+
+use crate::data;
 
 /// Answers each line with itself.
 pub fn echo() {
@@ -24,6 +27,19 @@ pub fn echo() {
 pub fn replay(file: &Path) {
     let answer = std::fs::read(file).expect("the answer to replay can be read");
     lines(|_, output| output.write_all(&answer));
+}
+
+/// Answers each POST with the content of `file`, as a handler of axum that reads its body; prints its address.
+pub fn handler(file: &Path) {
+    let answer = Bytes::from(std::fs::read(file).expect("the answer to give can be read"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        println!("{}", json!({ "address": listener.local_addr().expect("an address").to_string() }));
+        let handle = async move |_: Bytes| ([(CONTENT_TYPE, "application/json")], answer);
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("no delay"));
+        axum::serve(listener, Router::new().route("/mcp", post(handle))).await.expect("it serves");
+    });
 }
 
 /// Writes every file below `from` below `to`, at the same place: beside it, synced, renamed; at last the folders.
@@ -59,22 +75,7 @@ pub fn hand(database: &Path) {
     lines(|line, output| {
         let call: Call<'_> = serde_json::from_slice(line).expect("the call can be parsed");
         let Arguments { name, description, content } = call.params.arguments;
-        let author = Author { actor: "hand", now: clock.now() };
-        let created = store.write(|db| -> Result<String> {
-            let project = projects::require(db, &Selection::default())?;
-            let attributes = Attributes { description, ..Attributes::default() };
-            prompts::insert(db, author, &project, clock.uuid(), &name, attributes, &content)?;
-            let event = NewEvent {
-                at: author.now,
-                actor: author.actor,
-                project: Some(&project.name),
-                kind: "prompt.create",
-                subject: &name,
-                outcome: "ok",
-            };
-            events::append(db, event)?;
-            Ok(project.name)
-        });
+        let created = data::create(&store, &clock, &name, description, &content);
         let project = created.expect("the prompt can be written");
         let id = call.id.get();
         let text = format!("Created prompt '{name}' in project '{project}'");

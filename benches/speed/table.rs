@@ -10,6 +10,10 @@ pub enum Value {
     Time(Duration),
     /// Of a process, in bytes.
     Memory(u64),
+    /// Requests in a second.
+    Rate(f64),
+    /// How often something happened.
+    Count(usize),
 }
 
 /// What a value is compared with.
@@ -17,8 +21,12 @@ pub enum Value {
 pub enum Bar {
     /// At most so many times the reference.
     Times(f64),
+    /// At least so many times the reference.
+    AtLeast(f64),
     /// At most so many MiB.
     MiB(f64),
+    /// Never.
+    Never,
     /// No bar: for comparison.
     None,
 }
@@ -61,6 +69,11 @@ impl Table {
             self.rows.push(row);
         }
     }
+
+    /// Whether every row keeps its bar.
+    pub fn kept(&self) -> bool {
+        self.rows.iter().all(|row| row.kept() != Some(false))
+    }
 }
 
 impl Value {
@@ -68,6 +81,8 @@ impl Value {
         match self {
             Value::Time(time) => time.as_secs_f64(),
             Value::Memory(bytes) => bytes as f64 / f64::from(1 << 20),
+            Value::Rate(rate) => rate,
+            Value::Count(count) => count as f64,
         }
     }
 
@@ -83,30 +98,48 @@ impl fmt::Display for Value {
             Value::Time(time) if *time < Duration::from_millis(1) => write!(f, "{:.1} us", self.number() * 1e6),
             Value::Time(_) => write!(f, "{:.2} ms", self.number() * 1e3),
             Value::Memory(_) => write!(f, "{:.1} MiB", self.number()),
+            Value::Rate(rate) => write!(f, "{rate:.0}/s"),
+            Value::Count(count) => write!(f, "{count}"),
         }
     }
 }
 
 impl Row {
+    fn ratio(&self) -> Option<f64> {
+        self.reference.map(|reference| self.ours.times(reference))
+    }
+
+    /// Whether the row keeps its bar, where it has one.
+    fn kept(&self) -> Option<bool> {
+        match self.bar {
+            Bar::Times(bar) => Some(self.ratio().is_some_and(|ratio| ratio <= bar)),
+            Bar::AtLeast(bar) => Some(self.ratio().is_some_and(|ratio| ratio >= bar)),
+            Bar::MiB(bar) => Some(self.ours.number() <= bar),
+            Bar::Never => Some(self.ours.number() == 0.0),
+            Bar::None => None,
+        }
+    }
+
     fn cells(&self) -> [String; 7] {
         let nothing = || "-".to_owned();
         let off = self.off.map_or_else(nothing, |off| match self.reference {
             Some(reference) => format!("{off} ({:.2})", off.times(reference)),
             None => off.to_string(),
         });
-        let ratio = self.reference.map(|reference| self.ours.times(reference));
-        let (bar, kept) = match self.bar {
-            Bar::Times(bar) => (format!("<= {bar}"), Some(ratio.is_some_and(|ratio| ratio <= bar))),
-            Bar::MiB(bar) => (format!("<= {bar} MiB"), Some(self.ours.number() <= bar)),
-            Bar::None => (nothing(), None),
+        let bar = match self.bar {
+            Bar::Times(bar) => format!("<= {bar}"),
+            Bar::AtLeast(bar) => format!(">= {bar}"),
+            Bar::MiB(bar) => format!("<= {bar} MiB"),
+            Bar::Never => "0".to_owned(),
+            Bar::None => nothing(),
         };
         [
             self.what.clone(),
             self.ours.to_string(),
             self.reference.map_or_else(nothing, |reference| reference.to_string()),
-            ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")),
+            self.ratio().map_or_else(nothing, |ratio| format!("{ratio:.2}")),
             bar,
-            kept.map_or_else(nothing, |kept| if kept { "yes" } else { "NO" }.to_owned()),
+            self.kept().map_or_else(nothing, |kept| if kept { "yes" } else { "NO" }.to_owned()),
             off,
         ]
     }
@@ -118,14 +151,16 @@ impl fmt::Display for Table {
         let lines: Vec<[String; 7]> = std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect();
         let widths: [usize; 7] =
             std::array::from_fn(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0));
+        // The last column stands only where a row fills it.
+        let columns = if self.rows.iter().any(|row| row.off.is_some()) { 7 } else { 6 };
         for (number, line) in lines.iter().enumerate() {
-            for (cell, width) in line.iter().zip(widths) {
+            for (cell, width) in line.iter().zip(widths).take(columns) {
                 write!(f, "| {cell:<width$} ")?;
             }
             writeln!(f, "|")?;
             if number == 0 {
-                for width in widths {
-                    write!(f, "| {} ", "-".repeat(width))?;
+                for width in widths.iter().take(columns) {
+                    write!(f, "| {} ", "-".repeat(*width))?;
                 }
                 writeln!(f, "|")?;
             }

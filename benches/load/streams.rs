@@ -1,0 +1,51 @@
+//! Open listen streams: what they take, and how soon a change reaches them all.
+
+use std::time::{Duration, Instant};
+
+use mcpkg::clock::Clock;
+use mcpkg::store::Store;
+
+use crate::data::{self, Data};
+use crate::table::{Bar, Row, Table, Value, median};
+use crate::web::Web;
+
+const STREAMS: usize = 1000;
+const MEMORY: &str = "1000 open listen streams: resident";
+const REACHED: &str = "a change reaches 1000 streams, against one: median";
+
+/// Measures the rows of this file.
+pub fn measure(data: &Data, quick: bool, table: &mut Table) {
+    if !table.wants(MEMORY) && !table.wants(REACHED) {
+        return;
+    }
+    let changes = if quick { 10 } else { 50 };
+    let database = data.empty("streams.db");
+    let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
+    let [one, all] = [Web::serve(&database), Web::serve(&database)];
+    let mut listeners = [&one, &all].map(|web| vec![web.connect().listen()]);
+    listeners[1].extend((1..STREAMS).map(|_| all.connect().listen()));
+    let opened = all.resident();
+    let mut times = [Vec::new(), Vec::new()];
+    for change in 0..changes {
+        // The servers look every few milliseconds; a commit comes at any moment between.
+        std::thread::sleep(Duration::from_micros(20_000 + (change * 7_919) % 20_000));
+        for (which, name) in ["one", "all"].into_iter().enumerate() {
+            data::create(&store, &clock, &format!("{name}-{change}"), None, "x").expect("the prompt can be written");
+            let start = Instant::now();
+            let heard = |listener: &mut crate::web::Listener| listener.hear("notifications/prompts/list_changed");
+            listeners[which].iter_mut().for_each(heard);
+            times[which].push(start.elapsed());
+            // Both servers hear of each change; what the other one says of it has to be taken.
+            listeners[1 - which].iter_mut().for_each(heard);
+        }
+    }
+    table.push(Row {
+        what: MEMORY.to_owned(),
+        ours: Value::Memory(opened.max(all.resident())),
+        off: None,
+        reference: Some(Value::Memory(one.resident())),
+        bar: Bar::MiB(100.0),
+    });
+    let [one, all] = times.each_mut().map(|times| Value::Time(median(times)));
+    table.push(Row { what: REACHED.to_owned(), ours: all, off: None, reference: Some(one), bar: Bar::Times(20.0) });
+}
