@@ -194,8 +194,10 @@ impl App {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
         }
         let ends = request.method() == Method::DELETE;
+        // A slash stands in the ids of a request's own stream, which is taken up again beside the other.
+        let resumes = request.headers().get("last-event-id").is_some_and(|event| event.as_bytes().contains(&b'/'));
         let listens = match &id {
-            Some(id) if !ends => Some(self.take_over(id).await),
+            Some(id) if !ends && !resumes => Some(self.take_over(id).await),
             _ => None,
         };
         let (mut parts, _) = request.into_parts();

@@ -46,6 +46,14 @@ struct Client {
     front: Arc<tokio::sync::Mutex<Front>>,
     flights: Arc<Flights>,
     output: Arc<Output>,
+    /// Cancelled when it is gone.
+    gone: CancellationToken,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.gone.cancel();
+    }
 }
 
 /// Ends a session with its stream.
@@ -90,10 +98,11 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&flights)))),
         flights,
         output,
+        gone: CancellationToken::new(),
     };
     let client = Arc::new(client);
     app.sse.lock().insert(id.clone(), Arc::clone(&client));
-    tokio::spawn(end_with(app.closing.clone(), Arc::downgrade(&client)));
+    tokio::spawn(end_with(app.closing.clone(), client.gone.clone(), Arc::downgrade(&client)));
     drop(client);
     let session = Session { clients: app.sse.clone(), id: id.clone() };
     tokio::spawn(async move {
@@ -115,8 +124,11 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
 }
 
 /// Ends a session with the server, once everything that was accepted was answered.
-async fn end_with(closing: CancellationToken, client: Weak<Client>) {
-    closing.cancelled().await;
+async fn end_with(closing: CancellationToken, gone: CancellationToken, client: Weak<Client>) {
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = gone.cancelled() => return,
+    }
     let Some(client) = client.upgrade() else { return };
     let (flights, output) = (Arc::clone(&client.flights), Arc::clone(&client.output));
     let _ = tokio::task::spawn_blocking(move || flights.close(Some(Instant::now() + GRACE))).await;
