@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use futures_util::FutureExt;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming};
 use rmcp::ErrorData;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use serde_json::value::RawValue;
@@ -22,10 +23,10 @@ use crate::mcp::server::error_data;
 use crate::mcp::tools;
 
 /// The header of a session's id.
-pub(super) const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The revisions whose requests come in a session.
 const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
@@ -72,16 +73,28 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, mut body: Incoming) -> 
     if told.is_some_and(|told| told > most) {
         return Err(too_long());
     }
+    let data = |frame: std::result::Result<Frame<Bytes>, hyper::Error>| {
+        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+        frame.map(|frame| frame.into_data().unwrap_or_default()).map_err(cut_off)
+    };
+    // Mostly the whole body came with the head, and nothing is waited for.
+    let first = match body.frame().now_or_never() {
+        Some(Some(frame)) => data(frame)?,
+        Some(None) => return Ok(Bytes::new()),
+        None => Bytes::new(),
+    };
+    if first.len() > most {
+        return Err(too_long());
+    }
+    if told == Some(first.len()) {
+        return Ok(first);
+    }
     let reading = async {
-        let mut whole = BytesMut::new();
+        let mut whole = BytesMut::from(first);
         while let Some(frame) = body.frame().await {
-            let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
-            let Ok(data) = frame.map_err(cut_off)?.into_data() else { continue };
+            let data = data(frame)?;
             if data.len() > most - whole.len() {
                 return Err(too_long());
-            }
-            if whole.is_empty() && told == Some(data.len()) {
-                return Ok(data);
             }
             whole.extend_from_slice(&data);
         }
@@ -110,15 +123,15 @@ async fn hot(
                 Read::Resource { uri } => Some(uri),
                 _ => None,
             };
-            let fits = only(headers, VERSION) == Some(front::MODERN)
-                && only(headers, METHOD) == Some(method)
-                && only(headers, NAME) == named.as_deref();
+            let fits = only(headers, &VERSION) == Some(front::MODERN)
+                && only(headers, &METHOD) == Some(method)
+                && only(headers, &NAME) == named.as_deref();
             fits.then_some(Era::Modern)
         }
         Meta::Plain => {
-            let session = only(headers, SESSION)?;
-            let version = only(headers, VERSION);
-            if headers.contains_key(VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
+            let session = only(headers, &SESSION)?;
+            let version = only(headers, &VERSION);
+            if headers.contains_key(&VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
                 return None;
             }
             let known = app.sessions.enter(session, &owner(config))
@@ -131,14 +144,15 @@ async fn hot(
 
 /// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.
 fn takes_both(headers: &HeaderMap) -> bool {
-    let is_json = only(headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with("application/json"));
-    let takes = only(headers, ACCEPT.as_str())
-        .is_some_and(|takes| takes.contains("application/json") && takes.contains("text/event-stream"));
-    is_json && takes && !only(headers, ACCEPT.as_str()).is_some_and(|takes| takes.contains(";q="))
+    let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+    let takes = |takes: &str| {
+        takes.contains("application/json") && takes.contains("text/event-stream") && !takes.contains(";q=")
+    };
+    is_json && only(headers, &ACCEPT).is_some_and(takes)
 }
 
 /// Returns the value of a header that is there once.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -179,7 +193,7 @@ async fn hand_over(app: &App, config: Arc<Config>, mut parts: Parts, body: Bytes
         Err(error) => return Err(Refusal::message(error)),
     };
     let owner = owner(&config);
-    let session = parts.headers.get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     match &session {
         Some(id) if !app.sessions.enter(id, &owner) => {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
@@ -192,7 +206,7 @@ async fn hand_over(app: &App, config: Arc<Config>, mut parts: Parts, body: Bytes
     }
     parts.extensions.insert(config);
     let response = app.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
-    let begun = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
+    let begun = response.headers().get(&SESSION).and_then(|id| id.to_str().ok());
     if let (None, Some(id)) = (&session, begun) {
         for gone in app.sessions.begin(id, owner) {
             let _ = app.manager.close_session(&gone.as_str().into()).await;
