@@ -138,7 +138,7 @@ fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     let mut written = Written::default();
     let mut due = Instant::now();
     for number in 0_usize.. {
-        while phase.load(Ordering::Relaxed) % 2 == 0 {
+        while phase.load(Ordering::Relaxed).is_multiple_of(2) {
             thread::sleep(Duration::from_millis(1));
             due = Instant::now();
         }

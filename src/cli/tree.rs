@@ -89,7 +89,11 @@ fn globals() -> [Arg; 7] {
             .value_name("PATH")
             .value_parser(value_parser!(PathBuf))
             .help("Database file [default: mcpkg.db in the user's data directory]"),
-        global("project").short('p').value_name("NAME").value_parser(clap::builder::NonEmptyStringValueParser::new()).help("Project to use"),
+        global("project")
+            .short('p')
+            .value_name("NAME")
+            .value_parser(clap::builder::NonEmptyStringValueParser::new())
+            .help("Project to use"),
         global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
         global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),

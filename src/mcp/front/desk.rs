@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::answers::{Answers, Question};
 use super::envelope::check_depth;
 use crate::access::{self, Grant, Refused};
-use crate::clock::Millis;
+use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::reads::{self, Era, Read};
@@ -43,7 +43,9 @@ impl Desk {
         Self { store, state: Mutex::new(state) }
     }
 
-    /// Returns the result of a hot read: the one given before, while nothing was committed since.
+    /// Returns the result of a hot read of a request that was let in: the one given before, where the look at the
+    /// database by [`Desk::admit`] saw that nothing was committed since. That look came after the request began, so that
+    /// no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
     ///
     /// # Errors
     /// As [`reads::answer`].
@@ -58,7 +60,7 @@ impl Desk {
         let mut asked = Question::default();
         {
             let mut state = self.state();
-            asked.ask(state.reader.version()?, config, era, method, given);
+            asked.ask(state.seen()?, config, era, method, given);
             if let Some(kept) = state.answers.find(&asked) {
                 return Ok(kept);
             }
@@ -87,7 +89,7 @@ impl Desk {
         &self,
         presented: Option<&str>,
         always: bool,
-        now: Millis,
+        clock: &Clock,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
         let mut state = self.state();
         state.look()?;
@@ -95,7 +97,7 @@ impl Desk {
             return Ok(Ok(None));
         }
         let presented = presented.unwrap_or_default();
-        Ok(state.reader.read(|db| access::verify(db, now, presented))?.map(Some))
+        Ok(state.reader.read(|db| access::verify(db, clock.now(), presented))?.map(Some))
     }
 
     /// Whether what was let in with this grant, or without one, would be let in still.
@@ -113,13 +115,12 @@ impl Desk {
         }
     }
 
-    /// Whether a project is there.
+    /// Whether a project is there, for a request that was let in.
     ///
     /// # Errors
     /// How the disk failed.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
-        state.look()?;
         if state.doors.projects.contains(name) {
             return Ok(true);
         }
@@ -140,13 +141,21 @@ impl Desk {
 }
 
 impl State {
-    /// Forgets what was known where anything was committed since.
-    fn look(&mut self) -> Result<()> {
+    /// Returns the version of the database that the last look saw.
+    fn seen(&mut self) -> Result<i64> {
+        match self.doors.version {
+            Some(version) => Ok(version),
+            None => self.look(),
+        }
+    }
+
+    /// Looks at the database, and forgets what was known where anything was committed since.
+    fn look(&mut self) -> Result<i64> {
         let version = self.reader.version()?;
         if self.doors.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;
             self.doors = Doors { version: Some(version), key_required, projects: HashSet::new() };
         }
-        Ok(())
+        Ok(version)
     }
 }

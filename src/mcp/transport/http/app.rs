@@ -187,7 +187,7 @@ impl App {
 
     /// GET and DELETE of a session: its stream, its end.
     async fn session(&self, config: Arc<Config>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
-        let id = request.headers().get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+        let id = request.headers().get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
         if let Some(id) = &id
             && !self.sessions.enter(id, &owner(&config))
         {

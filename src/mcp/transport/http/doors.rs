@@ -70,8 +70,9 @@ impl Doors {
     }
 
     fn knows(&self, host: &str, local: IpAddr) -> bool {
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        self.hosts.contains(&host) || host.parse::<IpAddr>().is_ok_and(|address| address == local)
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+            || host.parse::<IpAddr>().is_ok_and(|address| address == local)
     }
 
     /// Returns what a request for `project`, or for the one that applies, may reach.
@@ -84,7 +85,7 @@ impl Doors {
     ) -> Result<Arc<Config>, Refusal> {
         let presented = bearer(headers);
         let shown = presented.is_some();
-        let grant = match desk.admit(presented, self.key_required, self.clock.now())? {
+        let grant = match desk.admit(presented, self.key_required, &self.clock)? {
             Ok(grant) => grant,
             Err(why) => return Err(self.refuse(from, &why.to_string(), shown)),
         };

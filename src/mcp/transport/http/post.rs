@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use futures_util::FutureExt;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming};
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::SessionManager;
@@ -24,10 +25,10 @@ use crate::mcp::server::error_data;
 use crate::mcp::tools;
 
 /// The header of a session's id.
-pub(super) const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The revisions whose requests come in a session.
 const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
@@ -80,16 +81,28 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, mut body: Incoming) -> 
     if told.is_some_and(|told| told > most) {
         return Err(too_long());
     }
+    let data = |frame: std::result::Result<Frame<Bytes>, hyper::Error>| {
+        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+        frame.map(|frame| frame.into_data().unwrap_or_default()).map_err(cut_off)
+    };
+    // Mostly the whole body came with the head, and nothing is waited for.
+    let first = match body.frame().now_or_never() {
+        Some(Some(frame)) => data(frame)?,
+        Some(None) => return Ok(Bytes::new()),
+        None => Bytes::new(),
+    };
+    if first.len() > most {
+        return Err(too_long());
+    }
+    if told == Some(first.len()) {
+        return Ok(first);
+    }
     let reading = async {
-        let mut whole = BytesMut::new();
+        let mut whole = BytesMut::from(first);
         while let Some(frame) = body.frame().await {
-            let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
-            let Ok(data) = frame.map_err(cut_off)?.into_data() else { continue };
+            let data = data(frame)?;
             if data.len() > most - whole.len() {
                 return Err(too_long());
-            }
-            if whole.is_empty() && told == Some(data.len()) {
-                return Ok(data);
             }
             whole.extend_from_slice(&data);
         }
@@ -121,15 +134,15 @@ async fn hot(
                 Read::Resource { uri } => Some(uri),
                 _ => None,
             };
-            let fits = only(headers, VERSION) == Some(front::MODERN)
-                && only(headers, METHOD) == Some(method)
-                && only(headers, NAME) == named.as_deref();
+            let fits = only(headers, &VERSION) == Some(front::MODERN)
+                && only(headers, &METHOD) == Some(method)
+                && only(headers, &NAME) == named.as_deref();
             fits.then_some(Era::Modern)
         }
         Meta::Plain => {
-            let session = only(headers, SESSION)?;
-            let version = only(headers, VERSION);
-            if headers.contains_key(VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
+            let session = only(headers, &SESSION)?;
+            let version = only(headers, &VERSION);
+            if headers.contains_key(&VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
                 return None;
             }
             let known = app.sessions.enter(session, &owner(config))
@@ -150,12 +163,12 @@ fn wrong(
     config: &Config,
 ) -> Option<ErrorData> {
     match front::meta(parameters) {
-        Meta::Modern if only(headers, VERSION) == Some(front::MODERN) && only(headers, METHOD) == Some(method) => {
+        Meta::Modern if only(headers, &VERSION) == Some(front::MODERN) && only(headers, &METHOD) == Some(method) => {
             if LEGACY_ONLY.contains(&method) {
                 return Some(no_method(method));
             }
         }
-        Meta::Plain if only(headers, SESSION).is_some_and(|id| app.sessions.enter(id, &owner(config))) => {
+        Meta::Plain if only(headers, &SESSION).is_some_and(|id| app.sessions.enter(id, &owner(config))) => {
             if method == "initialize" {
                 let why = "Invalid request: this session was initialized already";
                 return Some(ErrorData::invalid_request(why, None));
@@ -171,7 +184,7 @@ fn wrong(
 
 /// 2026-07-28 tells by the status that a method is not there.
 fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
-    let modern = only(headers, VERSION) == Some(front::MODERN);
+    let modern = only(headers, &VERSION) == Some(front::MODERN);
     match error.code {
         ErrorCode::METHOD_NOT_FOUND if modern => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
@@ -180,14 +193,15 @@ fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
 
 /// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.
 fn takes_both(headers: &HeaderMap) -> bool {
-    let is_json = only(headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with("application/json"));
-    let takes = only(headers, ACCEPT.as_str())
-        .is_some_and(|takes| takes.contains("application/json") && takes.contains("text/event-stream"));
-    is_json && takes && !only(headers, ACCEPT.as_str()).is_some_and(|takes| takes.contains(";q="))
+    let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+    let takes = |takes: &str| {
+        takes.contains("application/json") && takes.contains("text/event-stream") && !takes.contains(";q=")
+    };
+    is_json && only(headers, &ACCEPT).is_some_and(takes)
 }
 
 /// Returns the value of a header that is there once.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -234,7 +248,7 @@ async fn hand_over(
         Ok(Some(again)) => again.into(),
         Err(error) => return Err(Refusal::message(error)),
     };
-    let session = parts.headers.get(SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     parts.extensions.insert(Arc::clone(&config));
     let request = Request::from_parts(parts, Full::new(body));
     let begins = asked.as_ref().is_some_and(|(_, begins)| *begins);
@@ -269,7 +283,7 @@ async fn begin(app: &Arc<App>, config: Arc<Config>, request: Request<Full<Bytes>
         let app = Arc::clone(&app);
         async move {
             let response = app.mcp.handle(request).await;
-            if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+            if let Some(id) = response.headers().get(&SESSION).and_then(|id| id.to_str().ok()) {
                 for gone in app.sessions.begin(id, owner(&of_request)) {
                     let _ = app.manager.close_session(&gone.as_str().into()).await;
                 }
