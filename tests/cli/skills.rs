@@ -210,6 +210,7 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
     Deleted skill 'pdf' from project 'p' with 3 files
     --- stderr
     hint: `mcpkg resource restore pdf.SKILL.md 1` brings back its SKILL.md
+    hint: `mcpkg events` names its other files, which come back the same way
     "#);
     scratch.ok(&["resource", "restore", "pdf.SKILL.md", "1"]);
     assert_eq!(scratch.ok(&["skill", "show", "pdf"]), PDF);

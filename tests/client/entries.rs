@@ -242,7 +242,7 @@ fn the_list_says_what_each_runs() {
     assert_eq!(entry("gemini")["entries"][0]["binary"], "missing");
     assert_eq!(entry("windsurf")["entries"], json!([]));
     let shown = run(&ground, &["list"]).stdout;
-    assert!(shown.contains("vscode\tinstalled\tteam\tproject\t") && shown.contains("this one"), "{shown}");
+    assert!(shown.contains("vscode\tnot found\tteam\tproject\t") && shown.contains("this one"), "{shown}");
     assert!(shown.contains("windsurf\tnot found\t-\t-\t-\t-\t-\n"), "{shown}");
 }
 
