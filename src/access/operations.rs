@@ -25,7 +25,7 @@ pub struct Create {
     #[serde(default)]
     read_only: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
 }
 
@@ -34,8 +34,8 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["access", "create"];
     const TITLE: &'static str = "Create access key";
     const ABOUT: &'static str = "Create an access key and print it, this once";
-    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a key, servers over HTTP\n\
-        ask every client for one.\n\n\
+    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a key, servers over \
+        HTTP ask every client for one.\n\n\
         Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
         MCPKG_KEY=$(mcpkg access create laptop)";
     const EFFECT: Effect = Effect::Create;
@@ -72,7 +72,8 @@ impl Operation for Create {
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
             };
-            access::insert(db, &made, &key::hash(parts.secret))?;
+            access::insert(db, &made, &key::hash(parts.secret))
+                .map_err(|error| taken(db, &self.name, author.now, error))?;
             let project = project.map(|project| project.name);
             context.event(db, author, project.as_deref(), "access.create", &self.name)?;
             Ok((made, project))
@@ -177,6 +178,37 @@ impl Operation for Revoke {
         };
         let revoked_at = was.revoked_at.or(Some(author.now));
         Ok(Reply::sentence(sentence, data(&Key { revoked_at, ..was }, project.as_deref(), author.now)))
+    }
+}
+
+/// Says what to do where a name is taken, by how its key stands.
+fn taken(db: &Db<'_>, name: &str, now: Millis, error: Error) -> Error {
+    let Some(key) = access::get(db, name).ok().filter(|_| error.code() == Code::AlreadyExists) else { return error };
+    let gone = project_is_gone(&key, project_name(db, key.project).ok().flatten().as_deref());
+    let revoke = format!("`mcpkg access revoke {name}` ends it");
+    match state(&key, gone, now) {
+        "active" => error.hint(format!("it is active; choose another name for a second key, or {revoke}")),
+        "revoked" => error.hint("it was revoked, and keeps its name, since the trail names it: choose another one"),
+        state => error.hint(format!("it no longer holds ({state}), and keeps its name: choose another one")),
+    }
+}
+
+/// Revokes a key that was made and could not be printed: nobody has it. Returns what to say.
+pub(super) fn unprinted(context: &Context, name: &str, error: &Error) -> Error {
+    let author = context.author();
+    let revoked = context.store.write(|db| {
+        let key = access::get(db, name)?;
+        access::revoke(db, &key.key_id, author.now)?;
+        let project = project_name(db, key.project)?;
+        context.event(db, author, project.as_deref(), "access.revoke", name)
+    });
+    // Without the cause: a closed pipe would pass for a reader that has enough.
+    let why = error.message();
+    match revoked {
+        Ok(()) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}', and it was revoked"))
+            .hint("make one under another name"),
+        Err(_) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}'"))
+            .hint(format!("revoke it: `mcpkg access revoke {name}`")),
     }
 }
 

@@ -151,7 +151,8 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     }
     let reply = outcome?;
     let status = status(&reply);
-    output.reply(reply)?;
+    let name = reply.data["name"].as_str().map(str::to_owned);
+    output.reply(reply).map_err(|error| crate::access::unprinted(&context, entry, name.as_deref(), error))?;
     Ok(status)
 }
 

@@ -46,7 +46,7 @@ impl Output {
         }
         self.body(reply.body)?;
         for warning in &reply.warnings {
-            self.note(&format!("{YELLOW}warning:{YELLOW:#} {warning}\n"));
+            self.warning(warning);
         }
         for hint in &reply.hints {
             self.hint(hint);
@@ -126,6 +126,11 @@ impl Output {
         }
         self.note(&format!("listening on {scheme}://{address} ({})\n", places.join(", ")));
         Ok(())
+    }
+
+    /// Writes a warning to stderr.
+    pub(super) fn warning(&self, warning: &str) {
+        self.note(&format!("{YELLOW}warning:{YELLOW:#} {warning}\n"));
     }
 
     fn hint(&self, hint: &str) {

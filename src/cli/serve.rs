@@ -12,16 +12,17 @@ use super::output::Output;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
 use crate::op::{Context, MAX_ANSWER};
+use crate::store::{Store, projects};
 
 pub(super) fn command() -> Command {
     Command::new("serve")
         .visible_alias("start")
         .about("Serve the database over MCP: to a client that started it, or over HTTP to many")
         .after_help(
-            "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is\n\
-             found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in,\n\
+            "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is \
+             found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, \
              else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
-             Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only\n\
+             Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only \
              this machine is served.\n\n\
              Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --toolset content\n  \
              mcpkg serve --http\n  mcpkg serve --http --sse --host 0.0.0.0 --port 8080 --allow-host mcp.example.com",
@@ -45,7 +46,7 @@ pub(super) fn command() -> Command {
             Arg::new("host")
                 .long("host")
                 .value_name("ADDRESS")
-                .value_parser(value_parser!(IpAddr))
+                .value_parser(address)
                 .help("Address to listen at; another one than this machine's own needs an access key [default: 127.0.0.1]"),
         )
         .arg(
@@ -130,6 +131,29 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
 
+/// An address to listen at; `localhost` is what most type for the first one.
+fn address(text: &str) -> std::result::Result<IpAddr, String> {
+    if text.eq_ignore_ascii_case("localhost") {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    text.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| {
+        "it takes an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all; names go to --allow-host"
+            .to_owned()
+    })
+}
+
+/// Says that a server will serve nothing as long as its project is not there.
+fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
+    let Some(name) = &globals.project else { return };
+    let found = store.read(|db| projects::get(db, name).map(drop));
+    if found.is_err_and(|error| error.code() == Code::NotFound) {
+        output.warning(&format!(
+            "there is no project '{name}' ({}): requests are refused until there is one (`mcpkg project create {name}`)",
+            globals.project_by
+        ));
+    }
+}
+
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let toolsets: Option<Vec<String>> =
         matches.get_many::<String>("toolset").map(|names| names.map(|name| name.trim().to_owned()).collect());
@@ -162,7 +186,9 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     };
     let store = globals.open()?;
     crate::deploy::recover(&Context::shell(store.clone(), globals.selection()));
-    match network(matches)? {
+    let network = network(matches)?;
+    warn_of_project(&store, globals, output);
+    match network {
         None => mcp::serve_stdio(store, config)?,
         Some(network) => {
             let places: Vec<&str> = [(network.http, "/mcp"), (network.sse, "/sse")]

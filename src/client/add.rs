@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::TOOLSET;
 use super::agent::Agent;
 use super::change::Standing;
-use super::entry::Wanted;
+use super::entry::{KEY, Wanted};
 use super::place::{Homes, Place, Scope};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -34,7 +34,7 @@ pub struct Add {
     #[arg(long, value_name = "NAME", default_value_t = default_name())]
     #[serde(default = "default_name")]
     name: String,
-    /// Connect to this URL instead of starting mcpkg
+    /// Connect to this URL instead of starting mcpkg; --project makes /mcp in it /projects/NAME/mcp
     #[arg(long, value_name = "URL")]
     http: Option<String>,
     /// Environment variable that the agent takes the URL's bearer key from [default: MCPKG_KEY, for a URL that is not on
@@ -56,8 +56,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["client", "add"];
     const TITLE: &'static str = "Connect an agent";
     const ABOUT: &'static str = "Write mcpkg into an agent's own configuration";
-    const HELP: &'static str = "Comments, order and line ends of the file stay, and a copy of it is kept. `mcpkg client \
-                                remove` puts it back as it was.\n\n\
+    const HELP: &'static str = "Comments, order and line ends of the file stay, and a copy of it is kept in client-backups, in \
+                                the user's data directory. `mcpkg client remove` puts it back as it was.\n\n\
                                 Examples:\n  mcpkg client add claude-code\n  mcpkg client add codex --dry-run\n  \
                                 mcpkg client add cursor --scope project --project auth\n  \
                                 mcpkg client add vscode --http https://tools.example/mcp";
@@ -76,7 +76,7 @@ impl Operation for Add {
         check_name(&self.name)?;
         let place = Place::find(context, agent, self.scope, self.root.as_deref())?;
         let wanted = match &self.http {
-            Some(url) => Wanted::url(url, self.key_env.as_deref())?,
+            Some(url) => Wanted::url(context, self.scope, url, self.key_env.as_deref())?,
             None => Wanted::start(context, self.scope)?,
         };
         let fields = wanted.entry(agent)?;
@@ -110,7 +110,7 @@ impl Operation for Add {
         standing.ask(context, &edit, "Replace")?;
         let installed = Homes::find()?.is_installed(agent);
         let copy = edit.apply(context)?;
-        data["backup"] = json!(copy);
+        data["backup"] = json!(&copy);
         trail(context, "client.add", &subject);
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
         reply.hints.push(if installed {
@@ -119,7 +119,8 @@ impl Operation for Add {
             format!("{title} was not found on this machine; it reads the file once it is installed")
         });
         reply.hints.extend(agent.trust().filter(|_| self.scope == Scope::Project).map(str::to_owned));
-        reply.hints.extend(key_hint(&wanted));
+        reply.hints.extend(key_hint(context, &wanted));
+        reply.hints.extend(copy.map(|copy| format!("the file as it was is kept in {}", copy.display())));
         Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name())))
     }
 }
@@ -155,10 +156,14 @@ fn unsafe_key(wanted: &Wanted) -> Option<String> {
     }
 }
 
-fn key_hint(wanted: &Wanted) -> Option<String> {
+fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
     match wanted {
         Wanted::Url { key: Some(key), .. } => {
             Some(format!("start the agent with the bearer key in the environment variable {key}"))
+        }
+        // Another database may be what is served there; a hint is not worth a failure.
+        Wanted::Url { key: None, .. } if context.store.read(crate::access::required).unwrap_or(false) => {
+            Some(format!("this database has access keys, and its server asks for one: add --key-env {KEY}"))
         }
         _ => None,
     }

@@ -6,6 +6,7 @@ use similar::TextDiff;
 use super::document::{Document, Fault};
 use super::entry::{self, Runs};
 use super::file::{self, Read};
+use super::list::found;
 use super::place::Place;
 use super::record::{Record, Records};
 use crate::error::{Code, Error, Result};
@@ -116,7 +117,13 @@ impl Standing {
             }
             let error = Error::new(Code::ConfirmRequired, error.message().to_owned())
                 .with_details(json!({ "path": path.to_string(), "name": name, "entry": entry }));
-            error.hint("--yes confirms it; --name NAME gives mcpkg's entry another name")
+            if verb == "Replace" {
+                return error.hint("--yes confirms it; --name NAME gives mcpkg's entry another name");
+            }
+            match found(context, &self.place).unwrap_or_default().first() {
+                Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),
+                None => error.hint("mcpkg has no entry there; --yes removes this one all the same"),
+            }
         })
     }
 }

@@ -110,34 +110,35 @@ impl Wanted {
         if let Some(database) = named_database(context.database()) {
             args.extend(["--db".to_owned(), utf8(database)?]);
         }
-        let explicit = context.selection.named.is_some() && context.selection.named_by == "--project";
-        if scope == Scope::Project || explicit {
-            let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(|error| {
-                if error.code() != Code::NoProject {
-                    return error;
-                }
-                Error::new(Code::NoProject, "A project's entry names the project that it serves, and none is selected")
-                    .hint("name it with --project NAME, or make one with `mcpkg project create NAME`")
-            })?;
+        if scope == Scope::Project || is_named(context) {
+            let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(unnamed)?;
             args.extend(["--project".to_owned(), project.name]);
         }
         Ok(Self::Start { program, args })
     }
 
-    /// Returns what talks to a URL. A key goes along where one is named, and to any other machine than this one.
+    /// Returns what talks to a URL, which names the project where one is to be pinned. A key goes along where one is
+    /// named, and to any other machine than this one.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the URL or the variable is none.
-    pub fn url(url: &str, key: Option<&str>) -> Result<Self> {
+    /// `E_INVALID_ARGUMENT` where the URL or the variable is none, or the URL leads elsewhere than to the project;
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project.
+    pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
-        if let Some(key) = key
-            && (key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
-        {
-            return Err(Error::new(Code::InvalidArgument, format!("'{key}' is no name of an environment variable"))
-                .hint("give the variable's name, such as MCPKG_KEY; the key itself is never written to a file"));
-        }
-        let wanted = key.map(str::to_owned).or_else(|| (!address.is_loopback()).then(|| KEY.to_owned()));
-        Ok(Self::Url { url: url.to_owned(), key: wanted })
+        let url = if is_named(context) {
+            // Its server may be another machine's, which knows projects that this database does not.
+            let name = context.selection.named.as_deref().unwrap_or_default();
+            crate::content::names::check("Project", name)?;
+            pinned(url, &address, name)?
+        } else if scope == Scope::Project && project_of(&address).is_none() {
+            let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(unnamed)?;
+            pinned(url, &address, &project.name)?
+        } else {
+            url.to_owned()
+        };
+        let key = key.map(variable).transpose()?;
+        let key = key.map(str::to_owned).or_else(|| (!address.is_loopback()).then(|| KEY.to_owned()));
+        Ok(Self::Url { url, key })
     }
 
     /// Returns the entry as an agent reads it.
@@ -186,6 +187,63 @@ impl Wanted {
         let Value::Object(fields) = fields else { return Err(Error::internal("an entry is an object")) };
         Ok(fields.into_iter().collect())
     }
+}
+
+/// Whether the project was said on the command line.
+fn is_named(context: &Context) -> bool {
+    context.selection.named.is_some() && context.selection.named_by == "--project"
+}
+
+fn unnamed(error: Error) -> Error {
+    if error.code() != Code::NoProject {
+        return error;
+    }
+    Error::new(Code::NoProject, "A project's entry names the project that it serves, and none is selected")
+        .hint("name it with --project NAME, or make one with `mcpkg project create NAME`")
+}
+
+/// The project that a URL names.
+fn project_of(address: &Address) -> Option<&str> {
+    let (_, name) = address.path.strip_suffix("/mcp")?.rsplit_once("/projects/")?;
+    (!name.is_empty() && !name.contains('/')).then_some(name)
+}
+
+/// Returns the URL that serves one project only.
+fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
+    let shown = crate::redact::redact(url);
+    let refused = |why: String| Error::new(Code::InvalidArgument, why);
+    match project_of(address) {
+        Some(name) if name == project => return Ok(url.to_owned()),
+        Some(name) => {
+            return Err(refused(format!("'{shown}' is the URL of the project '{name}', not of '{project}'"))
+                .hint(format!("leave --project out, or give the URL that ends in /projects/{project}/mcp")));
+        }
+        None => {}
+    }
+    let base = url.strip_suffix("/mcp").filter(|_| address.path == "/mcp");
+    base.map(|base| format!("{base}/projects/{project}/mcp")).ok_or_else(|| {
+        refused(format!("The project '{project}' cannot be written into '{shown}', whose path is not /mcp"))
+            .hint(format!("give the URL that ends in /projects/{project}/mcp itself"))
+    })
+}
+
+/// Takes the name of an environment variable; what may be a key is neither written nor shown.
+fn variable(name: &str) -> Result<&str> {
+    let no_name = |what: String| {
+        Err(Error::new(Code::InvalidArgument, what)
+            .hint("give the variable's name, such as MCPKG_KEY; the key itself is never written to a file"))
+    };
+    let rest = name.strip_prefix("mcpkg_").unwrap_or_default();
+    if rest.len() >= 12 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
+        return no_name("--key-env was given an access key, where it takes the name of a variable".to_owned());
+    }
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    if name.is_empty() || name.as_bytes()[0].is_ascii_digit() || !name.bytes().all(good) {
+        let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
+        let more = if name.chars().count() > 12 { "..." } else { "" };
+        return no_name(format!("'{shown}{more}' is no name of an environment variable"));
+    }
+    Ok(name)
 }
 
 /// How an agent writes the value of a variable in a header; `None` where it has a field for it.
@@ -311,8 +369,15 @@ impl Address {
 mod tests {
     use super::*;
 
+    fn wanted(url: &str, key: Option<&str>) -> Result<Wanted> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = crate::store::Store::open(&folder.path().join("a.db")).expect("a database");
+        let context = Context::shell(store, projects::Selection::default());
+        Wanted::url(&context, Scope::User, url, key)
+    }
+
     fn url(agent: Agent) -> Value {
-        let wanted = Wanted::url("https://tools.example/mcp", None).expect("a URL");
+        let wanted = wanted("https://tools.example/mcp", None).expect("a URL");
         Value::Object(wanted.entry(agent).expect("an entry").into_iter().collect())
     }
 
@@ -335,10 +400,35 @@ mod tests {
     #[test]
     fn a_server_on_this_machine_needs_no_key() {
         for local in ["http://127.0.0.1:3000/mcp", "http://localhost/mcp", "http://[::1]:3000/mcp"] {
-            assert!(matches!(Wanted::url(local, None), Ok(Wanted::Url { key: None, .. })), "{local}");
+            assert!(matches!(wanted(local, None), Ok(Wanted::Url { key: None, .. })), "{local}");
         }
-        assert!(matches!(Wanted::url("http://10.0.0.1/mcp", None), Ok(Wanted::Url { key: Some(_), .. })));
-        assert!(matches!(Wanted::url("http://localhost/mcp", Some("K")), Ok(Wanted::Url { key: Some(_), .. })));
+        assert!(matches!(wanted("http://10.0.0.1/mcp", None), Ok(Wanted::Url { key: Some(_), .. })));
+        assert!(matches!(wanted("http://localhost/mcp", Some("K")), Ok(Wanted::Url { key: Some(_), .. })));
+    }
+
+    #[test]
+    fn a_project_is_written_into_a_url_or_refused() {
+        let to_p = |url: &str| pinned(url, &Address::parse(url).expect("a URL"), "p");
+        assert_eq!(to_p("http://a:1/mcp").ok().as_deref(), Some("http://a:1/projects/p/mcp"));
+        for same in ["http://a/projects/p/mcp", "https://a/tools/projects/p/mcp"] {
+            assert_eq!(to_p(same).ok().as_deref(), Some(same));
+        }
+        for bad in ["http://a", "http://a/", "http://a/sse", "http://a/mcp?x=1", "http://a/mcp#x", "http://a/x/mcp"] {
+            assert!(to_p(bad).is_err(), "{bad}");
+        }
+        assert!(to_p("http://a/projects/q/mcp").is_err_and(|error| error.message().contains("'q', not of 'p'")));
+    }
+
+    #[test]
+    fn a_key_is_no_name_of_a_variable() {
+        let key = format!("mcpkg_0123456789ab_{}", "0f".repeat(32));
+        for bad in [key.as_str(), &key[..60], "mcpkg_0123456789ab", "", "1A", "A B", "A=B", "sk-live-0123456789"] {
+            let error = variable(bad).expect_err(bad);
+            assert!(bad.len() < 13 || !error.message().contains(bad), "{}", error.message());
+        }
+        for good in ["MCPKG_KEY", "_a1", "mcpkg_key"] {
+            assert_eq!(variable(good).ok(), Some(good));
+        }
     }
 
     #[test]

@@ -26,11 +26,9 @@ pub fn health(context: &Context) -> Vec<Finding> {
                         Binary::Missing => (Health::Problem, format!("runs what is not there: {}", found.runs.shown())),
                     };
                     let finding = Finding::new(AREA, health, format!("{title} ({scope}) {what}"));
-                    let scope = if place.root.is_some() { " --scope project" } else { "" };
-                    let name = if found.name == "mcpkg" { String::new() } else { format!(" --name {}", found.name) };
                     match health {
                         Health::Ok => finding,
-                        _ => finding.action(format!("mcpkg client add {}{scope}{name}", agent.name())),
+                        _ => finding.action(found.add()),
                     }
                 })),
                 Err(error) => findings.push(unread(&error)),

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::TOOLSET;
+use super::add::default_name;
 use super::agent::Agent;
 use super::document::Document;
 use super::entry::Runs;
@@ -45,15 +46,16 @@ impl Operation for List {
                     Err(error) => warnings.push(error.message().to_owned()),
                 }
             }
-            let word = if installed { "installed" } else { "" }.to_owned();
+            let word = if installed { "installed" } else { "not found" }.to_owned();
             if entries.is_empty() {
-                let nothing = [const { String::new() }; 4];
+                let nothing = ["-"; 5].map(str::to_owned);
                 rows.push([agent.name().to_owned(), word.clone()].into_iter().chain(nothing).collect());
             }
             for found in &entries {
                 rows.push(vec![
                     agent.name().to_owned(),
                     word.clone(),
+                    found.name.clone(),
                     found.place.scope.name().to_owned(),
                     found.place.file.display().to_string(),
                     found.runs.shown(),
@@ -68,7 +70,7 @@ impl Operation for List {
             }));
         }
         let table = Table {
-            columns: &["AGENT", "STATE", "SCOPE", "FILE", "RUNS", "BINARY"],
+            columns: &["AGENT", "STATE", "NAME", "SCOPE", "FILE", "RUNS", "BINARY"],
             rows,
             empty: "There are no agents".to_owned(),
         };
@@ -93,6 +95,22 @@ pub struct Found {
 }
 
 impl Found {
+    /// The command that writes it anew.
+    pub fn add(&self) -> String {
+        format!("mcpkg client add {}{}", self.place.agent.name(), self.flags())
+    }
+
+    /// The command that takes it out.
+    pub fn remove(&self) -> String {
+        format!("mcpkg client remove {}{}", self.place.agent.name(), self.flags())
+    }
+
+    fn flags(&self) -> String {
+        let scope = if self.place.root.is_some() { " --scope project" } else { "" };
+        let name = if self.name == default_name() { String::new() } else { format!(" --name {}", self.name) };
+        format!("{scope}{name}")
+    }
+
     fn data(&self) -> Value {
         json!({
             "scope": self.place.scope,
@@ -146,7 +164,7 @@ impl Binary {
             Binary::This => "this one",
             Binary::Another => "another one",
             Binary::Missing => "missing",
-            Binary::None => "",
+            Binary::None => "-",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was done to an agent's file, kept beside the database so that it can be taken back to the byte.
+//! What was done to an agent's file, kept in the user's data directory so that it can be taken back to the byte.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,12 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::op::Context;
 
-/// The folder beside the database that holds copies of agents' files and what was done to them.
+/// The folder that holds copies of agents' files and what was done to them: in the user's data directory, since the
+/// files may hold secrets and the database may lie in a repository. Without a home it is beside the database.
 pub fn folder(context: &Context) -> PathBuf {
-    context.database().parent().unwrap_or(Path::new("/")).join("client-backups")
+    let usual = crate::database::default_path();
+    let database = usual.as_deref().unwrap_or_else(|| context.database());
+    database.parent().unwrap_or(Path::new("/")).join("client-backups")
 }
 
 /// What was done to one entry of one file.

@@ -11,6 +11,7 @@ use super::TOOLSET;
 use super::add::{default_name, trail};
 use super::agent::Agent;
 use super::change::Standing;
+use super::list::found;
 use super::place::{Place, Scope};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -100,6 +101,9 @@ fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let message = format!("{title} has no entry '{name}' in `{}`", place.file.display());
     let error = Error::new(Code::NotFound, message)
         .with_details(json!({ "agent": place.agent.name(), "name": name, "path": place.file.display().to_string() }));
+    if let Some(ours) = found(context, place).unwrap_or_default().first() {
+        return Ok(error.hint(format!("mcpkg's entry there is '{}': `{}`", ours.name, ours.remove())));
+    }
     for other in Place::all(context, place.agent)?.into_iter().filter(|other| other.scope != place.scope) {
         let scope = other.scope.name();
         if Standing::of(context, other, name).is_ok_and(|standing| standing.entry.is_some()) {

@@ -118,7 +118,7 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
     const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
-    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access key that was revoked\n\
+    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access key that was revoked \
         since the backup stays revoked.\n\n\
         Examples:\n  mcpkg restore mcpkg-backup.db --yes";
     const EFFECT: Effect = Effect::Destroy;

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::TOOLSET;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::projects;
 
 /// Create the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -17,7 +18,8 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["init"];
     const TITLE: &'static str = "Create the database";
     const ABOUT: &'static str = "Create the database, say where it is and how to connect a client";
-    const HELP: &'static str = "Every other command creates the database too; this one shows what to do next.";
+    const HELP: &'static str =
+        "Every other command creates the database too; this one says what to do next, but with --quiet.";
     const EFFECT: Effect = Effect::Create;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Shell;
@@ -33,18 +35,20 @@ impl Operation for Init {
             arguments.extend(["--db".to_owned(), database.clone()]);
         }
         arguments.push("serve".to_owned());
-        let command: Vec<String> = std::iter::once(&binary).chain(&arguments).map(|word| quoted(word)).collect();
-        let command = command.join(" ");
         let servers = json!({ "mcpServers": { "mcpkg": { "command": binary, "args": arguments } } });
-        let text = format!(
-            "The database is {database}\n\n\
-             Next:\n  mcpkg project create NAME\n  mcpkg import PATH...\n  mcpkg serve\n\n\
-             Connect Claude Code:\n  claude mcp add mcpkg -- {command}\n\
-             Connect Codex:\n  codex mcp add mcpkg -- {command}\n\
-             Connect Cursor, Claude Desktop, Windsurf and others (VS Code calls the key `servers`):\n{servers:#}\n"
-        );
         let data = json!({ "database": database, "command": binary, "args": arguments, "client": servers });
-        Ok(Reply::new(Body::Text(text), data))
+        let flag = if default { String::new() } else { format!(" --db {}", quoted(&database)) };
+        let mut reply = Reply::sentence(format!("The database is {database}"), data);
+        let selected = context.store.read(|db| projects::resolve(db, &context.selection));
+        if !matches!(selected, Ok(Some(_))) {
+            reply = reply.hint(format!("`mcpkg{flag} project create NAME` makes a project; the first one is selected"));
+        }
+        Ok(reply
+            .hint(format!("`mcpkg{flag} import PATH...` brings in what is there already, such as .claude/commands"))
+            .hint(format!(
+                "`mcpkg{flag} client add claude-code` connects Claude Code; `mcpkg client list` names the others"
+            ))
+            .hint(format!("`mcpkg{flag} client show cursor` prints what to put in by hand")))
     }
 }
 

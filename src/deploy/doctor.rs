@@ -86,7 +86,9 @@ impl Operation for Doctor {
             data["next_actions"] = json!(actions);
         }
         let rows = checked.iter().map(Checked::row).collect();
-        let wrong = checked.iter().any(|checked| !checked.issues.is_empty()) || !warnings.is_empty();
+        // A folder that is only missing is made by the first deploy.
+        let wrong =
+            checked.iter().any(|checked| !matches!(checked.issues[..], [] | ["missing"])) || !warnings.is_empty();
         Ok(self.reply(data, rows, &findings, wrong).warn(warnings))
     }
 }

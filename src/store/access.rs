@@ -133,7 +133,6 @@ fn taken(error: rusqlite::Error, name: &str) -> Error {
     if sqlite::violates(&error, "access_key.name") {
         Error::new(Code::AlreadyExists, format!("Access key '{name}' already exists"))
             .with_details(serde_json::json!({ "name": name }))
-            .hint("a revoked key keeps its name, since the trail names it: choose another one")
     } else {
         error.into()
     }

@@ -63,7 +63,21 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: Access key 'ci' already exists
-    hint: a revoked key keeps its name, since the trail names it: choose another one
+    hint: it was revoked, and keeps its name, since the trail names it: choose another one
+    "#);
+    assert_snapshot!(shown(&scratch.run(&["access", "create", "laptop"])), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Access key 'laptop' already exists
+    hint: it is active; choose another name for a second key, or `mcpkg access revoke laptop` ends it
+    "#);
+    assert_snapshot!(shown(&scratch.run(&["access", "create", "a", "--expires", "-1d"])), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: --expires '-1d' is no span of time
+    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave --expires out for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "revoke", "lapptop", "--yes"])), @r#"
     status: 1
@@ -99,6 +113,22 @@ fn a_key_stands_alone_on_standard_output() {
     assert!(
         listed["keys"].as_array().is_some_and(|keys| keys.len() == 2 && keys.iter().all(|k| k.get("key").is_none()))
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_that_could_not_be_printed_is_revoked() {
+    let scratch = Scratch::with_project();
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
+    let ran = scratch.command().args(["access", "create", "a"]).stdout(full).output().expect("mcpkg starts");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.code() == Some(1) && said.contains("nobody has the key 'a', and it was revoked"), "{said}");
+    assert!(scratch.ok(&["access", "list"]).ends_with("revoked\n"));
+    // A reader that is gone has not got it either.
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let ran = scratch.command().args(["access", "create", "b"]).stdout(writer).output().expect("mcpkg starts");
+    assert_eq!(ran.status.code(), Some(1), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 #[test]

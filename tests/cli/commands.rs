@@ -373,13 +373,35 @@ fn backups_are_dated_pruned_and_restored() {
 }
 
 #[test]
+fn a_server_says_that_its_project_is_not_there() {
+    let scratch = Scratch::with_project();
+    let served = scratch.run(&["serve", "--project", "nope"]);
+    assert!(
+        served.status == 0 && served.stderr.contains("warning: there is no project 'nope' (--project)"),
+        "{served}"
+    );
+    assert_eq!(scratch.run(&["serve", "--project", "p"]).stderr, "");
+    let refused = scratch.run(&["serve", "--http", "--host", "example.com"]);
+    assert!(refused.status == 2 && refused.stderr.contains("such as 127.0.0.1"), "{refused}");
+    let server = crate::support::Http::start(&scratch, &["--host", "localhost"]);
+    assert!(server.address.ip().is_loopback());
+}
+
+#[test]
 fn init_says_where_and_what_next() {
     let scratch = Scratch::new();
     let data = scratch.json(&["init"]);
     assert_eq!(data["database"], "<SCRATCH>/test.db");
     let default = scratch.finish(scratch.command().env_remove("MCPKG_DB").arg("init"));
     assert!(default.stdout.starts_with("The database is <SCRATCH>/.local/share/mcpkg/mcpkg.db\n"), "{default}");
-    assert!(default.stdout.contains("claude mcp add mcpkg -- "), "{default}");
+    assert_eq!(default.stdout.lines().count(), 1, "{default}");
+    assert!(default.stderr.contains("`mcpkg project create NAME`"), "{default}");
+    assert!(default.stderr.contains("`mcpkg client add claude-code`"), "{default}");
+    let named = scratch.run(&["init"]);
+    assert!(named.stderr.contains("`mcpkg --db <SCRATCH>/test.db client add claude-code`"), "{named}");
+    assert_eq!(scratch.run(&["-q", "init"]).stderr, "");
+    let selected = Scratch::with_project().run(&["init"]);
+    assert!(!selected.stderr.contains("project create"), "{selected}");
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: The skill 'pdf' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: it begins with four lines: ---, name: pdf, description: WHAT FOR AND WHEN, ---
+    hint: SKILL.md begins with `---`, `name: pdf`, `description: ...`, `---`
     "#);
     assert_snapshot!(scratch.run(&["skill", "update", "pdf", "more", "--file", "new.md"]), @r#"
     status: 0
@@ -189,7 +189,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: Skill 'review' does not exist in project 'p'
-    hint: 'review' is a prompt: see `mcpkg prompt --help`
+    hint: 'review' is a prompt that agents see as a skill: `mcpkg prompt update review` changes it
     "#);
 }
 
@@ -210,6 +210,7 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
     Deleted skill 'pdf' from project 'p' with 3 files
     --- stderr
     hint: `mcpkg resource restore pdf.SKILL.md 1` brings back its SKILL.md
+    hint: `mcpkg events` names its other files, which come back the same way
     "#);
     scratch.ok(&["resource", "restore", "pdf.SKILL.md", "1"]);
     assert_eq!(scratch.ok(&["skill", "show", "pdf"]), PDF);
@@ -270,5 +271,34 @@ fn every_problem_is_told_with_file_and_line() {
     --- stderr
     error: Skill 'nobody' does not exist in project 'p'
     hint: `mcpkg skill list` shows those there are
+    "#);
+}
+
+#[test]
+fn what_cannot_be_a_skill_is_refused_whole() {
+    let scratch = scratch();
+    let long = "x".repeat(1025);
+    let ran = scratch.run(&["skill", "create", "a", "text", "-d", &long]);
+    assert!(ran.status == 1 && ran.stderr.contains("`description` has 1025 characters"), "{ran}");
+    assert_eq!(scratch.run(&["skill", "create", "a", "text", "-d", &long[1..]]).status, 0);
+    let ran = scratch.run(&["skill", "create", "ä", "x", "-d", "d"]);
+    assert!(ran.status == 2 && !ran.stderr.contains("hint"), "{ran}");
+    let ran = scratch.run(&["skill", "update", "nope", "x"]);
+    assert!(ran.status == 1 && ran.stderr.contains("Skill 'nope' does not exist in project 'p'"), "{ran}");
+}
+
+#[test]
+fn a_folders_version_control_is_left_out_and_its_secrets_are_told() {
+    let scratch = scratch();
+    for file in [".hg/store", ".env", "sub/.svn/entries", ".env.example"] {
+        scratch.file(&format!("in/pdf/{file}"), "x");
+    }
+    assert_snapshot!(scratch.run(&["skill", "create", "pdf", "--from", "in/pdf"]), @r#"
+    status: 0
+    --- stdout
+    Created skill 'pdf' in project 'p' with 5 files
+    --- stderr
+    hint: left out, as version control's: .hg
+    hint: `.env` was taken, and agents can read it; a .gitignore that names it keeps it out
     "#);
 }

@@ -164,3 +164,41 @@ fn a_url_is_asked_the_same() {
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");
 }
+
+#[test]
+fn a_server_that_refuses_is_heard() {
+    let ground = Ground::new();
+    let server = crate::support::Http::start(&ground.scratch, &[]);
+    let url = |path: &str| format!("http://{}{path}", server.address);
+    let told = |url: &str, name: &str, key: Option<&str>| {
+        let key_env: &[&str] = if key.is_some() { &["--key-env", "TEAM_KEY"] } else { &[] };
+        ok(&ground, &[&["add", "codex", "--name", name, "--http", url], key_env].concat());
+        let mut command = command(&ground);
+        let ran = ground.scratch.finish(command.args(["check", "codex"]).env("TEAM_KEY", key.unwrap_or_default()));
+        ok(&ground, &["remove", "codex", "--name", name]);
+        ran
+    };
+    let ran = told(&url("/projects/nope/mcp"), "team", None);
+    assert!(ran.stdout.contains("There is no project 'nope' here (status 404)"), "{ran}");
+    assert!(ran.stderr.contains("`mcpkg project list`"), "{ran}");
+    let ran = told(&url("/other"), "team", None);
+    assert!(ran.stdout.contains("There is nothing at this address (status 404)"), "{ran}");
+    ground.ok(&["project", "create", "q"]);
+    let key = ground.ok(&["access", "create", "laptop", "--project", "q"]);
+    let ran = told(&url("/mcp"), "team", None);
+    assert!(ran.stdout.contains("An access key is needed"), "{ran}");
+    let add = format!("`mcpkg client add codex --name team --http {} --key-env MCPKG_KEY`", url("/mcp"));
+    assert!(ran.stderr.contains(&add), "{ran}");
+    let ran = told(&url("/mcp"), "team", Some("sesame"));
+    assert!(ran.stdout.contains("This is not an access key (status 401)"), "{ran}");
+    assert!(ran.stderr.contains("start the agent with it in TEAM_KEY"), "{ran}");
+    let ran = told(&url("/mcp"), "team", Some(key.trim()));
+    assert_eq!(ran.status, 0, "{ran}");
+    let ran = told(&url("/projects/p/mcp"), "team", Some(key.trim()));
+    assert!(ran.stdout.contains("The project 'p' is out of reach (status 403)"), "{ran}");
+    ground.ok(&["access", "revoke", "laptop", "--yes"]);
+    let ran = told(&url("/mcp"), "team", Some(key.trim()));
+    assert!(ran.stdout.contains("The access key was revoked (status 401)"), "{ran}");
+    let ran = told("https://tools.example/mcp", "team", Some("sesame"));
+    assert!(ran.status == 0 && ran.stdout.contains("skipped"), "{ran}");
+}

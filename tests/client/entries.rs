@@ -49,7 +49,7 @@ fn the_usual_database_needs_no_flag() {
     let ground = Ground::new();
     let shown = |data_home: Option<&str>| {
         let mut command = command(&ground);
-        command.args(["add", "codex", "--dry-run", "--json"]).env_remove("MCPKG_DB");
+        command.args(["add", "codex", "--dry-run", "--json"]).env_remove("MCPKG_DB").env_remove("XDG_DATA_HOME");
         if let Some(folder) = data_home {
             command.env("XDG_DATA_HOME", ground.home().join(folder));
         }
@@ -85,6 +85,61 @@ fn a_url_takes_its_key_from_the_environment() {
     error: 'https://***@tools.example/' is no URL of a server: a key is taken from the environment (--key-env NAME), never from the URL
     hint: such as http://127.0.0.1:3000/mcp
     "#);
+}
+
+#[test]
+fn a_url_pins_a_projects_entry_and_the_named_project() {
+    let ground = Ground::new();
+    let url = "http://127.0.0.1:3000/mcp";
+    let pinned = |arguments: &[&str]| written(&ground, &[&["cursor", "--http"], arguments].concat())["url"].clone();
+    assert_eq!(pinned(&[url]), url);
+    assert_eq!(pinned(&[url, "--scope", "project"]), "http://127.0.0.1:3000/projects/p/mcp");
+    // The server's database need not be this one.
+    assert_eq!(pinned(&[url, "--project", "far"]), "http://127.0.0.1:3000/projects/far/mcp");
+    let whole = "https://a.example/projects/q/mcp";
+    assert_eq!(pinned(&[whole, "--scope", "project"]), whole);
+    assert_eq!(pinned(&[whole, "--project", "q"]), whole);
+    assert_snapshot!(run(&ground, &["add", "cursor", "--http", whole, "--project", "p"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: 'https://a.example/projects/q/mcp' is the URL of the project 'q', not of 'p'
+    hint: leave --project out, or give the URL that ends in /projects/p/mcp
+    "#);
+    assert_snapshot!(run(&ground, &["add", "cursor", "--http", "https://a.example/", "--scope", "project"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: The project 'p' cannot be written into 'https://a.example/', whose path is not /mcp
+    hint: give the URL that ends in /projects/p/mcp itself
+    "#);
+    assert!(run(&ground, &["add", "cursor", "--http", url, "--project", "a/b"]).stderr.contains("invalid characters"));
+    assert!(!ground.home().join(".cursor").exists());
+}
+
+#[test]
+fn a_key_is_never_written() {
+    let ground = Ground::new();
+    let key = ground.ok(&["access", "create", "laptop"]);
+    let url = "http://127.0.0.1:3000/mcp";
+    assert_snapshot!(run(&ground, &["add", "codex", "--http", url, "--key-env", key.trim()]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: --key-env was given an access key, where it takes the name of a variable
+    hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
+    "#);
+    assert_snapshot!(run(&ground, &["add", "codex", "--http", url, "--key-env", "9-0123456789abcdef"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: '9-0123456789...' is no name of an environment variable
+    hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
+    "#);
+    assert!(!ground.home().join(".codex").exists());
+    // And the server will ask for one.
+    let ran = run(&ground, &["add", "codex", "--http", url]);
+    assert!(ran.status == 0 && ran.stderr.contains("add --key-env MCPKG_KEY"), "{ran}");
 }
 
 #[test]
@@ -186,7 +241,9 @@ fn the_list_says_what_each_runs() {
     assert_eq!(entry("vscode")["entries"][0]["scope"], "project");
     assert_eq!(entry("gemini")["entries"][0]["binary"], "missing");
     assert_eq!(entry("windsurf")["entries"], json!([]));
-    assert!(run(&ground, &["list"]).stdout.contains("this one"));
+    let shown = run(&ground, &["list"]).stdout;
+    assert!(shown.contains("vscode\tnot found\tteam\tproject\t") && shown.contains("this one"), "{shown}");
+    assert!(shown.contains("windsurf\tnot found\t-\t-\t-\t-\t-\n"), "{shown}");
 }
 
 #[test]

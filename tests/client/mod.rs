@@ -69,6 +69,8 @@ impl Case {
 fn command(ground: &Ground) -> Command {
     let mut command = ground.command();
     command.env("PATH", ground.scratch.path().join("bin")).arg("client");
+    // Copies of agents' files are kept there, not among what the tests compare.
+    command.env("XDG_DATA_HOME", ground.scratch.path().join("data"));
     command
 }
 

@@ -71,6 +71,19 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
 }
 
 #[test]
+fn a_removal_names_the_entry_that_is_mcpkgs() {
+    let ground = Ground::new();
+    ground.scratch.file("ground/home/.cursor/mcp.json", r#"{"mcpServers":{"mcpkg":{"command":"npx"}}}"#);
+    let ran = run(&ground, &["remove", "cursor"]);
+    assert!(ran.stderr.contains("hint: mcpkg has no entry there; --yes removes this one all the same"), "{ran}");
+    data(&ground, &["add", "cursor", "--name", "tools"]);
+    for arguments in [&["remove", "cursor"][..], &["remove", "cursor", "--name", "nope"]] {
+        let ran = run(&ground, arguments);
+        assert!(ran.status == 1 && ran.stderr.contains("'tools': `mcpkg client remove cursor --name tools`"), "{ran}");
+    }
+}
+
+#[test]
 fn what_the_user_wrote_into_the_entry_stays() {
     let ground = Ground::new();
     let before = "{\n  \"mcpServers\": {\n    \"mcpkg\": {\n      // slow disk\n      \"timeout\": 9,\n      \"command\": \

@@ -160,11 +160,20 @@ fn a_copy_of_the_file_is_kept_with_its_mode() {
     set_mode(&path, 0o600);
     let added = data(&ground, &["add", "claude-code"]);
     let copy = added["backup"].as_str().expect("a copy");
-    assert!(copy.contains("client-backups/claude-code/"), "{copy}");
+    assert!(copy.contains("data/mcpkg/client-backups/claude-code/"), "{copy}");
     assert_eq!(std::fs::read_to_string(copy).expect("a copy"), "{ \"secret\": \"x\" }");
     assert_eq!(std::fs::metadata(copy).expect("a copy").mode() & 0o7777, 0o600);
-    let folder = ground.scratch.path().join("client-backups");
+    let folder = ground.scratch.path().join("data/mcpkg/client-backups");
     assert_eq!(std::fs::metadata(folder).expect("a folder").mode() & 0o7777, 0o700);
+}
+
+#[test]
+fn no_copy_lies_beside_a_database_of_ones_own() {
+    let ground = Ground::new();
+    ground.scratch.file("ground/home/.claude.json", "{ \"secret\": \"x\" }");
+    let ran = run(&ground, &["add", "claude-code", "--db", "team.db"]);
+    assert!(ran.status == 0 && ran.stderr.contains("is kept in <SCRATCH>/data/mcpkg/client-backups/"), "{ran}");
+    assert!(ground.root().join("team.db").exists() && !ground.root().join("client-backups").exists());
 }
 
 #[test]

@@ -17,6 +17,10 @@ const ANSWER: u64 = 64 << 20;
 pub(super) struct Posted {
     address: Address,
     headers: Vec<(String, String)>,
+    /// The variables that the headers are made of.
+    variables: Vec<String>,
+    /// The command that has the agent send a key.
+    with_key: String,
     session: Option<String>,
     revision: Option<String>,
     answers: VecDeque<Value>,
@@ -24,14 +28,12 @@ pub(super) struct Posted {
 
 impl Posted {
     /// Looks whether somebody listens there, and takes the keys from the environment.
-    pub(super) fn new(address: Address, headers: &[(String, String)]) -> Result<Self, Trouble> {
-        if address.tls {
-            let advice = "try it with the agent itself, or on the server's own machine without https";
-            return Err(Trouble::new("https cannot be tried from here", advice));
-        }
-        let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expanded(value)?)));
+    pub(super) fn new(address: Address, headers: &[(String, String)], with_key: String) -> Result<Self, Trouble> {
+        let mut variables = Vec::new();
+        let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expanded(value, &mut variables)?)));
         let headers = headers.collect::<Result<Vec<_>, Trouble>>()?;
-        let posted = Self { address, headers, session: None, revision: None, answers: VecDeque::new() };
+        let (session, revision, answers) = (None, None, VecDeque::new());
+        let posted = Self { address, headers, variables, with_key, session, revision, answers };
         posted.connect(Instant::now() + DEADLINE)?;
         Ok(posted)
     }
@@ -70,14 +72,9 @@ impl Posted {
         }
         match status {
             200 | 202 | 204 => {}
-            401 | 403 => {
-                let advice = "make a key with `mcpkg access create`, and have it in the variable that the entry names";
-                return Err(Trouble::new(format!("the server asks for a key (status {status})"), advice));
-            }
             // An older server does not know what it is asked first.
             400 | 404 | 405 if message["method"] == "server/discover" => return Ok(()),
-            404 => return Err(Trouble::new("nothing is served there (status 404)", "the URL ends in /mcp")),
-            _ => return Err(Trouble::new(format!("the server answered with status {status}"), advice)),
+            _ => return Err(self.refused(status, &reason(reader, &headers))),
         }
         let has = |wanted: &str, text: &str| headers.iter().any(|(name, value)| name == wanted && value.contains(text));
         let length =
@@ -101,6 +98,39 @@ impl Posted {
         }
         let shown: String = text.chars().take(80).collect();
         Err(Trouble::new(format!("it answered `{shown}`, which is no message"), "is this the URL of an MCP server?"))
+    }
+
+    /// Says why the server does not answer, in its own words where it has some.
+    fn refused(&self, status: u16, reason: &str) -> Trouble {
+        let shows_key = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let (usual, advice) = match status {
+            401 if !shows_key => (
+                "the server asks for a key",
+                format!("`{}` has the agent send the key that is in that variable", self.with_key),
+            ),
+            401 => ("the server does not take the key", {
+                let make = "`mcpkg access list` on the server's machine shows the keys; make one with `mcpkg access create NAME`";
+                match self.variables.first() {
+                    Some(name) => format!("{make}, and start the agent with it in {name}"),
+                    None => make.to_owned(),
+                }
+            }),
+            403 if shows_key => (
+                "the key does not reach that far",
+                "`mcpkg access list` on the server's machine shows what each key reaches".to_owned(),
+            ),
+            403 => ("the server does not let this in", "compare the URL with what the server says".to_owned()),
+            404 if reason.contains("project") => (
+                "there is no such project",
+                "`mcpkg project list` on the server's machine shows those there are; the URL names one as \
+                 /projects/NAME/mcp"
+                    .to_owned(),
+            ),
+            404 => ("nothing is served there", "the URL of a server ends in /mcp".to_owned()),
+            _ => ("the server does not answer", "see the server's log".to_owned()),
+        };
+        let why = if reason.is_empty() { usual } else { reason };
+        Trouble::new(format!("{why} (status {status})"), advice)
     }
 
     fn request(&self, message: &Value) -> String {
@@ -169,7 +199,7 @@ impl Wire for Posted {
 }
 
 /// A header's value with the variables that agents fill in.
-fn expanded(value: &str) -> Result<String, Trouble> {
+fn expanded(value: &str, variables: &mut Vec<String>) -> Result<String, Trouble> {
     let mut text = String::new();
     let mut rest = value;
     while let Some(at) = rest.find(['$', '{']) {
@@ -177,6 +207,7 @@ fn expanded(value: &str) -> Result<String, Trouble> {
         let (name, after) = variable(&rest[at..]);
         match name {
             Some(name) => {
+                variables.push(name.to_owned());
                 let value = std::env::var(name).ok().filter(|value| !value.is_empty() && !value.contains(['\r', '\n']));
                 let advice = format!("set {name} to a key of `mcpkg access create` where the agent is started");
                 text.push_str(&value.ok_or_else(|| Trouble::new(format!("the variable {name} is not set"), advice))?);
@@ -199,6 +230,18 @@ fn variable(text: &str) -> (Option<&str>, &str) {
     let Some(rest) = text.strip_prefix('$') else { return (None, text) };
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
     if end == 0 { (None, text) } else { (Some(&rest[..end]), &rest[end..]) }
+}
+
+/// The message of the error that a refusal carries; empty where it has none.
+fn reason(mut reader: impl BufRead, headers: &[(String, String)]) -> String {
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
+    let mut body = Vec::new();
+    // The connection may stay open after it; what came by then is looked at.
+    let _ = reader.by_ref().take(length.unwrap_or(16 << 10).min(16 << 10)).read_to_end(&mut body);
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let message = body["error"]["message"].as_str().or(body["message"].as_str()).unwrap_or_default();
+    let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+    crate::redact::redact(line.trim())
 }
 
 /// Reads the status and the headers of an answer, their names in lower case.

@@ -139,7 +139,13 @@ impl<'w> Talk<'w> {
             None => {
                 let message = answer["error"]["message"].as_str().unwrap_or("no reason");
                 let message = crate::redact::redact(message);
-                Err(Trouble::new(format!("{method} was refused: {message}"), "see the server's log"))
+                // The server's own sentence for a project that is not there.
+                let advice = if message.contains("Project '") && message.contains("does not exist") {
+                    "`mcpkg project list` shows the projects; `mcpkg client add NAME --project PROJECT` pins another one"
+                } else {
+                    "see the server's log"
+                };
+                Err(Trouble::new(format!("{method} was refused: {message}"), advice))
             }
         }
     }

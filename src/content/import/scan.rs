@@ -12,6 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::source::Source;
 
+/// The folders that version control keeps in a working copy.
+const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
+
 /// A file that is to be imported.
 #[derive(Debug)]
 pub struct File {
@@ -80,7 +83,26 @@ pub fn folder(path: &Path, context: &Context) -> Result<Found> {
     }
     let mut found = Found::default();
     let take = Take { hidden: true, ignored: false };
-    let files = walk(&root, &root, take, &mut found.hints)?;
+    let mut files = walk(&root, &root, take, &mut found.hints)?;
+    let is_in = |folder: &str, file: &Path| {
+        file.strip_prefix(&root).unwrap_or(file).components().any(|part| part.as_os_str() == folder)
+    };
+    for folder in VERSION_CONTROL {
+        if root.join(folder).exists() {
+            found.hints.push(format!("left out, as version control's: {folder}"));
+        }
+        files.retain(|file| !is_in(folder, file));
+    }
+    let is_env = |file: &&PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name == ".env" || (name.starts_with(".env.") && !name.ends_with(".example"))
+    };
+    for file in files.iter().filter(is_env) {
+        let file = relative(file, &root);
+        found
+            .hints
+            .push(format!("`{file}` was taken, and agents can read it; a .gitignore that names it keeps it out"));
+    }
     let candidate = |file: PathBuf| {
         let relative = relative(&file, &root);
         (file, Candidate { relative, listed: None })

@@ -53,9 +53,12 @@ impl Operation for Update {
     fn run(self, context: &Context) -> Result<Reply> {
         let name = self.name.as_str();
         let whole = self.from.is_some();
+        // That there is no such skill says more than what is wrong with its text.
+        context.read(|db, project| stored(db, project, name))?;
+        let front = format!("SKILL.md begins with `---`, `name: {name}`, `description: ...`, `---`");
         let Given { files, hints } = match (self.content, self.file, &self.from) {
-            (Some(content), None, None) => Given::text(name, content, None)?,
-            (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None)?,
+            (Some(content), None, None) => Given::text(name, content, None, &front)?,
+            (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) => {
                 if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
                     let why = format!("'{}' is no path of a file in a skill", path.escape_debug());
@@ -157,7 +160,8 @@ impl Operation for Delete {
         let back = |file: &Resource| {
             format!("`mcpkg resource restore {} {}` brings back its {MAIN}", file.name, file.revision)
         };
-        let hints = deleted.get(MAIN).map(back).into_iter().collect();
+        let others = || "`mcpkg events` names its other files, which come back the same way".to_owned();
+        let hints = deleted.get(MAIN).map(back).into_iter().chain((deleted.len() > 1).then(others)).collect();
         Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, deleted.len())) })
     }
 }

@@ -44,6 +44,13 @@ pub fn name(name: &str) -> Option<String> {
     })
 }
 
+/// Returns what is wrong with a description that there is.
+pub fn description(text: &str) -> Option<String> {
+    let length = text.chars().count();
+    (length > MAX_DESCRIPTION)
+        .then(|| format!("`description` has {length} characters, more than agents take ({MAX_DESCRIPTION})"))
+}
+
 /// Returns the front matter of a file that has to have some, with its YAML.
 ///
 /// # Errors
@@ -86,14 +93,7 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(Value::String(text)) if text.trim().is_empty() => {
             problems.push((line("description"), "`description` is empty".to_owned()));
         }
-        Some(Value::String(text)) if text.chars().count() > MAX_DESCRIPTION => {
-            let length = text.chars().count();
-            problems.push((
-                line("description"),
-                format!("`description` has {length} characters, more than agents take ({MAX_DESCRIPTION})"),
-            ));
-        }
-        Some(Value::String(_)) => {}
+        Some(Value::String(text)) => problems.extend(description(text).map(|why| (line("description"), why))),
         Some(_) => problems.push((line("description"), "`description` is not a text".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }

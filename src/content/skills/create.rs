@@ -39,8 +39,8 @@ impl Operation for Create {
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, executable bits too; \
-        .gitignore applies, and a link out of the folder is refused.\n\n\
+        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, executable bits too, but \
+        for version control's; .gitignore applies, and a link out of the folder is refused.\n\n\
         Examples:\n  mcpkg skill create pdf --from .claude/skills/pdf\n  \
         mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'\n  \
         mcpkg skill create review @SKILL.md";
@@ -56,12 +56,21 @@ impl Operation for Create {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(why) = check::name(&self.name) {
-            return Err(
-                Error::new(Code::InvalidArgument, upper(&why)).hint(format!("'{}' is one", skill::name(&self.name)))
-            );
+            let error = Error::new(Code::InvalidArgument, upper(&why));
+            // Of a name without any such letter nothing is left.
+            let near = self.name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&self.name));
+            return Err(match near {
+                Some(near) => error.hint(format!("'{near}' is one")),
+                None => error,
+            });
         }
         let Given { files, hints } = match (self.content, &self.from) {
-            (Some(content), None) => Given::text(&self.name, content, self.description)?,
+            (Some(content), None) => Given::text(
+                &self.name,
+                content,
+                self.description,
+                "a description, `-d` in the shell, makes the front matter",
+            )?,
             (None, Some(folder)) => Given::folder(&self.name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
@@ -98,11 +107,12 @@ pub struct Given {
 }
 
 impl Given {
-    /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none.
+    /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none, and the hint `without`
+    /// says what to do where there is neither.
     ///
     /// # Errors
     /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, and how the disk failed.
-    pub fn text(name: &str, content: Content, description: Option<String>) -> Result<Self> {
+    pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
         let text = match names::description(description)? {
@@ -113,14 +123,19 @@ impl Given {
                 )
                 .hint("write the description into the front matter"));
             }
-            Some(description) => format!("{}\n{text}", skill::front_matter(name, &description)),
+            Some(description) => {
+                // Written into the front matter it would be cut.
+                refuse(
+                    name,
+                    check::description(&description).map(|why| check::Problem::of(MAIN, 3, why)).into_iter().collect(),
+                )?;
+                format!("{}\n{text}", skill::front_matter(name, &description))
+            }
             None => text,
         };
         refuse(name, check::main(name, &text).problems).map_err(|error| match has_front {
+            false => error.hint(without),
             true => error,
-            false => {
-                error.hint(format!("it begins with four lines: ---, name: {name}, description: WHAT FOR AND WHEN, ---"))
-            }
         })?;
         let content = text.into_bytes().into();
         Ok(Self { files: vec![(MAIN.to_owned(), File { content, executable: false })], hints: Vec::new() })
@@ -186,7 +201,8 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
     if matches!(crate::store::prompts::find(db, project.id, name), Ok(Some(_))) {
-        return error.hint(format!("'{name}' is a prompt: see `mcpkg prompt --help`"));
+        return error
+            .hint(format!("'{name}' is a prompt that agents see as a skill: `mcpkg prompt update {name}` changes it"));
     }
     // A hint is not worth a second failure.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
