@@ -302,10 +302,10 @@ mod tests {
     fn a_key_comes_from_the_environment_in_any_agents_words() {
         let home = std::env::var("HOME").expect("HOME");
         for words in ["Bearer ${HOME}", "Bearer ${env:HOME}", "Bearer {env:HOME}", "Bearer $HOME"] {
-            assert_eq!(expanded(words), Ok(format!("Bearer {home}")), "{words}");
+            assert_eq!(expanded(words, &mut Vec::new()), Ok(format!("Bearer {home}")), "{words}");
         }
-        assert_eq!(expanded("a $ {b}").as_deref(), Ok("a $ {b}"));
-        let trouble = expanded("Bearer ${MCPKG_NO_SUCH_KEY}").expect_err("not set");
+        assert_eq!(expanded("a $ {b}", &mut Vec::new()).as_deref(), Ok("a $ {b}"));
+        let trouble = expanded("Bearer ${MCPKG_NO_SUCH_KEY}", &mut Vec::new()).expect_err("not set");
         assert_eq!(trouble.why, "the variable MCPKG_NO_SUCH_KEY is not set");
     }
 
