@@ -3,6 +3,8 @@
 //!
 //! `cargo run --example conformance` listens on a free port of this machine until it is told to end.
 
+#![allow(clippy::print_stderr, reason = "a program of tests says where it listens")]
+
 mod asking;
 mod fixtures;
 mod rounds;
