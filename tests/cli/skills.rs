@@ -116,7 +116,7 @@ fn what_breaks_a_rule_is_not_stored() {
     --- stdout
     --- stderr
     error: The skill 'a' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: it begins with four lines: ---, name: a, description: WHAT FOR AND WHEN, ---
+    hint: a description, `-d` in the shell, makes the front matter
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "a"]), @r#"
     status: 2

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
 use super::answers::{Answers, Question};
 use super::envelope::check_depth;
@@ -17,9 +18,13 @@ use crate::store::{Reader, Store, projects};
 /// Names of projects that are remembered to be there.
 const MOST_NAMES: usize = 1024;
 
+/// Reads that run at once elsewhere: more would not be quicker, and each thread keeps memory of its own.
+const AT_ONCE: usize = 2;
+
 /// One connection for what costs microseconds; what takes longer runs elsewhere.
 pub(crate) struct Desk {
     store: Store,
+    working: Semaphore,
     state: Mutex<State>,
 }
 
@@ -40,7 +45,7 @@ struct Doors {
 impl Desk {
     pub(crate) fn new(store: Store, reader: Reader) -> Self {
         let state = State { reader, answers: Answers::default(), doors: Doors::default() };
-        Self { store, state: Mutex::new(state) }
+        Self { store, working: Semaphore::new(AT_ONCE), state: Mutex::new(state) }
     }
 
     /// Returns the result of a hot read of a request that was let in: the one given before, where the look at the
@@ -65,6 +70,7 @@ impl Desk {
                 return Ok(kept);
             }
         }
+        let _permit = self.working.acquire().await;
         let (store, config) = (self.store.clone(), Arc::clone(config));
         let (method, parameters) = (method.to_owned(), parameters.map(ToOwned::to_owned));
         let working = tokio::task::spawn_blocking(move || {
