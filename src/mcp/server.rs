@@ -15,7 +15,7 @@ use super::front::{Passenger, Turn};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
-use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber};
+use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber, accepted};
 use super::{Config, Identity, completion, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
@@ -253,12 +253,7 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let mut accepted = requested.clone();
-        if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| uri.len() <= LONGEST_URI);
-            uris.truncate(MOST_URIS);
-        }
-        Some(accepted)
+        Some(accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification};
+use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio_util::sync::CancellationToken;
 
@@ -97,6 +97,15 @@ impl Hub {
         Subscriber::new(feed)
     }
 
+    /// As [`Hub::subscribe`], and of these URIs too.
+    pub(super) fn subscribe_to<'a>(&self, selection: &Selection, uris: impl Iterator<Item = &'a String>) -> Subscriber {
+        let subscriber = self.subscribe(selection);
+        for uri in uris {
+            subscriber.want(&self.store, uri);
+        }
+        subscriber
+    }
+
     /// Tells a session's peer until the session ends.
     pub(super) fn tell(&self, peer: Peer<RoleServer>, subscriber: Arc<Subscriber>, ended: CancellationToken) {
         let closed = self.closed.clone();
@@ -119,14 +128,11 @@ impl Hub {
 
     /// Serves one listen stream until it is cancelled or the server ends.
     pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection) {
-        let subscriber = self.subscribe(selection);
-        for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            subscriber.want(&self.store, uri);
-        }
+        let subscriber = self.subscribe_to(selection, context.accepted().resource_subscriptions.iter().flatten());
         let mut bell = subscriber.bell();
         loop {
-            for notification in notifications(subscriber.news()) {
-                if wanted(&context, &notification) && context.sink().send(notification).await.is_err() {
+            for notification in notifications(subscriber.news().within(context.accepted())) {
+                if context.sink().send(notification).await.is_err() {
                     return;
                 }
             }
@@ -143,13 +149,36 @@ impl Hub {
     }
 }
 
-fn wanted(context: &SubscriptionContext, notification: &ServerNotification) -> bool {
-    let filter = context.accepted();
-    match notification {
-        ServerNotification::PromptListChangedNotification(_) => filter.prompts_list_changed == Some(true),
-        ServerNotification::ResourceListChangedNotification(_) => filter.resources_list_changed == Some(true),
-        ServerNotification::ToolListChangedNotification(_) => filter.tools_list_changed == Some(true),
-        _ => true,
+/// Returns what of a filter is taken: as many URIs as one client may subscribe to.
+pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = requested.clone();
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.retain(|uri| uri.len() <= LONGEST_URI);
+        uris.truncate(MOST_URIS);
+    }
+    accepted
+}
+
+impl News {
+    /// Leaves out what a listen stream did not ask for.
+    pub(super) fn within(self, filter: &SubscriptionFilter) -> Self {
+        Self {
+            prompts: self.prompts && filter.prompts_list_changed == Some(true),
+            resources: self.resources && filter.resources_list_changed == Some(true),
+            tools: self.tools && filter.tools_list_changed == Some(true),
+            updated: self.updated,
+        }
+    }
+
+    /// Returns the notification of each piece of news: its method, and the URI where it is about one.
+    pub(super) fn messages(self) -> impl Iterator<Item = (&'static str, Option<String>)> {
+        let lists = [
+            (self.tools, "notifications/tools/list_changed"),
+            (self.prompts, "notifications/prompts/list_changed"),
+            (self.resources, "notifications/resources/list_changed"),
+        ];
+        let changed = lists.into_iter().filter(|(changed, _)| *changed).map(|(_, method)| (method, None));
+        changed.chain(self.updated.into_iter().map(|uri| ("notifications/resources/updated", Some(uri))))
     }
 }
 

@@ -91,3 +91,34 @@ fn the_newest_revision_is_answered_alike_too() {
         assert_eq!(rmcp.modern("/mcp", method, params.clone()), expected, "{method} {params}, by rmcp");
     }
 }
+
+#[test]
+fn a_listen_stream_says_the_same_whoever_keeps_it() {
+    let scratch = scratch();
+    let (front, rmcp) = (Http::start(&scratch, &[]), Http::start(&scratch, &["--no-front"]));
+    let wanted = json!({
+        "promptsListChanged": true,
+        "toolsListChanged": true,
+        "resourceSubscriptions": ["file:///notes.md", "mcpkg://prompt/greet", "x".repeat(9000)],
+    });
+    let params = json!({ "notifications": wanted });
+    let streams =
+        [&front, &rmcp].map(|server| server.open(&http::modern("/mcp", "subscriptions/listen", params.clone())));
+    let head = |stream: &http::Events| {
+        ["content-type", "cache-control", "x-accel-buffering"].map(|name| stream.head.header(name).map(str::to_owned))
+    };
+    assert_eq!(head(&streams[0]), head(&streams[1]));
+    let [ours, theirs] = &streams;
+    assert_eq!(ours.message(), theirs.message());
+    scratch.ok(&["prompt", "update", "greet", "--content", "Hello again"]);
+    for _ in 0..2 {
+        assert_eq!(ours.message(), theirs.message());
+    }
+    scratch.ok(&["resource", "update", "notes", "--content", "more"]);
+    assert_eq!(ours.message(), theirs.message());
+    let bad = front.modern("/mcp", "subscriptions/listen", json!({ "notifications": 5 }));
+    assert_eq!(bad["error"]["code"], -32602, "{bad}");
+    front.end();
+    rmcp.end();
+    assert_eq!(ours.message(), theirs.message());
+}

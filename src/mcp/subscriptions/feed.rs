@@ -167,7 +167,7 @@ impl Subscriber {
     }
 
     /// Rings when there may be news.
-    pub(super) fn bell(&self) -> watch::Receiver<()> {
+    pub(in crate::mcp) fn bell(&self) -> watch::Receiver<()> {
         self.feed.bell.subscribe()
     }
 
@@ -198,7 +198,7 @@ impl Subscriber {
     }
 
     /// Returns what is new since the last call.
-    pub(super) fn news(&self) -> News {
+    pub(in crate::mcp) fn news(&self) -> News {
         let mut heard = self.heard();
         let state = self.feed.state();
         let before = std::mem::replace(&mut heard.lists, state.lists);

@@ -5,6 +5,7 @@ mod answer;
 mod app;
 mod doors;
 mod leases;
+mod listen;
 mod metrics;
 mod pack;
 mod post;

@@ -17,12 +17,13 @@ use serde_json::value::RawValue;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::doors::owner;
-use crate::mcp::Config;
+use super::listen;
 use crate::mcp::front::{self, Envelope, Line, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::reads::{Era, Read};
 use crate::mcp::server::error_data;
 use crate::mcp::tools;
+use crate::mcp::{Config, Identity};
 
 /// The header of a session's id.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -56,6 +57,11 @@ pub(super) async fn post(
         Line::One(Envelope::Request { id, method, parameters, .. }) => {
             if let Some(era) = hot(app, &parts.headers, &method, parameters, &config).await {
                 return Ok(hot_read(app, &config, id, &method, parameters, era).await);
+            }
+            if listens(&parts.headers, &method, parameters, &config)
+                && let Some(opened) = listen::open(app, &config, id, parameters).await
+            {
+                return opened;
             }
             if let Some(error) = wrong(app, &parts.headers, &method, parameters, &config) {
                 let mut line = Vec::new();
@@ -151,6 +157,17 @@ async fn hot(
         }
         Meta::Odd => None,
     }
+}
+
+/// Whether a request opens a listen stream, and its headers are all as they have to be.
+fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
+    method == "subscriptions/listen"
+        && config.front
+        && config.identity == Identity::Mcpkg
+        && takes_both(headers)
+        && only(headers, &VERSION) == Some(front::MODERN)
+        && only(headers, &METHOD) == Some(method)
+        && front::meta(parameters) == Meta::Modern
 }
 
 /// Returns what is wrong with a request as the front tells it on the other transports. What is wrong with its headers or
