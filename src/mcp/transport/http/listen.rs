@@ -1,0 +1,128 @@
+//! subscriptions/listen of 2026-07-28: a stream that mostly says nothing, so that a thousand of them have to be cheap.
+//! rmcp would keep a service and three channels for each.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::{HeaderValue, Response};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use rmcp::model::SubscriptionFilter;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{Body, Refusal};
+use super::app::App;
+use super::sse::ALIVE;
+use crate::mcp::Config;
+use crate::mcp::subscriptions::{Subscriber, accepted};
+
+/// Where a notification says which stream it belongs to.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// A stream that is open.
+struct Listener {
+    id: Value,
+    server: &'static str,
+    filter: SubscriptionFilter,
+    subscriber: Subscriber,
+    bell: watch::Receiver<()>,
+    closing: CancellationToken,
+    /// Whether the acknowledgment was sent, and whether the last message.
+    begun: bool,
+    ended: bool,
+}
+
+/// Opens a stream for the request `id`; `None` where its parameters are none, so that rmcp says what is wrong.
+pub(super) async fn open(
+    app: &App,
+    config: &Arc<Config>,
+    id: &str,
+    parameters: Option<&RawValue>,
+) -> Option<Result<Response<Body>, Refusal>> {
+    #[derive(serde::Deserialize)]
+    struct Parameters {
+        notifications: SubscriptionFilter,
+    }
+    let parameters: Parameters = serde_json::from_str(parameters?.get()).ok()?;
+    let id = serde_json::from_str(id).ok()?;
+    let filter = accepted(&parameters.notifications);
+    let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
+    let uris = filter.resource_subscriptions.clone();
+    // The database is asked, which may take a while.
+    let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&selection, uris.iter().flatten()));
+    let subscriber = subscribing.await.ok()?;
+    let listener = Listener {
+        id,
+        server: config.identity.name(),
+        filter,
+        bell: subscriber.bell(),
+        subscriber,
+        closing: app.closing.clone(),
+        begun: false,
+        ended: false,
+    };
+    let events = futures_util::stream::unfold(listener, |mut listener| async move {
+        let event = listener.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(event)), listener))
+    });
+    let mut response = Response::new(BodyExt::boxed(StreamBody::new(events)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Some(app.streamed(response, config, None, ()))
+}
+
+impl Listener {
+    /// Returns what comes next: the acknowledgment, news, a sign of life, the result; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            let told = json!({ "_meta": { SUBSCRIPTION: self.id }, "notifications": self.filter });
+            return Some(event(&json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/subscriptions/acknowledged",
+                "params": told,
+            })));
+        }
+        loop {
+            let mut news = String::new();
+            for (method, uri) in self.subscriber.news().within(&self.filter).messages() {
+                let mut told = json!({ "_meta": { SUBSCRIPTION: self.id } });
+                if let Some(uri) = uri {
+                    told["uri"] = uri.into();
+                }
+                news.push_str(&text(&json!({ "jsonrpc": "2.0", "method": method, "params": told })));
+            }
+            if !news.is_empty() {
+                return Some(news.into());
+            }
+            tokio::select! {
+                () = self.closing.cancelled() => {
+                    self.ended = true;
+                    let server = json!({ "name": self.server, "version": env!("CARGO_PKG_VERSION") });
+                    let meta = json!({ SUBSCRIPTION: self.id, "io.modelcontextprotocol/serverInfo": server });
+                    let result = json!({ "resultType": "complete", "_meta": meta });
+                    return Some(event(&json!({ "jsonrpc": "2.0", "id": self.id, "result": result })));
+                }
+                rung = self.bell.changed() => if rung.is_err() { return None },
+                () = tokio::time::sleep(ALIVE) => return Some(Bytes::from_static(b": alive\n\n")),
+            }
+        }
+    }
+}
+
+fn event(message: &Value) -> Bytes {
+    text(message).into()
+}
+
+fn text(message: &Value) -> String {
+    format!("data: {message}\n\n")
+}
