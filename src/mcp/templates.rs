@@ -16,7 +16,7 @@ use crate::content::answer::too_large;
 use crate::content::{skills, uri};
 use crate::error::{Code, Error, Result};
 use crate::op::PAGE;
-use crate::store::projects::{self, Selection};
+use crate::store::projects::{self, Project, Selection};
 use crate::store::resources::Key;
 use crate::store::revisions::{self, Kind};
 use crate::store::{Db, events, prompts, stamps};
@@ -156,6 +156,17 @@ pub(super) enum Stamp {
     Event(Option<(i64, Millis)>),
 }
 
+/// Returns the project that applies. One that is named and gone serves nothing, as one that was never there.
+///
+/// # Errors
+/// How the disk failed.
+pub(super) fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
+    match projects::resolve(db, selection) {
+        Err(error) if error.code() == Code::NotFound => Ok(None),
+        project => project,
+    }
+}
+
 /// Returns the stamp of a URI: it changes exactly when what resources/read answers does; `None` where that finds
 /// nothing.
 ///
@@ -165,11 +176,7 @@ pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Opt
     if let Some(stamp) = stamps::resource(db, selection, Key::Uri(uri))? {
         return Ok(Some(Stamp::Resource(stamp)));
     }
-    let project = match projects::resolve(db, selection) {
-        Err(error) if error.code() == Code::NotFound => None,
-        project => project?,
-    };
-    let Some(project) = project else { return Ok(None) };
+    let Some(project) = served(db, selection)? else { return Ok(None) };
     let Some(own) = Own::parse(uri) else {
         return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Stamp::Text(sha256)));
     };

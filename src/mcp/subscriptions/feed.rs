@@ -6,14 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::error::Result;
-use crate::mcp::templates::{Stamp, stamp};
+use crate::mcp::templates::{Stamp, served, stamp};
 use crate::store::events::Event;
-use crate::store::projects::{self, Selection};
+use crate::store::projects::Selection;
 use crate::store::watch::Change;
 use crate::store::{Db, Store};
 
 /// URIs that one client may subscribe to.
 pub(in crate::mcp) const MOST_URIS: usize = 1024;
+
+/// URIs that are watched for all clients of one project: after each change every one of them is looked at.
+const MOST_WATCHED: usize = 16 << 10;
 
 /// The length of a URI that may be subscribed to, in bytes: more than a stored resource's may have.
 pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
@@ -49,7 +52,8 @@ struct Watched {
 
 impl Feed {
     pub(super) fn new(store: &Store, selection: Selection) -> Self {
-        let project = store.read(|db| projects::resolve(db, &selection)).ok().flatten().map(|project| project.id);
+        // What cannot be read now is told when it can be.
+        let project = store.read(|db| served(db, &selection)).ok().flatten().map(|project| project.id);
         let state = State { project, ..State::default() };
         Self { selection, state: Mutex::new(state), bell: watch::Sender::new(()) }
     }
@@ -59,8 +63,7 @@ impl Feed {
     /// # Errors
     /// How the disk failed; nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
-        // A project that is named and gone serves nothing, as one that was never there.
-        let project = projects::resolve(db, &self.selection).ok().flatten();
+        let project = served(db, &self.selection)?;
         let id = project.as_ref().map(|project| project.id);
         let mut lists = Lists::default();
         let other = id != self.state().project;
@@ -71,7 +74,9 @@ impl Feed {
             Change::Events(events) => {
                 let name = project.as_ref().map(|project| project.name.as_str());
                 events.iter().for_each(|event| lists.add(event, name));
-                if lists == Lists::default() && !events.iter().any(|event| event.project.as_deref() == name) {
+                // What happens to a project itself may be told under another name than it has now.
+                let ours = |event: &Event| event.project.as_deref() == name || event.kind.starts_with("project.");
+                if lists == Lists::default() && !events.iter().any(ours) {
                     return Ok(());
                 }
             }
@@ -79,9 +84,14 @@ impl Feed {
         // Stamps take a while; who asks for news meanwhile does not wait for them.
         let watched: Vec<(String, Option<Stamp>)> =
             self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.stamp.clone())).collect();
+        // Which project is served is known by now: each stamp needs to look up its name only.
+        let selection = match project {
+            Some(project) => Selection { named: Some(project.name), ..Selection::default() },
+            None => self.selection.clone(),
+        };
         let mut updated = Vec::new();
         for (uri, before) in watched {
-            let now = stamp(db, &self.selection, &uri)?;
+            let now = stamp(db, &selection, &uri)?;
             if now != before {
                 updated.push((uri, now));
             }
@@ -180,14 +190,21 @@ impl Subscriber {
         if heard.uris.len() >= MOST_URIS || uri.len() > LONGEST_URI {
             return false;
         }
-        // What cannot be read now is told when it can be.
         let now = || store.read(|db| stamp(db, &self.feed.selection, uri)).ok().flatten();
         let mut state = self.feed.state();
+        if state.watched.len() >= MOST_WATCHED && !state.watched.contains_key(uri) {
+            return false;
+        }
         let watched =
             state.watched.entry(uri.to_owned()).or_insert_with(|| Watched { stamp: now(), changes: 0, subscribers: 0 });
         watched.subscribers += 1;
         heard.uris.insert(uri.to_owned(), watched.changes);
         true
+    }
+
+    /// Whether this is subscribed to a URI.
+    pub(in crate::mcp) fn wants(&self, uri: &str) -> bool {
+        self.heard().uris.contains_key(uri)
     }
 
     /// Ends a subscription.
