@@ -45,7 +45,7 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Page cache of a pooled connection and of a [`Reader`], in KiB.
 const POOLED_CACHE: i64 = 2 * 1024;
 const READER_CACHE: i64 = 16 * 1024;
-const MAX_POOLED_READERS: u32 = 8;
+const MAX_POOLED_READERS: u32 = 4;
 
 /// How often a call that waits for a connection looks whether one can be opened at all.
 const POOL_LOOK: Duration = Duration::from_millis(100);

@@ -76,6 +76,45 @@ fn older_revisions_have_sessions() {
 }
 
 #[test]
+fn a_batch_is_answered_in_its_order() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-03-26");
+    let request = |id: u32, method: &str, params: serde_json::Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+    let send = |session: &str, batch: &serde_json::Value| {
+        server.send(&http::message("/mcp", batch).with("Mcp-Session-Id", session))
+    };
+    let batch = json!([
+        request(1, "prompts/get", json!({ "name": "greet" })),
+        told,
+        request(2, "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "made", "content": "x" } })),
+        request(3, "prompts/list", json!({})),
+        request(4, "no/such", json!({})),
+        5,
+        { "jsonrpc": "2.0", "id": 6 },
+    ]);
+    let answers = send(&session, &batch).messages();
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(serde_json::Value::from(ids), json!([1, 2, 3, 4, null, 6]), "{answers:?}");
+    assert_eq!(answers[0]["result"]["messages"][0]["content"]["text"], "Hello \"you\"");
+    assert_eq!(answers[1]["result"]["isError"], false);
+    assert_eq!(answers[2]["result"]["prompts"][1]["name"], "made", "a read does not overtake a write");
+    assert_eq!(
+        [&answers[3], &answers[4], &answers[5]].map(|answer| answer["error"]["code"].clone()),
+        [-32601, -32600, -32600].map(serde_json::Value::from)
+    );
+    assert_eq!(send(&session, &json!([told, told])).status, 202);
+    let other = server.session("/mcp", "2025-06-18");
+    for (session, batch) in
+        [(&session, json!([])), (&session, serde_json::Value::from(vec![told.clone(); 65])), (&other, batch)]
+    {
+        let refused = send(session, &batch);
+        assert_eq!((refused.status, refused.message()["error"]["code"].clone()), (400, json!(-32600)));
+    }
+}
+
+#[test]
 fn an_address_can_name_its_project() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);

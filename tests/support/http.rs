@@ -107,13 +107,7 @@ impl Http {
     /// Begins a session of `version` at `path` and returns its id.
     #[track_caller]
     pub fn session(&self, path: &str, version: &str) -> String {
-        let hello = json!({
-            "protocolVersion": version,
-            "capabilities": {},
-            "clientInfo": { "name": "test-client", "version": "1" },
-        });
-        let response =
-            self.send(&message(path, &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })));
+        let response = self.send(&message(path, &hello(version)));
         assert_eq!(response.message()["result"]["protocolVersion"], version);
         let id = response.header("mcp-session-id").expect("a session id").to_owned();
         let told = message(path, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -188,6 +182,13 @@ impl Request {
     }
 }
 
+/// What begins a session of `version`.
+pub fn hello(version: &str) -> Value {
+    let client = json!({ "name": "test-client", "version": "1" });
+    let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
+}
+
 /// A POST of one message.
 pub fn message(path: &str, message: &Value) -> Request {
     Request::new("POST", path).with("Content-Type", "application/json").body(message.to_string())
@@ -219,6 +220,12 @@ impl Response {
 
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Returns the messages of an event stream.
+    pub fn messages(&self) -> Vec<Value> {
+        let data = self.text().split("\n\n").filter_map(data).filter(|data| !data.is_empty()).collect::<Vec<_>>();
+        data.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect()
     }
 
     /// Returns the JSON-RPC message: the body, or the last event of a stream.

@@ -25,19 +25,34 @@ pub(super) struct Answers {
 
 /// A question, as it is kept with its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     key: Vec<u8>,
     /// The database's data version when it was asked.
     version: i64,
 }
 
 impl Question {
-    /// Asks anew in the memory of the last question.
-    pub(super) fn ask(&mut self, version: i64, config: &Config, era: Era, method: &str, parameters: &str) {
+    /// Asks anew in the memory of the last question. An answer depends on the project alone of what is configured;
+    /// `header` is the name or URI that the request gave beside its parameters, which was compared with them before an
+    /// answer was kept.
+    pub(super) fn ask(
+        &mut self,
+        version: i64,
+        config: &Config,
+        era: Era,
+        method: &str,
+        parameters: &str,
+        header: Option<&str>,
+    ) {
+        let project = config.selection.named.as_deref().unwrap_or_default();
+        let header = header.unwrap_or_default();
         self.version = version;
         self.key.clear();
+        self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
-        self.key.extend_from_slice(config.selection.named.as_deref().unwrap_or_default().as_bytes());
+        self.key.extend_from_slice(&header.len().to_ne_bytes());
+        self.key.extend_from_slice(header.as_bytes());
+        self.key.extend_from_slice(project.as_bytes());
         self.key.push(b' ');
         self.key.extend_from_slice(method.as_bytes());
         self.key.push(b' ');
@@ -93,7 +108,7 @@ mod tests {
 
     fn question(version: i64, era: Era, method: &str, parameters: &str) -> Question {
         let mut question = Question::default();
-        question.ask(version, &Config::default(), era, method, parameters);
+        question.ask(version, &Config::default(), era, method, parameters, None);
         question
     }
 
@@ -131,7 +146,7 @@ mod tests {
         let mut config = Config::default();
         config.selection.named = Some("q".to_owned());
         let mut of_q = Question::default();
-        of_q.ask(1, &config, Era::Legacy, "prompts/list", "{}");
+        of_q.ask(1, &config, Era::Legacy, "prompts/list", "{}", None);
         assert_eq!(answers.find(&of_q), None);
     }
 

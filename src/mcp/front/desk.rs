@@ -4,27 +4,23 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
-use tokio::sync::Semaphore;
 
 use super::answers::{Answers, Question};
 use super::envelope::check_depth;
+use super::readers::Readers;
 use crate::access::{self, Grant, Refused};
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
-use crate::mcp::reads::{self, Era, Read};
+use crate::mcp::reads::Era;
 use crate::store::{Reader, Store, projects};
 
 /// Names of projects that are remembered to be there.
 const MOST_NAMES: usize = 1024;
 
-/// Reads that run at once elsewhere: more would not be quicker, and each thread keeps memory of its own.
-const AT_ONCE: usize = 2;
-
 /// One connection for what costs microseconds; what takes longer runs elsewhere.
 pub(crate) struct Desk {
-    store: Store,
-    working: Semaphore,
+    readers: Readers,
     state: Mutex<State>,
 }
 
@@ -43,47 +39,56 @@ struct Doors {
 }
 
 impl Desk {
-    pub(crate) fn new(store: Store, reader: Reader) -> Self {
-        let state = State { reader, answers: Answers::default(), doors: Doors::default() };
-        Self { store, working: Semaphore::new(AT_ONCE), state: Mutex::new(state) }
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` and how the disk failed.
+    pub(crate) fn new(store: &Store) -> Result<Self> {
+        let state = State { reader: store.reader()?, answers: Answers::default(), doors: Doors::default() };
+        Ok(Self { readers: Readers::new(store)?, state: Mutex::new(state) })
     }
 
-    /// Returns the result of a hot read of a request that was let in: the one given before, where the look at the
-    /// database by [`Desk::admit`] saw that nothing was committed since. That look came after the request began, so that
-    /// no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
+    /// Takes the question of a request that was let in, and returns it with the answer given before, where the look at
+    /// the database by [`Desk::admit`] saw that nothing was committed since. That look came after the request began, so
+    /// that no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
     ///
     /// # Errors
-    /// As [`reads::answer`].
+    /// How the disk failed.
+    pub(crate) fn ask(
+        &self,
+        config: &Config,
+        era: Era,
+        method: &str,
+        parameters: Option<&RawValue>,
+        header: Option<&str>,
+    ) -> Result<(Question, Option<Arc<Vec<u8>>>)> {
+        let mut asked = Question::default();
+        let mut state = self.state();
+        asked.ask(state.seen()?, config, era, method, parameters.map_or("", RawValue::get), header);
+        let kept = state.answers.find(&asked);
+        Ok((asked, kept))
+    }
+
+    /// Returns the result of a hot read, and keeps it for who asks the same again.
+    ///
+    /// # Errors
+    /// As `reads::answer`.
     pub(crate) async fn answer(
         &self,
+        asked: &Question,
         config: &Arc<Config>,
         method: &str,
         parameters: Option<&RawValue>,
         era: Era,
     ) -> Result<Arc<Vec<u8>>> {
-        let given = parameters.map_or("", RawValue::get);
-        let mut asked = Question::default();
-        {
-            let mut state = self.state();
-            asked.ask(state.seen()?, config, era, method, given);
-            if let Some(kept) = state.answers.find(&asked) {
-                return Ok(kept);
-            }
-        }
-        let _permit = self.working.acquire().await;
-        let (store, config) = (self.store.clone(), Arc::clone(config));
+        let config = Arc::clone(config);
         let (method, parameters) = (method.to_owned(), parameters.map(ToOwned::to_owned));
-        let working = tokio::task::spawn_blocking(move || {
+        let reading = self.readers.run(move |reader| {
             if let Some(raw) = &parameters {
                 check_depth(raw.get()).map_err(|why| Error::new(Code::InvalidArgument, why))?;
             }
-            let read = Read::parse(&method, parameters.as_deref())?;
-            let mut result = Vec::new();
-            store.read(|db| reads::answer(db, &config, &read, era, &mut result))?;
-            Ok::<_, Error>(Arc::new(result))
+            super::read(reader, &config, &method, parameters.as_deref(), era)
         });
-        let result = working.await.map_err(|error| Error::internal("a read ended abnormally").with_source(error))??;
-        self.state().answers.keep(&asked, &result);
+        let result = reading.await?;
+        self.state().answers.keep(asked, &result);
         Ok(result)
     }
 

@@ -15,8 +15,8 @@ pub(in crate::mcp) enum Line<'a> {
     Blank,
     /// One message.
     One(Envelope<'a>),
-    /// An array of messages.
-    Batch(Vec<Envelope<'a>>),
+    /// An array of what may be messages, each as it stands.
+    Batch(Vec<&'a str>),
     /// No JSON, and why.
     Unreadable(String),
 }
@@ -51,7 +51,7 @@ pub(in crate::mcp) enum Envelope<'a> {
 
 impl Envelope<'_> {
     /// Whether something comes back for it.
-    pub(super) fn wants_answer(&self) -> bool {
+    pub(in crate::mcp) fn wants_answer(&self) -> bool {
         matches!(self, Envelope::Request { .. } | Envelope::Invalid { .. })
     }
 }
@@ -75,7 +75,7 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
             Err(error) => Line::Unreadable(format!("Parse error: {error}")),
         },
         b'[' => match serde_json::from_str::<Vec<&RawValue>>(text) {
-            Ok(items) => Line::Batch(items.into_iter().map(|item| element(item.get())).collect()),
+            Ok(items) => Line::Batch(items.into_iter().map(RawValue::get).collect()),
             Err(error) => Line::Unreadable(format!("Parse error: {error}")),
         },
         _ => match serde_json::from_str::<IgnoredAny>(text) {
@@ -85,7 +85,8 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     }
 }
 
-fn element(text: &str) -> Envelope<'_> {
+/// Takes an item of a batch apart.
+pub(in crate::mcp) fn parse_item(text: &str) -> Envelope<'_> {
     match fields(text) {
         Ok(fields) if text.starts_with('{') => fields.classify(text),
         _ => invalid(Id::Null, "the message is not an object"),
@@ -264,7 +265,10 @@ mod tests {
         match parse(line.as_bytes()) {
             Line::Blank => "blank".to_owned(),
             Line::One(envelope) => describe(&envelope),
-            Line::Batch(items) => format!("batch {}", items.iter().map(describe).collect::<Vec<_>>().join(" | ")),
+            Line::Batch(items) => {
+                let items: Vec<String> = items.into_iter().map(|item| describe(&parse_item(item))).collect();
+                format!("batch {}", items.join(" | "))
+            }
             Line::Unreadable(_) => "unreadable".to_owned(),
         }
     }

@@ -11,6 +11,7 @@ mod answers;
 mod desk;
 mod envelope;
 mod flights;
+mod readers;
 mod turns;
 
 use std::sync::Arc;
@@ -19,17 +20,19 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, Jso
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::Config;
 use super::json::push_string;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
 use super::reads::{self, Era, Read};
 use super::server::{Server, error_data};
-use crate::store::Reader;
-use answers::{Answers, Question};
+use crate::store::{Db, Reader};
+use answers::Answers;
 use envelope::Id;
 use flights::Sink;
 
+pub(super) use answers::Question;
 pub(super) use desk::Desk;
-pub(super) use envelope::{Envelope, Line, parse as parse_line};
+pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
 pub(super) use flights::{Flights, Passenger, Phase};
 pub(super) use turns::{Turn, Turns};
 
@@ -89,7 +92,7 @@ impl Front {
         match envelope::parse(line) {
             Line::Blank => {}
             Line::One(envelope) => self.message(envelope, &Sink::Wire),
-            Line::Batch(items) => self.batch(items),
+            Line::Batch(items) => self.batch(&items),
             Line::Unreadable(why) => self.error(Id::Null, &ErrorData::parse_error(why, None), &Sink::Wire),
         }
     }
@@ -102,24 +105,17 @@ impl Front {
         self.error(id, &ErrorData::invalid_request(why, None), &Sink::Wire);
     }
 
-    /// A batch is answered as an array on 2025-03-26 and refused on every other revision.
-    fn batch(&mut self, items: Vec<Envelope<'_>>) {
-        if items.len() > LONGEST_BATCH {
-            let why = format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages");
-            return self.error(Id::Null, &ErrorData::invalid_request(why, None), &Sink::Wire);
-        }
+    /// A batch is answered as an array.
+    fn batch(&mut self, items: &[&str]) {
         self.write_out();
-        if items.is_empty() || self.flights.settled_phase() != (Phase::Legacy { batches: true }) {
-            let why = match items.is_empty() {
-                true => "Invalid request: the batch is empty",
-                false => "Invalid request: batches exist on protocol version 2025-03-26 only",
-            };
-            return self.error(Id::Null, &ErrorData::invalid_request(why, None), &Sink::Wire);
+        let exist = self.flights.settled_phase() == (Phase::Legacy { batches: true });
+        if let Err(error) = check_batch(items.len(), exist) {
+            return self.error(Id::Null, &error, &Sink::Wire);
         }
-        let expected = items.iter().filter(|item| item.wants_answer()).count();
+        let expected = items.iter().filter(|item| parse_item(item).wants_answer()).count();
         let sink = Sink::batch(expected);
         for item in items {
-            self.message(item, &sink);
+            self.message(parse_item(item), &sink);
         }
     }
 
@@ -217,15 +213,11 @@ impl Front {
     /// Returns the result of a hot read: the one given before, while nothing was committed since.
     fn result(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Arc<Vec<u8>>> {
         let given = parameters.map_or("", RawValue::get);
-        self.asked.ask(self.reader.version()?, &self.server.config, era, method, given);
+        self.asked.ask(self.reader.version()?, &self.server.config, era, method, given, None);
         if let Some(kept) = self.answers.find(&self.asked) {
             return Ok(kept);
         }
-        let read = Read::parse(method, parameters)?;
-        let mut result = Vec::new();
-        let answer = |db: &crate::store::Db<'_>| reads::answer(db, &self.server.config, &read, era, &mut result);
-        if read.looks_twice() { self.reader.read(answer) } else { self.reader.statement(answer) }?;
-        let result = Arc::new(result);
+        let result = read(&self.reader, &self.server.config, method, parameters, era)?;
         self.answers.keep(&self.asked, &result);
         Ok(result)
     }
@@ -312,6 +304,34 @@ impl Front {
         }
         taken
     }
+}
+
+/// Refuses a batch that is empty, too long, or comes where there are none: they exist on 2025-03-26 only.
+pub(super) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
+    let why = match items {
+        0 => "Invalid request: the batch is empty".to_owned(),
+        _ if items > LONGEST_BATCH => {
+            format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages")
+        }
+        _ if exist => return Ok(()),
+        _ => "Invalid request: batches exist on protocol version 2025-03-26 only".to_owned(),
+    };
+    Err(ErrorData::invalid_request(why, None))
+}
+
+/// Reads anew what a hot read asks for.
+fn read(
+    reader: &Reader,
+    config: &Config,
+    method: &str,
+    parameters: Option<&RawValue>,
+    era: Era,
+) -> crate::error::Result<Arc<Vec<u8>>> {
+    let read = Read::parse(method, parameters)?;
+    let mut result = Vec::new();
+    let answer = |db: &Db<'_>| reads::answer(db, config, &read, era, &mut result);
+    if read.looks_twice() { reader.read(answer) } else { reader.statement(answer) }?;
+    Ok(Arc::new(result))
 }
 
 /// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.

@@ -30,7 +30,8 @@ fn announce(store: &Store) -> Result<Option<Serving>> {
     }
 }
 
-fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
+/// Starts a thread.
+pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
     thread::Builder::new()
         .name(name.to_owned())
         .spawn(f)

@@ -66,6 +66,10 @@ impl Refusal {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 
+    pub(super) fn error(&self) -> &ErrorData {
+        &self.0.error
+    }
+
     fn of(status: StatusCode, error: ErrorData) -> Self {
         Self(Box::new(Parts { status, error, header: None }))
     }
@@ -102,6 +106,10 @@ impl From<Error> for Refusal {
 
 pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     response(status, JSON, body.into())
+}
+
+pub(super) fn is_json(response: &Response<Body>) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
 }
 
 pub(super) fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {

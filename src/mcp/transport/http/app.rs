@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use rmcp::transport::streamable_http_server::session::SessionManager;
@@ -23,7 +22,7 @@ use super::post::{SESSION, post};
 use super::rate::Rate;
 use super::sessions::Sessions;
 use super::sse::{self, ALIVE, Clients};
-use super::stream::{Ends, stream};
+use super::stream::{Ends, is_stream, stream};
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::front::Desk;
@@ -82,7 +81,7 @@ impl App {
         let of_server = server.clone();
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
-            desk: Desk::new(server.store.clone(), server.store.reader()?),
+            desk: Desk::new(&server.store)?,
             doors: Doors::new(Arc::clone(&config), network.host, &network.hosts, key_required),
             server,
             config,
@@ -236,9 +235,7 @@ impl App {
         listens: Option<CancellationToken>,
         held: G,
     ) -> Result<Response<Body>, Refusal> {
-        let is_stream =
-            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if !is_stream {
+        if !is_stream(&response) {
             return Ok(response);
         }
         let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {

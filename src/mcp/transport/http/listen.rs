@@ -5,9 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
-use http::{HeaderValue, Response};
-use http_body_util::{BodyExt, StreamBody};
+use http::Response;
+use http_body_util::StreamBody;
 use hyper::body::Frame;
 use rmcp::model::SubscriptionFilter;
 use serde_json::value::RawValue;
@@ -18,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{Body, Refusal};
 use super::app::App;
 use super::sse::ALIVE;
+use super::stream::event_stream;
 use crate::mcp::Config;
 use crate::mcp::subscriptions::{Subscriber, accepted};
 
@@ -50,12 +50,15 @@ pub(super) async fn open(
     }
     let parameters: Parameters = serde_json::from_str(parameters?.get()).ok()?;
     let id = serde_json::from_str(id).ok()?;
-    let filter = accepted(&parameters.notifications);
+    let mut filter = accepted(&parameters.notifications);
     let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
     let uris = filter.resource_subscriptions.clone();
     // The database is asked, which may take a while.
     let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&selection, uris.iter().flatten()));
     let subscriber = subscribing.await.ok()?;
+    if let Some(uris) = &mut filter.resource_subscriptions {
+        uris.retain(|uri| subscriber.wants(uri));
+    }
     let listener = Listener {
         id,
         server: config.identity.name(),
@@ -70,11 +73,7 @@ pub(super) async fn open(
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(Frame::data(event)), listener))
     });
-    let mut response = Response::new(BodyExt::boxed(StreamBody::new(events)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    let response = event_stream(StreamBody::new(events));
     Some(app.streamed(response, config, None, ()))
 }
 

@@ -3,6 +3,8 @@
 
 mod answer;
 mod app;
+mod batch;
+mod connection;
 mod doors;
 mod leases;
 mod listen;
@@ -21,13 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tokio::io::{AsyncRead, AsyncWrite};
+use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
@@ -42,12 +38,13 @@ use crate::mcp::Config;
 use crate::mcp::server::Server;
 use crate::store::Store;
 use app::App;
+use connection::{Addresses, Counted, converse};
 
 /// Connections that may be open at once; more of them wait to be taken.
 const MOST_CONNECTIONS: usize = 8192;
 
-/// Bytes that the head of a request may take.
-const MOST_HEAD: usize = 32 << 10;
+/// Those that one address may have: a flood of half requests leaves room for others.
+const MOST_OF_ADDRESS: usize = MOST_CONNECTIONS / 2;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -134,6 +131,7 @@ async fn serve(
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let addresses = Addresses::new(MOST_OF_ADDRESS);
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
         let permit = tokio::select! {
@@ -145,7 +143,10 @@ async fn serve(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, from)) => connect(app, &graceful, tls.clone(), stream, from, permit),
+            Ok((stream, from)) => match addresses.count(from.ip()) {
+                Some(counted) => connect(app, &graceful, tls.clone(), stream, from, (permit, counted)),
+                None => tracing::debug!(%from, "one connection too many of an address"),
+            },
             Err(error) => {
                 // Too many open files, mostly: some close, and then it goes on.
                 tracing::warn!(%error, "a connection could not be taken");
@@ -183,7 +184,7 @@ fn connect(
     tls: Option<TlsAcceptor>,
     stream: TcpStream,
     from: SocketAddr,
-    permit: Option<OwnedSemaphorePermit>,
+    held: (Option<OwnedSemaphorePermit>, Counted),
 ) {
     // With Nagle's delay each event of a stream would take 40 ms.
     let _ = stream.set_nodelay(true);
@@ -200,28 +201,8 @@ fn connect(
                 _ => tracing::debug!(%from, "no TLS came about"),
             },
         }
-        drop(permit);
+        drop(held);
     });
-}
-
-/// Answers what comes over one connection, until it ends or the server does.
-async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, local: SocketAddr, from: SocketAddr)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let patience = app.network.patience;
-    let service = service_fn(move |request: Request<Incoming>| {
-        let app = Arc::clone(&app);
-        async move { Ok::<_, std::convert::Infallible>(app.answer(local, from, request).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .max_buf_size(MOST_HEAD)
-        .serve_connection(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
-    }
 }
 
 /// Raises the soft limit on open files to the hard one: each connection and each stream takes one.

@@ -16,6 +16,8 @@ use serde_json::value::RawValue;
 
 use super::answer::{self, Body, Refusal};
 use super::app::App;
+use super::batch::batch;
+use super::connection::Exchange;
 use super::doors::owner;
 use super::listen;
 use crate::mcp::front::{self, Envelope, Line, Meta};
@@ -31,32 +33,58 @@ static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static METHOD: HeaderName = HeaderName::from_static("mcp-method");
 static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The revisions whose requests come in a session.
-const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+/// The revision that has batches.
+const BATCHES: &str = "2025-03-26";
 
-/// Answers one message.
+/// The revisions whose requests come in a session.
+const LEGACY: [&str; 3] = [BATCHES, "2025-06-18", "2025-11-25"];
+
+/// A request that goes to rmcp.
+struct Asked {
+    id: String,
+    begins: Option<Begins>,
+}
+
+/// What begins a session.
+#[derive(Clone, Copy)]
+struct Begins {
+    /// Whether the session takes batches.
+    batches: bool,
+}
+
+/// Answers what was posted: a message, or several.
 pub(super) async fn post(
     app: &Arc<App>,
     config: Arc<Config>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
-    let body = read(app, &parts.headers, body).await?;
+    let body = read(app, &parts, body).await?;
     match front::parse_line(&body) {
         Line::Blank => Err(Refusal::message(ErrorData::parse_error("Parse error: the body is empty", None))),
         Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
-        Line::Batch(_) => {
-            let why = "Invalid request: batches are taken on standard input and over SSE, on 2025-03-26 only";
-            Err(Refusal::message(ErrorData::invalid_request(why, None)))
-        }
-        Line::One(Envelope::Invalid { id, why }) => {
+        Line::Batch(items) => batch(app, config, parts, &body, &items).await,
+        Line::One(envelope) => one(app, config, parts, &body, envelope).await,
+    }
+}
+
+/// Answers one message, which stands in `body`.
+pub(super) async fn one(
+    app: &Arc<App>,
+    config: Arc<Config>,
+    parts: Parts,
+    body: &Bytes,
+    envelope: Envelope<'_>,
+) -> Result<Response<Body>, Refusal> {
+    match envelope {
+        Envelope::Invalid { id, why } => {
             let mut line = Vec::new();
             front::push_error(&mut line, id.known(), &ErrorData::invalid_request(why, None));
             Ok(answer::json(StatusCode::BAD_REQUEST, line))
         }
-        Line::One(Envelope::Request { id, method, parameters, .. }) => {
-            if let Some(era) = hot(app, &parts.headers, &method, parameters, &config).await {
-                return Ok(hot_read(app, &config, id, &method, parameters, era).await);
+        Envelope::Request { id, method, parameters, .. } => {
+            if let Some(answer) = hot_read(app, &parts.headers, id, &method, parameters, &config).await? {
+                return Ok(answer);
             }
             if listens(&parts.headers, &method, parameters, &config)
                 && let Some(opened) = listen::open(app, &config, id, parameters).await
@@ -68,22 +96,27 @@ pub(super) async fn post(
                 front::push_error(&mut line, Some(id), &error);
                 return Ok(answer::json(status(&error, &parts.headers), line));
             }
-            if method == "tools/call" && config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
-                return Err(Refusal::out_of_scope("This access key may only read"));
+            if method == "tools/call" {
+                if config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
+                    return Err(Refusal::out_of_scope("This access key may only read"));
+                }
+                if let Some(exchange) = parts.extensions.get::<Exchange>() {
+                    exchange.end_with_client();
+                }
             }
-            let asked = Some((id.to_owned(), method == "initialize"));
+            let asked = Some(Asked { id: id.to_owned(), begins: begins(&method, parameters) });
             hand_over(app, config, parts, body, asked).await
         }
-        Line::One(_) => hand_over(app, config, parts, body, None).await,
+        Envelope::Notification { .. } | Envelope::Response { .. } => hand_over(app, config, parts, body, None).await,
     }
 }
 
 /// Reads a body that is not too long and does not take too long.
-pub(super) async fn read(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes, Refusal> {
+pub(super) async fn read(app: &App, parts: &Parts, mut body: Incoming) -> Result<Bytes, Refusal> {
     let most = usize::try_from(app.config.max_line).unwrap_or(usize::MAX);
     let too_long =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body of this request is longer than {most} bytes"));
-    let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let told = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if told.is_some_and(|told| told > most) {
         return Err(too_long());
     }
@@ -115,47 +148,66 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, mut body: Incoming) -> 
         Ok(whole.freeze())
     };
     let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
-    tokio::time::timeout(app.network.patience, reading).await.map_err(late)?
+    let exchange = parts.extensions.get::<Exchange>();
+    exchange.inspect(|exchange| exchange.show_end());
+    let whole = tokio::time::timeout(app.network.patience, reading).await.map_err(late)?;
+    exchange.inspect(|exchange| exchange.hide_end());
+    whole
 }
 
-/// Returns the era of a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
-async fn hot(
+/// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
+async fn hot_read(
     app: &App,
     headers: &HeaderMap,
+    id: &str,
     method: &str,
     parameters: Option<&RawValue>,
-    config: &Config,
-) -> Option<Era> {
-    let ours = Read::is_hot(method)
-        && config.front
-        && serves(config.identity, method)
-        && !config.extended.takes(method, parameters);
-    if !ours || !takes_both(headers) {
+    config: &Arc<Config>,
+) -> Result<Option<Response<Body>>, Refusal> {
+    let ours = Read::is_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
+    let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
+    let header = only(headers, &NAME).filter(|_| era == Era::Modern);
+    let (asked, given) = app.desk.ask(config, era, method, parameters, header)?;
+    let result = match given {
+        // Whoever was given it before sent the same, and that was looked at.
+        Some(given) => Ok(given),
+        None if config.extended.takes(method, parameters) || !fits(era, method, parameters, header) => return Ok(None),
+        None => app.desk.answer(&asked, config, method, parameters, era).await,
+    };
+    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
+    match result {
+        Ok(result) => front::push_result(&mut line, id, &result),
+        Err(error) => front::push_error(&mut line, Some(id), &error_data(&error)),
+    }
+    Ok(Some(answer::json(StatusCode::OK, line)))
+}
+
+/// Returns the era that the headers of a request speak of.
+async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> Option<Era> {
+    let version = only(headers, &VERSION);
+    if version == Some(front::MODERN) {
+        return (only(headers, &METHOD) == Some(method)).then_some(Era::Modern);
+    }
+    let session = only(headers, &SESSION)?;
+    if headers.contains_key(&VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
         return None;
     }
-    match front::meta(parameters) {
-        Meta::Modern => {
-            let named = match Read::parse(method, parameters).ok()? {
-                Read::Prompt { name, .. } => Some(name),
-                Read::Resource { uri } => Some(uri),
-                _ => None,
-            };
-            let fits = only(headers, &VERSION) == Some(front::MODERN)
-                && only(headers, &METHOD) == Some(method)
-                && only(headers, &NAME) == named.as_deref();
-            fits.then_some(Era::Modern)
-        }
-        Meta::Plain => {
-            let session = only(headers, &SESSION)?;
-            let version = only(headers, &VERSION);
-            if headers.contains_key(&VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
-                return None;
-            }
-            let known = app.sessions.enter(session, &owner(config))
-                && app.manager.has_session(&session.into()).await.unwrap_or(false);
-            known.then_some(Era::Legacy)
-        }
-        Meta::Odd => None,
+    let known =
+        app.sessions.enter(session, &owner(config)) && app.manager.has_session(&session.into()).await.unwrap_or(false);
+    known.then_some(Era::Legacy)
+}
+
+/// Whether the parameters of a hot read are of that era, and name what the header names.
+fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>) -> bool {
+    match (era, front::meta(parameters)) {
+        (Era::Legacy, Meta::Plain) => true,
+        (Era::Modern, Meta::Modern) => match Read::parse(method, parameters) {
+            Ok(Read::Prompt { name, .. }) => header == Some(&*name),
+            Ok(Read::Resource { uri }) => header == Some(&*uri),
+            Ok(Read::Prompts { .. } | Read::Resources { .. }) => header.is_none(),
+            Err(_) => false,
+        },
+        _ => false,
     }
 }
 
@@ -212,33 +264,29 @@ fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
 fn takes_both(headers: &HeaderMap) -> bool {
     let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     let takes = |takes: &str| {
-        takes.contains("application/json") && takes.contains("text/event-stream") && !takes.contains(";q=")
+        takes == "application/json, text/event-stream"
+            || takes.contains("application/json") && takes.contains("text/event-stream") && !takes.contains(";q=")
     };
     is_json && only(headers, &ACCEPT).is_some_and(takes)
 }
 
+/// Whether a request begins a session, and which kind.
+fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
+    #[derive(serde::Deserialize)]
+    struct Hello {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let hello = |raw: &RawValue| serde_json::from_str::<Hello>(raw.get()).ok();
+    (method == "initialize")
+        .then(|| Begins { batches: parameters.and_then(hello).is_some_and(|hello| hello.version == BATCHES) })
+}
+
 /// Returns the value of a header that is there once.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
-}
-
-async fn hot_read(
-    app: &App,
-    config: &Arc<Config>,
-    id: &str,
-    method: &str,
-    parameters: Option<&RawValue>,
-    era: Era,
-) -> Response<Body> {
-    let result = app.desk.answer(config, method, parameters, era).await;
-    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
-    match result {
-        Ok(result) => front::push_result(&mut line, id, &result),
-        Err(error) => front::push_error(&mut line, Some(id), &error_data(&error)),
-    }
-    answer::json(StatusCode::OK, line)
 }
 
 /// Whether the parameters of tools/call name a tool that changes something.
@@ -250,35 +298,34 @@ fn calls_a_write(parameters: &str) -> bool {
     serde_json::from_str::<Call>(parameters).is_ok_and(|call| tools::writes(&call.name))
 }
 
-/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with. `asked` is a request's id,
-/// and whether it begins a session.
+/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
 async fn hand_over(
     app: &Arc<App>,
     config: Arc<Config>,
     mut parts: Parts,
-    body: Bytes,
-    asked: Option<(String, bool)>,
+    body: &Bytes,
+    asked: Option<Asked>,
 ) -> Result<Response<Body>, Refusal> {
-    let text = std::str::from_utf8(&body).unwrap_or_default();
+    let text = std::str::from_utf8(body).unwrap_or_default();
     let body = match front::readable(text) {
-        Ok(None) => body,
+        Ok(None) => body.clone(),
         Ok(Some(again)) => again.into(),
         Err(error) => return Err(Refusal::message(error)),
     };
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     parts.extensions.insert(Arc::clone(&config));
     let request = Request::from_parts(parts, Full::new(body));
-    let begins = asked.as_ref().is_some_and(|(_, begins)| *begins);
-    let session = match session {
-        Some(session) => session,
-        None if begins => return begin(app, config, request).await,
-        None => return app.streamed(app.mcp.handle(request).await, &config, None, ()),
+    let begins = asked.as_ref().and_then(|asked| asked.begins);
+    let session = match (session, begins) {
+        (Some(session), _) => session,
+        (None, Some(begins)) => return begin(app, config, request, begins).await,
+        (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, ()),
     };
     if !app.sessions.enter(&session, &owner(&config)) {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
     }
     // rmcp would give the one's answer to the other.
-    let asked = match asked.map(|(id, _)| app.sessions.ask(&session, &id)) {
+    let asked = match asked.map(|asked| app.sessions.ask(&session, &asked.id)) {
         Some(None) => {
             let why = "Invalid request: a request with this id is under way in the session";
             return Err(Refusal::message(ErrorData::invalid_request(why, None)));
@@ -290,7 +337,12 @@ async fn hand_over(
 }
 
 /// Begins a session. It is known also where its client has gone before it was answered; else nobody would ever end it.
-async fn begin(app: &Arc<App>, config: Arc<Config>, request: Request<Full<Bytes>>) -> Result<Response<Body>, Refusal> {
+async fn begin(
+    app: &Arc<App>,
+    config: Arc<Config>,
+    request: Request<Full<Bytes>>,
+    begins: Begins,
+) -> Result<Response<Body>, Refusal> {
     if !app.sessions.has_room() {
         let why = "This server has as many sessions as it takes";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
@@ -301,7 +353,7 @@ async fn begin(app: &Arc<App>, config: Arc<Config>, request: Request<Full<Bytes>
         async move {
             let response = app.mcp.handle(request).await;
             if let Some(id) = response.headers().get(&SESSION).and_then(|id| id.to_str().ok()) {
-                for gone in app.sessions.begin(id, owner(&of_request)) {
+                for gone in app.sessions.begin(id, owner(&of_request), begins.batches) {
                     let _ = app.manager.close_session(&gone.as_str().into()).await;
                 }
             }

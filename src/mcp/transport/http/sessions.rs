@@ -23,6 +23,8 @@ pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
 
 struct Session {
     owner: Owner,
+    /// Whether its revision has batches.
+    batches: bool,
     used: Instant,
     streams: usize,
     /// Ends the stream that its client listens on.
@@ -46,7 +48,7 @@ pub(super) struct Stream {
 
 impl Sessions {
     /// Notes a session that just began; returns those that have to make room for it.
-    pub(super) fn begin(&self, id: &str, owner: Owner) -> Vec<String> {
+    pub(super) fn begin(&self, id: &str, owner: Owner, batches: bool) -> Vec<String> {
         let mut sessions = self.lock();
         let mut gone = Vec::new();
         if sessions.len() >= MOST {
@@ -56,7 +58,7 @@ impl Sessions {
         }
         sessions.insert(
             id.to_owned(),
-            Session { owner, used: Instant::now(), streams: 0, listening: None, asked: HashSet::new() },
+            Session { owner, batches, used: Instant::now(), streams: 0, listening: None, asked: HashSet::new() },
         );
         gone
     }
@@ -76,6 +78,11 @@ impl Sessions {
             }
             _ => false,
         }
+    }
+
+    /// Whether the revision of a session has batches.
+    pub(super) fn takes_batches(&self, id: &str) -> bool {
+        self.lock().get(id).is_some_and(|session| session.batches)
     }
 
     /// Notes that a stream of a session is open; it closes when what this returns is dropped.
@@ -165,7 +172,7 @@ mod tests {
     fn a_session_goes_with_its_key_and_project() {
         let sessions = Arc::new(Sessions::default());
         let owner: Owner = (Some("ci".to_owned()), None);
-        sessions.begin("1", owner.clone());
+        sessions.begin("1", owner.clone(), false);
         assert!(sessions.enter("1", &owner));
         assert!(!sessions.enter("1", &(None, None)));
         assert!(!sessions.enter("1", &(Some("ci".to_owned()), Some("p".to_owned()))));
@@ -178,11 +185,11 @@ mod tests {
     fn the_least_used_session_without_a_stream_makes_room() {
         let sessions = Arc::new(Sessions::default());
         for id in 0..MOST {
-            assert!(sessions.begin(&id.to_string(), (None, None)).is_empty());
+            assert!(sessions.begin(&id.to_string(), (None, None), false).is_empty());
         }
         let stream = sessions.open("0");
         assert!(sessions.enter("1", &(None, None)));
-        assert_eq!(sessions.begin("new", (None, None)), ["2"]);
+        assert_eq!(sessions.begin("new", (None, None), false), ["2"]);
         drop(stream);
         assert!(sessions.has_room());
         assert_eq!(sessions.lock().len(), MOST);

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
 use rmcp::ServiceExt;
@@ -24,6 +23,7 @@ use super::doors::owner;
 use super::post::read;
 use super::sessions::Owner;
 use super::stream::ENDING;
+use super::stream::event_stream;
 use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
@@ -116,10 +116,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
         None => format!("/messages?sessionId={id}"),
     };
     let first = format!("event: endpoint\ndata: {address}\n\n").into();
-    let mut response = Response::new(events(first, queued, app.closing.clone()));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let response = event_stream(events(first, queued, app.closing.clone()));
     app.streamed(response, config, None, session)
 }
 
@@ -175,7 +172,7 @@ pub(super) async fn message(app: &App, config: &Config, request: Request<Incomin
     let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is no such session; GET /sse begins one");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
-    let body = read(app, &parts.headers, body).await?;
+    let body = read(app, &parts, body).await?;
     let waited = tokio::time::timeout(app.network.patience, client.output.has_room()).await;
     if waited.is_err() {
         let why = "This client does not read its stream";

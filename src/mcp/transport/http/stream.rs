@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::{HeaderValue, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -33,6 +35,23 @@ struct Stream<G> {
     over: Pin<Box<WaitForCancellationFutureOwned>>,
     taken_over: Pin<Box<WaitForCancellationFutureOwned>>,
     _held: G,
+}
+
+/// Whether a response is an event stream.
+pub(super) fn is_stream(response: &Response<Body>) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Returns a response with an event stream of our own.
+pub(super) fn event_stream(
+    body: impl HttpBody<Data = Bytes, Error = Infallible> + Send + Sync + 'static,
+) -> Response<Body> {
+    let mut response = Response::new(body.boxed());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
 }
 
 /// Returns `body` as a stream that holds `held` as long as it is open.

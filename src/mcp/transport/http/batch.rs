@@ -1,0 +1,87 @@
+//! Batches, which exist on 2025-03-26 only: one stream with what each message gets, in their order.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use rmcp::ErrorData;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::answer::{self, Body, Refusal};
+use super::app::App;
+use super::doors::owner;
+use super::post::{SESSION, one, only};
+use super::stream::{event_stream, is_stream};
+use crate::mcp::Config;
+use crate::mcp::front::{self, Envelope};
+
+/// Answers the messages of a batch one after the other.
+pub(super) async fn batch(
+    app: &Arc<App>,
+    config: Arc<Config>,
+    parts: Parts,
+    body: &Bytes,
+    items: &[&str],
+) -> Result<Response<Body>, Refusal> {
+    let session = only(&parts.headers, &SESSION);
+    let exist = session.is_some_and(|id| app.sessions.enter(id, &owner(&config)) && app.sessions.takes_batches(id));
+    front::check_batch(items.len(), exist).map_err(Refusal::message)?;
+    let asks = items.iter().any(|item| front::parse_item(item).wants_answer());
+    let items: Vec<Bytes> = items.iter().map(|item| body.slice_ref(item.as_bytes())).collect();
+    let (answers, mut taken) = mpsc::channel(1);
+    let (of_batch, of_client) = (Arc::clone(app), Arc::clone(&config));
+    tokio::spawn(async move {
+        for item in items {
+            let mut answer = message(&of_batch, Arc::clone(&of_client), parts.clone(), item).await;
+            // The next one begins when this one ended: a read sees what was written before it.
+            while let Some(frame) = answer.frame().await {
+                if answers.send(frame).await.is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    if !asks {
+        while taken.recv().await.is_some() {}
+        return Ok(answer::text(StatusCode::ACCEPTED, "Accepted"));
+    }
+    app.streamed(event_stream(StreamBody::new(ReceiverStream::new(taken))), &config, None, ())
+}
+
+/// Returns what a message gets as events.
+async fn message(app: &Arc<App>, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
+    let envelope = front::parse_item(std::str::from_utf8(&text).unwrap_or_default());
+    let id = match envelope {
+        Envelope::Request { id, .. } => Some(id.to_owned()),
+        _ => None,
+    };
+    let mut line = Vec::new();
+    match one(app, config, parts, &text, envelope).await {
+        Ok(response) if is_stream(&response) => return response.into_body(),
+        Ok(response) if response.status() == StatusCode::ACCEPTED => return nothing(),
+        Ok(response) => {
+            let json = answer::is_json(&response);
+            let body = match response.into_body().collect().await {
+                Ok(body) => body.to_bytes(),
+                Err(never) => match never {},
+            };
+            match json {
+                true => line.extend_from_slice(body.trim_ascii()),
+                false => {
+                    let why = String::from_utf8_lossy(&body).into_owned();
+                    front::push_error(&mut line, id.as_deref(), &ErrorData::invalid_request(why, None));
+                }
+            }
+        }
+        Err(refusal) => front::push_error(&mut line, id.as_deref(), refusal.error()),
+    }
+    Full::new(Bytes::from([b"data: ", line.trim_ascii(), b"\n\n"].concat())).boxed()
+}
+
+fn nothing() -> Body {
+    Empty::<Bytes>::new().map_err(|never: Infallible| match never {}).boxed()
+}

@@ -1,0 +1,227 @@
+//! One connection: how many an address may have, and what it means that a client will send no more.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::Watcher;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::app::App;
+
+/// Bytes that the head of a request may take.
+const MOST_HEAD: usize = 32 << 10;
+
+/// How many connections each address has.
+pub(super) struct Addresses {
+    most: usize,
+    open: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// Counts a connection as long as it is open.
+pub(super) struct Counted {
+    addresses: Arc<Addresses>,
+    from: IpAddr,
+}
+
+impl Addresses {
+    /// Returns a count that takes `most` of each address.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, open: Mutex::default() })
+    }
+
+    /// Counts a connection; `None` where it is one too many.
+    pub(super) fn count(self: &Arc<Self>, from: IpAddr) -> Option<Counted> {
+        let mut open = self.open();
+        let connections = open.entry(from).or_default();
+        if *connections >= self.most {
+            return None;
+        }
+        *connections += 1;
+        Some(Counted { addresses: Arc::clone(self), from })
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut open = self.addresses.open();
+        if let Some(connections) = open.get_mut(&self.from) {
+            *connections -= 1;
+            if *connections == 0 {
+                open.remove(&self.from);
+            }
+        }
+    }
+}
+
+/// Answers what comes over one connection, until it ends or the server does.
+pub(super) async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, local: SocketAddr, from: SocketAddr)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let patience = app.network.patience;
+    let exchange = Exchange::default();
+    let stream = HalfClosed { inner: stream, exchange: exchange.clone(), blocked: false };
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let (app, answering) = (Arc::clone(&app), exchange.begin());
+        request.extensions_mut().insert(exchange.clone());
+        async move {
+            let response = app.answer(local, from, request).await;
+            drop(answering);
+            Ok::<_, std::convert::Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(MOST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// What the end of a client's bytes means while a request is under way: mostly that it only wants the answer any more.
+#[derive(Clone, Default)]
+pub(super) struct Exchange(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    end: AtomicU8,
+    /// Who waits for bytes, of which none will come.
+    reader: AtomicWaker,
+}
+
+/// The client is gone.
+const SHOWN: u8 = 0;
+/// It takes the answer still.
+const HIDDEN: u8 = 1;
+/// The same, and that end was seen.
+const SEEN: u8 = 2;
+
+impl Exchange {
+    /// Notes that a request is being answered, until what this returns is dropped.
+    fn begin(&self) -> Answering {
+        self.hide_end();
+        Answering(self.clone())
+    }
+
+    /// A client that sends no more still takes its answer.
+    pub(super) fn hide_end(&self) {
+        self.0.end.store(HIDDEN, Ordering::Release);
+    }
+
+    /// More bytes are waited for: without them there is nothing to answer.
+    pub(super) fn show_end(&self) {
+        self.0.end.store(SHOWN, Ordering::Release);
+        self.0.reader.wake();
+    }
+
+    /// A client that ends from now on wants its request to end too: closing the connection is how work is cancelled.
+    pub(super) fn end_with_client(&self) {
+        let _ = self.0.end.compare_exchange(HIDDEN, SHOWN, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Whether the end that was met is kept from hyper.
+    fn keeps_end(&self, context: &Context<'_>) -> bool {
+        self.0.reader.register(context.waker());
+        let _ = self.0.end.compare_exchange(HIDDEN, SEEN, Ordering::AcqRel, Ordering::Acquire);
+        self.0.end.load(Ordering::Acquire) != SHOWN
+    }
+}
+
+struct Answering(Exchange);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.0.end.store(SHOWN, Ordering::Release);
+    }
+}
+
+/// A stream that keeps its end to itself while an answer is under way. hyper takes the end of what a client sends for the
+/// end of the client, or, told otherwise, does not notice it while an event stream is open.
+struct HalfClosed<S> {
+    inner: S,
+    exchange: Exchange,
+    /// Whether the client has to take something before more can be written.
+    blocked: bool,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for HalfClosed<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        std::task::ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let ended = buffer.filled().len() == before && buffer.remaining() > 0;
+        if ended && (self.exchange.keeps_end(context) || self.blocked) {
+            // What is under way polls the connection again.
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for HalfClosed<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.blocked = written.is_pending();
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        self.blocked = written.is_pending();
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_as_many_connections_as_it_may() {
+        let addresses = Addresses::new(2);
+        let [one, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
+        let (first, second) = (addresses.count(one), addresses.count(one));
+        assert!(first.is_some() && second.is_some() && addresses.count(one).is_none());
+        assert!(addresses.count(other).is_some());
+        drop(first);
+        assert!(addresses.count(one).is_some());
+        drop(second);
+        assert!(addresses.open().is_empty());
+    }
+}
