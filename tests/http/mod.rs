@@ -5,3 +5,4 @@ mod attacks;
 mod keys;
 mod live;
 mod transports;
+mod work;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -40,6 +40,7 @@ pub struct Request {
 pub struct Events {
     pub head: Response,
     events: Receiver<String>,
+    stream: TcpStream,
 }
 
 impl Http {
@@ -79,7 +80,7 @@ impl Http {
         let mut stream = self.connect();
         stream.write_all(&request.bytes()).expect("the server takes the request");
         stream.set_read_timeout(None).expect("no deadline");
-        let mut reader = BufReader::new(stream);
+        let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
         let head = read_head(&mut reader).expect("a response");
         let (sender, events) = channel();
         std::thread::spawn(move || {
@@ -95,7 +96,7 @@ impl Http {
                 }
             }
         });
-        Events { head, events }
+        Events { head, events, stream }
     }
 
     /// Sends a message of 2026-07-28 to `path` and returns its answer.
@@ -165,6 +166,15 @@ impl Request {
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
+        self
+    }
+
+    /// Changes the message that is sent.
+    #[must_use]
+    pub fn edited(mut self, edit: impl FnOnce(&mut Value)) -> Self {
+        let mut message = serde_json::from_slice(&self.body).expect("the body is a message");
+        edit(&mut message);
+        self.body = message.to_string().into();
         self
     }
 
@@ -262,7 +272,9 @@ impl Events {
     /// Returns the next event's data, where it has any.
     #[track_caller]
     pub fn data(&self) -> String {
+        let deadline = Instant::now() + DEADLINE;
         loop {
+            assert!(Instant::now() < deadline, "the stream says nothing but that it lives");
             let event = self.raw().expect("the stream goes on");
             if let Some(data) = data(&event).filter(|data| !data.is_empty()) {
                 return data;
@@ -278,12 +290,18 @@ impl Events {
 
     /// Returns the messages that come within `time`.
     pub fn messages(&self, time: Duration) -> Vec<Value> {
-        let end = std::time::Instant::now() + time;
+        let end = Instant::now() + time;
         let mut messages = Vec::new();
-        while let Ok(event) = self.events.recv_timeout(end.saturating_duration_since(std::time::Instant::now())) {
+        while let Ok(event) = self.events.recv_timeout(end.saturating_duration_since(Instant::now())) {
             messages.extend(data(&event).and_then(|data| serde_json::from_str::<Value>(&data).ok()));
         }
         messages
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 }
 

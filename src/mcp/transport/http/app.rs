@@ -2,12 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use rmcp::transport::streamable_http_server::session::SessionManager;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +15,7 @@ use super::Network;
 use super::answer::{self, Body, Refusal};
 use super::doors::{Doors, owner};
 use super::leases::Leases;
+use super::memory::{Manager, is_common};
 use super::metrics::{self, Metrics};
 use super::pack;
 use super::post::{SESSION, post};
@@ -38,8 +38,8 @@ pub(super) struct App {
     pub(super) network: Network,
     pub(super) desk: Desk,
     pub(super) doors: Doors,
-    pub(super) mcp: StreamableHttpService<Server, LocalSessionManager>,
-    pub(super) manager: Arc<LocalSessionManager>,
+    pub(super) mcp: StreamableHttpService<Server, Manager>,
+    pub(super) manager: Arc<Manager>,
     pub(super) sessions: Arc<Sessions>,
     leases: Arc<Leases>,
     /// The clients of the older transport.
@@ -66,10 +66,7 @@ impl App {
         let config = Arc::clone(&server.config);
         // Out in the network a key is asked for whatever becomes of the keys: a backup that holds none may be restored.
         let key_required = network.key_required || !network.host.is_loopback();
-        let mut manager = LocalSessionManager::default();
-        // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
-        manager.session_config.keep_alive = None;
-        let manager = Arc::new(manager);
+        let manager = Arc::new(Manager::new());
         let ended = CancellationToken::new();
         let settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(ALIVE))
@@ -193,10 +190,10 @@ impl App {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
         }
         let ends = request.method() == Method::DELETE;
-        // A slash stands in the ids of a request's own stream, which is taken up again beside the other.
-        let resumes = request.headers().get("last-event-id").is_some_and(|event| event.as_bytes().contains(&b'/'));
+        // A request's own stream is taken up again beside the other.
+        let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok());
         let listens = match &id {
-            Some(id) if !ends && !resumes => Some(self.take_over(id).await),
+            Some(id) if !ends && last.is_none_or(is_common) => Some(self.sessions.listen(id)),
             _ => None,
         };
         let (mut parts, _) = request.into_parts();
@@ -213,17 +210,6 @@ impl App {
         }
         let open = id.as_deref().map(|id| self.sessions.open(id));
         self.streamed(response, &config, listens, open)
-    }
-
-    /// Ends the stream that a session's client listened on before, and waits a moment for it to be gone.
-    async fn take_over(&self, id: &str) -> CancellationToken {
-        let before = self.sessions.streams(id);
-        let (listens, former) = self.sessions.listen(id);
-        let patience = Instant::now() + Duration::from_secs(1);
-        while former && self.sessions.streams(id) >= before && Instant::now() < patience {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        listens
     }
 
     /// Returns a response of rmcp; an event stream is counted, holds `held`, and ends with its key. One that only
@@ -257,6 +243,7 @@ impl App {
     /// Ends the sessions that nobody uses any more.
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
+        self.manager.sweep();
         for id in self.sessions.sweep() {
             let _ = self.manager.close_session(&id.as_str().into()).await;
         }

@@ -8,6 +8,7 @@ mod connection;
 mod doors;
 mod leases;
 mod listen;
+mod memory;
 mod metrics;
 mod pack;
 mod post;

@@ -103,23 +103,14 @@ impl Sessions {
         Some(Asked { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
     }
 
-    /// Notes that a session's client listens on a new stream, which ends with the token returned, and says whether there was
-    /// one before. That ends now: rmcp would give the new one nothing while it holds that to be alive.
-    pub(super) fn listen(&self, id: &str) -> (CancellationToken, bool) {
+    /// Notes that a session's client listens on a new stream, which ends with the token returned; the one before ends now.
+    pub(super) fn listen(&self, id: &str) -> CancellationToken {
         let new = CancellationToken::new();
-        let mut sessions = self.lock();
-        let former = sessions.get_mut(id).and_then(|session| session.listening.replace(new.clone()));
-        if let Some(former) = &former {
+        let former = self.lock().get_mut(id).and_then(|session| session.listening.replace(new.clone()));
+        if let Some(former) = former {
             former.cancel();
         }
-        // Without an open stream there is none to wait for.
-        let open = former.is_some() && sessions.get(id).is_some_and(|session| session.streams > 0);
-        (new, open)
-    }
-
-    /// How many streams of a session are open.
-    pub(super) fn streams(&self, id: &str) -> usize {
-        self.lock().get(id).map_or(0, |session| session.streams)
+        new
     }
 
     /// Forgets a session.

@@ -1,0 +1,213 @@
+//! Long work over HTTP: what it tells while it goes on, how it is cancelled, and a client whose connection breaks.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Http, Request, Scratch, eventually, http};
+
+/// Enough to be noticed at work.
+const COMMANDS: usize = 1200;
+
+/// A project of many commands, one rule, and a folder they are deployed to.
+struct Ground {
+    scratch: Scratch,
+    root: PathBuf,
+    server: Http,
+}
+
+fn ground(commands: usize) -> Ground {
+    let scratch = Scratch::with_project();
+    for n in 0..commands {
+        scratch.file(&format!("source/.claude/commands/c{n}.md"), format!("Do {n}\n"));
+    }
+    scratch.file("source/.claude/rules/r.md", "---\npaths: \"src/**\"\n---\nBe terse.\n");
+    scratch.ok(&["import", scratch.path().join("source/.claude").to_str().expect("a path")]);
+    let root = scratch.path().join("root");
+    std::fs::create_dir(&root).expect("a root");
+    scratch.finish(scratch.command().current_dir(&root).args(["project", "select", "--here", "p"]));
+    let mut command = scratch.command();
+    command.current_dir(&root).args(["--json", "serve", "--http", "--sse", "--port", "0"]);
+    let server = Http::spawn(&mut command);
+    Ground { scratch, root, server }
+}
+
+impl Ground {
+    /// Plans the deploy, and returns the arguments that apply it.
+    fn confirmed(&self) -> Value {
+        let planned = self.server.modern("/mcp", "tools/call", json!({ "name": "deploy", "arguments": {} }));
+        let token = &planned["result"]["structuredContent"]["data"]["confirm_token"];
+        assert!(token.is_string(), "{planned:#}");
+        json!({
+            "name": "deploy_apply",
+            "arguments": { "yes": true, "confirm_token": token },
+            "_meta": { "progressToken": "t" },
+        })
+    }
+
+    /// Waits until the deploy is over, and shows that it was undone.
+    #[track_caller]
+    fn undone(&self) {
+        let states = eventually("the deploy ends", || {
+            let kept = self.scratch.json(&["snapshot", "list"])["data"]["snapshots"].take();
+            let states: Vec<Value> =
+                kept.as_array().expect("a list").iter().map(|kept| kept["state"].clone()).collect();
+            (!states.contains(&json!("applying"))).then_some(states)
+        });
+        assert!(!states.contains(&json!("applied")), "{states:?}");
+        assert_eq!(self.root.join(".claude/commands").read_dir().map_or(0, Iterator::count), 0);
+    }
+}
+
+/// A POST of a request of 2026-07-28 with its progress token.
+fn modern(params: &Value) -> Request {
+    http::modern("/mcp", "tools/call", params.clone())
+        .edited(|message| message["params"]["_meta"]["progressToken"] = json!("t"))
+}
+
+/// Reads until the first progress of work that has begun.
+#[track_caller]
+fn begun(events: &http::Events) {
+    loop {
+        let message = events.message();
+        assert_eq!(message["method"], "notifications/progress", "{message}");
+        if message["params"]["progress"].as_f64() > Some(0.0) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn progress_grows_until_the_answer_comes() {
+    for in_session in [false, true] {
+        let ground = ground(COMMANDS);
+        let params = ground.confirmed();
+        let events = match in_session {
+            false => ground.server.open(&modern(&params)),
+            true => {
+                let session = ground.server.session("/mcp", "2025-11-25");
+                ground.server.open(&http::in_session("/mcp", &session, "tools/call", params))
+            }
+        };
+        let (mut told, mut answer) = (Vec::new(), Value::Null);
+        while answer.is_null() {
+            let message = events.message();
+            match message["method"].as_str() {
+                Some("notifications/progress") => {
+                    assert_eq!(message["params"]["progressToken"], "t");
+                    told.push(message["params"]["progress"].as_f64().expect("a number"));
+                }
+                _ => answer = message,
+            }
+        }
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        assert!(told.len() >= 2 && told.is_sorted_by(|before, after| before < after), "{told:?}");
+    }
+}
+
+#[test]
+fn a_request_of_the_newest_revision_is_cancelled_by_closing_its_connection() {
+    let ground = ground(COMMANDS);
+    let events = ground.server.open(&modern(&ground.confirmed()));
+    begun(&events);
+    drop(events);
+    ground.undone();
+}
+
+#[test]
+fn a_request_in_a_session_is_cancelled_by_a_notification() {
+    let ground = ground(COMMANDS);
+    let session = ground.server.session("/mcp", "2025-11-25");
+    let events = ground.server.open(&http::in_session("/mcp", &session, "tools/call", ground.confirmed()));
+    begun(&events);
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    assert_eq!(ground.server.send(&http::message("/mcp", &told).with("Mcp-Session-Id", &session)).status, 202);
+    ground.undone();
+}
+
+#[test]
+fn warnings_are_logged_to_who_wants_them() {
+    let ground = ground(1);
+    let plan = json!({ "name": "plan", "arguments": {} });
+    let quiet = ground.server.send(&http::modern("/mcp", "tools/call", plan.clone()));
+    assert_eq!(quiet.header("content-type"), Some("application/json"));
+    let loud = http::modern("/mcp", "tools/call", plan.clone())
+        .edited(|message| message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning"));
+    let messages = ground.server.send(&loud).messages();
+    assert_eq!(messages[0]["method"], "notifications/message", "{messages:?}");
+    assert_eq!(messages[0]["params"]["level"], "warning");
+    assert!(messages[0]["params"]["data"].as_str().is_some_and(|data| data.contains("a rule for some files")));
+    assert_eq!(messages.last().expect("an answer")["result"]["isError"], false);
+
+    let session = ground.server.session("/mcp", "2025-06-18");
+    let events = ground.server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
+    let set = http::in_session("/mcp", &session, "logging/setLevel", json!({ "level": "warning" }));
+    assert_eq!(ground.server.send(&set).message()["result"], json!({}));
+    let planned = ground.server.send(&http::in_session("/mcp", &session, "tools/call", plan));
+    assert_eq!(planned.message()["result"]["isError"], false);
+    assert_eq!(events.message()["method"], "notifications/message");
+}
+
+/// Returns the id of the next event that has one.
+fn event_id(events: &http::Events) -> String {
+    let id = |event: String| event.lines().find_map(|line| line.strip_prefix("id:").map(|id| id.trim().to_owned()));
+    std::iter::from_fn(|| events.raw()).find_map(id).expect("an event with an id")
+}
+
+#[test]
+fn an_answer_outlives_the_connection_it_was_for() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &[]);
+    let [session, other] = [(); 2].map(|()| server.session("/mcp", "2025-11-25"));
+    let create = json!({ "name": "create_prompt", "arguments": { "name": "a", "content": "x" } });
+    let resume = |session: &str, last: &str| {
+        server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", session).with("Last-Event-ID", last))
+    };
+    // The tool waits for another process' lock while its client goes away.
+    let last = scratch
+        .store()
+        .write(|_| {
+            let events = server.open(&http::in_session("/mcp", &session, "tools/call", create));
+            Ok(event_id(&events))
+        })
+        .expect("the lock is taken");
+    for _ in 0..2 {
+        let events = resume(&session, &last);
+        let answer = events.message();
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(false)), "{answer}");
+        assert_eq!(events.raw(), None, "nothing more comes");
+    }
+    assert_eq!(resume(&other, &last).raw(), None, "another session's stream is none");
+}
+
+#[test]
+fn a_stream_goes_on_where_it_broke_off() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let listen = || Request::new("GET", "/mcp").with("Mcp-Session-Id", &session);
+    let changed = |name: &str| scratch.ok(&["prompt", "create", name, "x"]);
+    let list_changed = |message: Value| assert_eq!(message["method"], "notifications/prompts/list_changed");
+    let first = server.open(&listen());
+    first.raw();
+    changed("a");
+    let last = event_id(&first);
+    changed("b");
+    list_changed(first.message());
+    drop(first);
+    // From the event on that it had, also what it had after it; then what comes.
+    let second = server.open(&listen().with("Last-Event-ID", &last));
+    list_changed(second.message());
+    changed("c");
+    list_changed(second.message());
+    drop(second);
+    // Nobody listens: it is told to who comes next, once.
+    changed("d");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let third = server.open(&listen());
+    list_changed(third.message());
+    let fourth = server.open(&listen());
+    assert_eq!(fourth.messages(std::time::Duration::from_millis(300)), Vec::<Value>::new());
+    changed("e");
+    list_changed(fourth.message());
+}
