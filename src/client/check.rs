@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::TOOLSET;
 use super::agent::Agent;
-use super::entry::{Address, KEY, Runs};
+use super::entry::{KEY, Runs};
 use super::list::{Binary, Found, found, resolved};
 use super::place::{Homes, Place};
 use crate::error::{Code, Error, Result};
@@ -35,7 +35,7 @@ impl Operation for Check {
     const TITLE: &'static str = "Try the connected agents";
     const ABOUT: &'static str = "Start what an agent's entry says, as that agent does, and tell each step";
     const HELP: &'static str = "It gets the agent's environment (Codex passes on eleven variables) and its folder, and hears \
-                                the agent's first message. https is left to the agent. The status is 1 where a step failed.\n\n\
+                                the agent's first message. The status is 1 where a step failed.\n\n\
                                 Examples:\n  mcpkg client check\n  mcpkg client check codex";
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
@@ -171,15 +171,9 @@ impl Report {
 
     fn url(&mut self, url: &str, headers: &[(String, String)], found: &Found) {
         let with_key = format!("{} --http {} --key-env {KEY}", found.add(), found.runs.shown());
-        if url.starts_with("https://") {
-            let what = "https cannot be tried from here: try it with the agent itself".to_owned();
-            self.steps.push(Step { name: "connect", state: State::Skipped, what, advice: None, millis: 0 });
-            return self.skip(&["greeting", "tools", "prompts", "resources"]);
-        }
         let mut wire = None;
         let connected = self.step("connect", || {
-            let address = Address::parse(url).map_err(|error| Trouble::new(error.message(), "add it anew"))?;
-            wire = Some(http::Posted::new(address, headers, with_key)?);
+            wire = Some(http::Posted::new(url, headers, with_key)?);
             Ok(url.to_owned())
         });
         match (connected, wire) {

@@ -312,8 +312,6 @@ fn utf8(path: &Path) -> Result<String> {
 /// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Whether it is https.
-    pub tls: bool,
     /// The host, without brackets.
     pub host: String,
     /// The port.
@@ -332,9 +330,9 @@ impl Address {
             Error::new(Code::InvalidArgument, format!("'{}' is no URL of a server: {why}", crate::redact::redact(url)))
                 .hint("such as http://127.0.0.1:3000/mcp")
         };
-        let (tls, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
-            (Some(rest), _) => (false, rest),
-            (_, Some(rest)) => (true, rest),
+        let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+            (Some(rest), _) => (80, rest),
+            (_, Some(rest)) => (443, rest),
             _ => return Err(wrong("it begins with http:// or https://")),
         };
         if url.chars().any(|c| c.is_whitespace() || c.is_control() || "\"'<>\\^`{|}$".contains(c)) {
@@ -351,11 +349,10 @@ impl Address {
         if host.is_empty() {
             return Err(wrong("it names no host"));
         }
-        let usual = if tls { 443 } else { 80 };
         let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is no number"))?;
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { tls, host: host.to_owned(), port, path })
+        Ok(Self { host: host.to_owned(), port, path })
     }
 
     /// Whether it is this machine.
@@ -434,7 +431,7 @@ mod tests {
     #[test]
     fn urls_are_taken_apart() {
         let address = Address::parse("http://[::1]:3000/projects/p/mcp?x=1#y").expect("a URL");
-        let wanted = Address { tls: false, host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
+        let wanted = Address { host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
         assert_eq!(address, wanted);
         assert_eq!(
             Address::parse("https://a").map(|address| (address.port, address.path)).ok(),

@@ -26,6 +26,12 @@ pub struct Show {
     #[arg(long, value_name = "NAME", default_value_t = default_name())]
     #[serde(default = "default_name")]
     name: String,
+    /// What to put in by hand connects to this URL, as in `client add`
+    #[arg(long, value_name = "URL")]
+    http: Option<String>,
+    /// Environment variable that the agent takes the URL's bearer key from
+    #[arg(long, value_name = "NAME", requires = "http")]
+    key_env: Option<String>,
 }
 
 impl Operation for Show {
@@ -33,7 +39,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["client", "show"];
     const TITLE: &'static str = "Show an agent's entry";
     const ABOUT: &'static str = "Show an agent's entry as it stands, the file it is in, and what to put in by hand";
-    const HELP: &'static str = "Examples:\n  mcpkg client show vscode\n  mcpkg client show codex --json";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg client show vscode\n  mcpkg client show cursor --http https://tools.example/mcp";
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Shell;
@@ -76,7 +83,11 @@ impl Operation for Show {
                 "binary": binary.map(Binary::name),
             }));
         }
-        let fields = Wanted::start(context, Scope::User)?.entry(agent)?;
+        let wanted = match &self.http {
+            Some(url) => Wanted::url(context, Scope::User, url, self.key_env.as_deref())?,
+            None => Wanted::start(context, Scope::User)?,
+        };
+        let fields = wanted.entry(agent)?;
         let snippet = document.snippet(&self.name, fields.clone());
         text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
         let wanted = Value::Object(fields.into_iter().collect());

@@ -1,6 +1,6 @@
 //! `mcpkg client check`: good servers, and those that are missing, hang, end or print garbage.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -124,18 +124,34 @@ fn web(answers: Vec<String>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
         let mut answers = answers.into_iter();
         while let Some(answer) = answers.as_slice().first().cloned() {
             let (mut stream, _) = listener.accept().expect("a connection");
-            let mut bytes = vec![0; 65_536];
-            let read = stream.read(&mut bytes).expect("a request");
-            if read == 0 {
-                continue;
-            }
-            asked.push(String::from_utf8_lossy(&bytes[..read]).into_owned());
+            let Ok(request) = read_request(&mut BufReader::new(&stream)) else { continue };
+            asked.push(request);
             stream.write_all(answer.as_bytes()).expect("an answer");
             answers.next();
         }
         asked
     });
     (port, server)
+}
+
+/// Reads a request whole; fails where a connection was opened for a look only.
+fn read_request(reader: &mut impl BufRead) -> std::io::Result<String> {
+    let (mut text, mut length) = (String::new(), 0);
+    loop {
+        let start = text.len();
+        if reader.read_line(&mut text)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        match text[start..].trim_end().split_once(": ") {
+            Some(("content-length", value)) => length = value.parse().map_err(std::io::Error::other)?,
+            Some(_) => {}
+            None if start > 0 => break,
+            None => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(text + &String::from_utf8_lossy(&body))
 }
 
 fn answer(kind: &str, headers: &str, body: &str) -> String {
@@ -158,8 +174,8 @@ fn a_url_is_asked_the_same() {
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 0 && ran.stdout.contains("far 2, 2025-11-25"), "{ran}");
     let asked = server.join().expect("the server ends");
-    assert!(asked.iter().all(|request| request.contains("Authorization: Bearer sesame")), "{asked:?}");
-    assert!(asked[2].contains("Mcp-Session-Id: s1") && asked[2].contains("MCP-Protocol-Version: 2025-11-25"));
+    assert!(asked.iter().all(|request| request.contains("authorization: Bearer sesame")), "{asked:?}");
+    assert!(asked[2].contains("mcp-session-id: s1") && asked[2].contains("mcp-protocol-version: 2025-11-25"));
     // Nobody listens there any more.
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");
@@ -199,6 +215,19 @@ fn a_server_that_refuses_is_heard() {
     ground.ok(&["access", "revoke", "laptop", "--yes"]);
     let ran = told(&url("/mcp"), "team", Some(key.trim()));
     assert!(ran.stdout.contains("The access key was revoked (status 401)"), "{ran}");
-    let ran = told("https://tools.example/mcp", "team", Some("sesame"));
-    assert!(ran.status == 0 && ran.stdout.contains("skipped"), "{ran}");
+}
+
+#[test]
+fn a_server_behind_tls_is_tried_too() {
+    let ground = Ground::new();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
+    let certificate = ground.scratch.file("certificate.pem", made.cert.pem()).display().to_string();
+    let key = ground.scratch.file("key.pem", made.signing_key.serialize_pem()).display().to_string();
+    let server = crate::support::Http::start(&ground.scratch, &["--tls-cert", &certificate, "--tls-key", &key]);
+    ok(&ground, &["add", "codex", "--http", &format!("https://localhost:{}/mcp", server.address.port())]);
+    let unknown = ground.scratch.finish(command(&ground).args(["check", "codex"]));
+    assert!(unknown.status == 1 && unknown.stdout.contains("TLS does not come about"), "{unknown}");
+    assert!(unknown.stderr.contains("NODE_EXTRA_CA_CERTS"), "{unknown}");
+    let ran = ground.scratch.finish(command(&ground).args(["check", "codex"]).env("SSL_CERT_FILE", &certificate));
+    assert!(ran.status == 0 && ran.stdout.contains("mcpkg 0.1.0, 2025-06-18"), "{ran}");
 }

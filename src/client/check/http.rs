@@ -1,21 +1,27 @@
-//! Messages posted to a URL: as much of HTTP/1.1 as a look at a server takes.
+//! Messages posted to a URL, as an agent posts them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::Value;
+use tokio_rustls::rustls;
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Error};
 
 use super::talk::{DEADLINE, Trouble, Wire};
 use crate::client::entry::Address;
 
-/// The most bytes of one answer.
+/// The most bytes of one answer, and of one that is none.
 const ANSWER: u64 = 64 << 20;
+const REFUSAL: u64 = 16 << 10;
 
 /// A URL that messages are posted to.
 pub(super) struct Posted {
-    address: Address,
+    agent: Agent,
+    url: String,
     headers: Vec<(String, String)>,
     /// The variables that the headers are made of.
     variables: Vec<String>,
@@ -28,70 +34,66 @@ pub(super) struct Posted {
 
 impl Posted {
     /// Looks whether somebody listens there, and takes the keys from the environment.
-    pub(super) fn new(address: Address, headers: &[(String, String)], with_key: String) -> Result<Self, Trouble> {
+    pub(super) fn new(url: &str, headers: &[(String, String)], with_key: String) -> Result<Self, Trouble> {
+        let address = Address::parse(url).map_err(|error| Trouble::new(error.message(), "add it anew"))?;
         let mut variables = Vec::new();
         let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expanded(value, &mut variables)?)));
         let headers = headers.collect::<Result<Vec<_>, Trouble>>()?;
+        connect(&address)?;
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let agent = Agent::config_builder()
+            .user_agent(concat!("mcpkg/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_connections(0)
+            .proxy(None)
+            .build();
         let (session, revision, answers) = (None, None, VecDeque::new());
-        let posted = Self { address, headers, variables, with_key, session, revision, answers };
-        posted.connect(Instant::now() + DEADLINE)?;
-        Ok(posted)
-    }
-
-    fn connect(&self, until: Instant) -> Result<TcpStream, Trouble> {
-        let Address { host, port, .. } = &self.address;
-        let advice = "start the server: `mcpkg serve --http`, and compare its address with the entry's";
-        let refused = |why: String| Trouble::new(format!("{host}:{port} cannot be reached: {why}"), advice);
-        let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| refused(error.to_string()))?;
-        let mut why = "it has no address".to_owned();
-        for address in found {
-            let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            match TcpStream::connect_timeout(&address, left) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => why = error.to_string(),
-            }
-        }
-        Err(refused(why))
+        Ok(Self { agent: agent.into(), url: url.to_owned(), headers, variables, with_key, session, revision, answers })
     }
 
     fn post(&mut self, message: &Value, until: Instant) -> Result<(), Trouble> {
-        let stream = self.connect(until)?;
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        let timed = stream.set_read_timeout(Some(left)).and_then(|()| stream.set_write_timeout(Some(left)));
-        let advice = "see the server's log";
-        let broken = |error: std::io::Error| match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Trouble::new("no answer in time", advice),
-            _ => Trouble::new(format!("the connection broke: {error}"), advice),
-        };
-        timed.map_err(broken)?;
-        (&stream).write_all(self.request(message).as_bytes()).map_err(broken)?;
-        let mut reader = BufReader::new(stream.take(ANSWER));
-        let (status, headers) = head(&mut reader).map_err(broken)?;
-        if let Some((_, session)) = headers.iter().find(|(name, _)| name == "mcp-session-id") {
-            self.session = Some(session.clone());
+        let mut request = self.agent.post(&self.url).config().timeout_global(Some(left)).build();
+        request =
+            request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json, text/event-stream");
+        let asked = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        if let Some(revision) = asked.or(self.revision.as_deref()) {
+            request = request.header("MCP-Protocol-Version", revision);
         }
+        if let (Some(_), Some(method)) = (asked, message["method"].as_str()) {
+            request = request.header("Mcp-Method", method);
+        }
+        if let Some(session) = &self.session {
+            request = request.header("Mcp-Session-Id", session);
+        }
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let response = request.send(message.to_string()).map_err(broken)?;
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        if let Some(session) = header("mcp-session-id") {
+            self.session = Some(session.to_owned());
+        }
+        let is_stream = header("content-type").is_some_and(|kind| kind.contains("text/event-stream"));
+        let status = response.status().as_u16();
+        let body = |most| response.into_body().into_with_config().limit(most).reader();
         match status {
             200 | 202 | 204 => {}
             // An older server does not know what it is asked first.
             400 | 404 | 405 if message["method"] == "server/discover" => return Ok(()),
-            _ => return Err(self.refused(status, &reason(reader, &headers))),
+            _ => return Err(self.refused(status, &reason(body(REFUSAL)))),
         }
-        let has = |wanted: &str, text: &str| headers.iter().any(|(name, value)| name == wanted && value.contains(text));
-        let length =
-            headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
-        let mut body: Box<dyn BufRead> = match (has("transfer-encoding", "chunked"), length) {
-            (true, _) => Box::new(BufReader::new(Chunks { inner: reader, left: 0, ended: false })),
-            (false, Some(length)) => Box::new(reader.take(length)),
-            (false, None) => Box::new(reader),
-        };
         if message.get("id").is_none() {
             return Ok(());
         }
-        if has("content-type", "text/event-stream") {
-            return self.events(&mut body, &message["id"]).map_err(broken);
+        if is_stream {
+            return self.events(BufReader::new(body(ANSWER)), &message["id"]).map_err(|error| broken(error.into()));
         }
         let mut text = String::new();
-        body.read_to_string(&mut text).map_err(broken)?;
+        body(ANSWER).read_to_string(&mut text).map_err(|error| broken(error.into()))?;
         if let Ok(answer) = serde_json::from_str(&text) {
             self.answers.push_back(answer);
             return Ok(());
@@ -133,35 +135,8 @@ impl Posted {
         Trouble::new(format!("{why} (status {status})"), advice)
     }
 
-    fn request(&self, message: &Value) -> String {
-        let Address { host, port, path, .. } = &self.address;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let body = message.to_string();
-        let mut request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: {}\r\n",
-            body.len()
-        );
-        let asked = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        if let Some(revision) = asked.or(self.revision.as_deref()) {
-            request.push_str(&format!("MCP-Protocol-Version: {revision}\r\n"));
-        }
-        if let (Some(_), Some(method)) = (asked, message["method"].as_str()) {
-            request.push_str(&format!("Mcp-Method: {method}\r\n"));
-        }
-        if let Some(session) = &self.session {
-            request.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
-        }
-        for (name, value) in &self.headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        request.push_str("\r\n");
-        request.push_str(&body);
-        request
-    }
-
     /// Takes messages from a stream of events until the one that answers is there.
-    fn events(&mut self, body: &mut dyn BufRead, id: &Value) -> std::io::Result<()> {
+    fn events(&mut self, mut body: impl BufRead, id: &Value) -> std::io::Result<()> {
         let mut data = String::new();
         let mut line = String::new();
         while body.read_line(&mut line)? > 0 {
@@ -233,65 +208,52 @@ fn variable(text: &str) -> (Option<&str>, &str) {
 }
 
 /// The message of the error that a refusal carries; empty where it has none.
-fn reason(mut reader: impl BufRead, headers: &[(String, String)]) -> String {
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
-    let mut body = Vec::new();
-    // The connection may stay open after it; what came by then is looked at.
-    let _ = reader.by_ref().take(length.unwrap_or(16 << 10).min(16 << 10)).read_to_end(&mut body);
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+fn reason(body: impl Read) -> String {
+    let body: Value = serde_json::from_reader(body).unwrap_or_default();
     let message = body["error"]["message"].as_str().or(body["message"].as_str()).unwrap_or_default();
     let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
     crate::redact::redact(line.trim())
 }
 
-/// Reads the status and the headers of an answer, their names in lower case.
-fn head(reader: &mut impl BufRead) -> std::io::Result<(u16, Vec<(String, String)>)> {
-    let odd = || std::io::Error::new(ErrorKind::InvalidData, "it does not speak HTTP");
-    let mut line = String::new();
-    reader.by_ref().take(8192).read_line(&mut line)?;
-    let status =
-        line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).and_then(|code| code.parse().ok());
-    let status = status.ok_or_else(odd)?;
-    let mut headers = Vec::new();
-    for _ in 0..200 {
-        let mut line = String::new();
-        reader.by_ref().take(65_536).read_line(&mut line)?;
-        let line = line.trim_end();
-        if line.is_empty() {
-            return Ok((status, headers));
-        }
-        if let Some((name, value)) = line.split_once(':') {
-            headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+/// Looks whether anybody listens at an address.
+fn connect(address: &Address) -> Result<(), Trouble> {
+    let Address { host, port, .. } = address;
+    let until = Instant::now() + DEADLINE;
+    let advice = "start the server: `mcpkg serve --http`, and compare its address with the entry's";
+    let refused = |why: String| Trouble::new(format!("{host}:{port} cannot be reached: {why}"), advice);
+    let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| refused(error.to_string()))?;
+    let mut why = "it has no address".to_owned();
+    for address in found {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(_) => return Ok(()),
+            Err(error) => why = error.to_string(),
         }
     }
-    Err(odd())
+    Err(refused(why))
 }
 
-/// A body that comes in chunks.
-struct Chunks<R> {
-    inner: R,
-    left: u64,
-    ended: bool,
-}
-
-impl<R: BufRead> Read for Chunks<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.left == 0 && !self.ended {
-            let mut line = String::new();
-            self.inner.by_ref().take(100).read_line(&mut line)?;
-            if line.trim().is_empty() {
-                line.clear();
-                self.inner.by_ref().take(100).read_line(&mut line)?;
-            }
-            let size = line.trim().split(';').next().unwrap_or_default();
-            let odd = |_| std::io::Error::new(ErrorKind::InvalidData, "a chunk has no size");
-            self.left = u64::from_str_radix(size, 16).map_err(odd)?;
-            self.ended = self.left == 0;
+/// Says how a server failed in the middle.
+fn broken(error: Error) -> Trouble {
+    let log = "see the server's log";
+    match error {
+        Error::Timeout(_) => Trouble::new("no answer in time", log),
+        Error::Io(error) => match error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>()) {
+            Some(cause) => untrusted(cause),
+            None => Trouble::new(format!("the connection broke: {error}"), log),
+        },
+        Error::Rustls(cause) => untrusted(&cause),
+        Error::Protocol(_) | Error::Http(_) => {
+            Trouble::new("it does not speak HTTP", "is this the URL of an MCP server?")
         }
-        let read = self.inner.by_ref().take(self.left).read(buffer)?;
-        self.left -= read as u64;
-        Ok(read)
+        error => Trouble::new(format!("it cannot be talked to: {error}"), log),
     }
+}
+
+fn untrusted(cause: &rustls::Error) -> Trouble {
+    let advice =
+        "this machine has to trust who signed the server's certificate, and the agent too (NODE_EXTRA_CA_CERTS)";
+    Trouble::new(format!("TLS does not come about: {cause}"), advice)
 }
 
 #[cfg(test)]
@@ -307,13 +269,5 @@ mod tests {
         assert_eq!(expanded("a $ {b}", &mut Vec::new()).as_deref(), Ok("a $ {b}"));
         let trouble = expanded("Bearer ${MCPKG_NO_SUCH_KEY}", &mut Vec::new()).expect_err("not set");
         assert_eq!(trouble.why, "the variable MCPKG_NO_SUCH_KEY is not set");
-    }
-
-    #[test]
-    fn chunks_are_put_together() {
-        let bytes: &[u8] = b"4\r\nWiki\r\n5;x=1\r\npedia\r\n0\r\n\r\n";
-        let mut text = String::new();
-        Chunks { inner: bytes, left: 0, ended: false }.read_to_string(&mut text).expect("text");
-        assert_eq!(text, "Wikipedia");
     }
 }
