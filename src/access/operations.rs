@@ -58,7 +58,8 @@ impl Operation for Create {
         let life = self.expires.as_deref().map(life::parse).transpose()?;
         let secret = key::make(&context.clock)?;
         let parts = key::parse(&secret).ok_or_else(|| Error::internal("a key that was just made does not parse"))?;
-        let (made, project) = context.store.write(|db| {
+        let (made, project, first) = context.store.write(|db| {
+            let first = !super::required(db)?;
             let project = match &context.selection.named {
                 Some(name) => Some(projects::get(db, name)?),
                 None => None,
@@ -76,7 +77,7 @@ impl Operation for Create {
                 .map_err(|error| taken(db, &self.name, author.now, error))?;
             let project = project.map(|project| project.name);
             context.event(db, author, project.as_deref(), "access.create", &self.name)?;
-            Ok((made, project))
+            Ok((made, project, first))
         })?;
         let reach = match &project {
             Some(name) => format!("project '{name}'"),
@@ -87,10 +88,18 @@ impl Operation for Create {
             made.expires_at.map_or_else(|| "until it is revoked".to_owned(), |at| format!("until {}", rfc3339(at)));
         let mut data = data(&made, project.as_deref(), author.now);
         data["key"] = json!(secret);
-        Ok(Reply::sentence(secret, data)
+        let mut reply = Reply::sentence(secret, data)
             .hint("the key is shown this once; only its SHA-256 is kept")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
-            .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY"))
+            .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+        if first {
+            reply.hints.push(
+                "this is the first key: from now on every client over HTTP sends one, on this machine too; `mcpkg client \
+                 add NAME --http URL --key-env MCPKG_KEY` has an agent do so"
+                    .to_owned(),
+            );
+        }
+        Ok(reply)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::store::Store;
 /// What a client is told about this server when it connects.
 const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \
     selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource \
-    and search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
+    and search_content; a skill stands at skill://NAME/SKILL.md, and list_skills names them. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
     revision. The user selects the project with `mcpkg project select NAME`.";
 
 /// What a client of the deploy tools alone is told.

@@ -70,6 +70,9 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
     Ok(found)
 }
 
+/// What npm puts beside a project's own files.
+const INSTALLED: &str = "node_modules";
+
 /// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
 /// any skill's folder.
 ///
@@ -102,6 +105,11 @@ pub fn folder(path: &Path, context: &Context) -> Result<Found> {
         found
             .hints
             .push(format!("`{file}` was taken, and agents can read it; a .gitignore that names it keeps it out"));
+    }
+    let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
+    if installed > 0 {
+        let why = format!("{installed} files of `{INSTALLED}` were taken; a .gitignore that names it keeps them out");
+        found.hints.push(why);
     }
     let candidate = |file: PathBuf| {
         let relative = relative(&file, &root);

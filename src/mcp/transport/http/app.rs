@@ -31,6 +31,10 @@ use crate::mcp::server::Server;
 /// Event streams that may be open at once.
 const MOST_STREAMS: usize = 4096;
 
+const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
+                        `mcpkg access create NAME` makes one, `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has \
+                        an agent send it";
+
 /// A server over HTTP.
 pub(super) struct App {
     pub(super) server: Server,
@@ -128,7 +132,12 @@ impl App {
         }
         self.doors.check_origin(request.uri(), request.headers(), local.ip())?;
         if request.uri().path() == "/metrics" {
-            self.doors.admit(&self.desk, request.headers(), from.ip(), None)?;
+            let config = self.doors.admit(&self.desk, request.headers(), from.ip(), None)?;
+            if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
+                return Err(Refusal::out_of_scope(
+                    "What is counted is of all projects, and this access key is for one",
+                ));
+            }
             return Ok(answer::text(StatusCode::OK, self.tell_metrics()));
         }
         let (project, place) = self.find(request.uri().path())?;
@@ -147,7 +156,11 @@ impl App {
 
     /// Returns the project that an address names, and what it leads to.
     fn find(&self, path: &str) -> Result<(Option<String>, Place), Refusal> {
-        let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is nothing at this address");
+        let unknown = || {
+            // What clients look for where they were asked for a key; some show their user what they hear.
+            let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
+            Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
+        };
         let (project, place) = match path.strip_prefix("/projects/") {
             Some(rest) => {
                 let (name, place) = rest.split_once('/').ok_or_else(unknown)?;
@@ -190,23 +203,24 @@ impl App {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
         }
         let ends = request.method() == Method::DELETE;
-        // A request's own stream is taken up again beside the other.
-        let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok());
-        let listens = match &id {
-            Some(id) if !ends && last.is_none_or(is_common) => Some(self.sessions.listen(id)),
-            _ => None,
-        };
+        let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok()).map(str::to_owned);
         let (mut parts, _) = request.into_parts();
         parts.extensions.insert(Arc::clone(&config));
         let empty = http_body_util::Empty::<bytes::Bytes>::new();
         let mut response = self.mcp.handle(Request::from_parts(parts, empty)).await;
-        if let Some(id) = &id
-            && ends
-            && response.status().is_success()
-        {
-            self.sessions.end(id);
-            // Done, and not only accepted: clients ask.
-            *response.status_mut() = StatusCode::NO_CONTENT;
+        let mut listens = None;
+        match &id {
+            Some(id) if ends && response.status().is_success() => {
+                self.sessions.end(id);
+                // Done, and not only accepted: clients ask.
+                *response.status_mut() = StatusCode::NO_CONTENT;
+            }
+            Some(id) if !ends && is_stream(&response) => {
+                // A request's own stream is taken up again beside the other.
+                listens = last.as_deref().is_none_or(is_common).then(|| self.sessions.listen(id));
+                response = self.manager.follow(id, last.as_deref());
+            }
+            _ => {}
         }
         let open = id.as_deref().map(|id| self.sessions.open(id));
         self.streamed(response, &config, listens, open)

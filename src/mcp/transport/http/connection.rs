@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use http::Request;
@@ -16,8 +17,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
 
 use super::app::App;
+use super::doors::subnet;
 
 /// Bytes that the head of a request may take.
 const MOST_HEAD: usize = 32 << 10;
@@ -42,6 +45,7 @@ impl Addresses {
 
     /// Counts a connection; `None` where it is one too many.
     pub(super) fn count(self: &Arc<Self>, from: IpAddr) -> Option<Counted> {
+        let from = subnet(from);
         let mut open = self.open();
         let connections = open.entry(from).or_default();
         if *connections >= self.most {
@@ -75,7 +79,7 @@ where
 {
     let patience = app.network.patience;
     let exchange = Exchange::default();
-    let stream = HalfClosed { inner: stream, exchange: exchange.clone(), blocked: false };
+    let stream = HalfClosed::new(stream, exchange.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let (app, answering) = (Arc::clone(&app), exchange.begin());
         request.extensions_mut().insert(exchange.clone());
@@ -95,7 +99,7 @@ where
     }
 }
 
-/// What the end of a client's bytes means while a request is under way: mostly that it only wants the answer any more.
+/// What the end of a client's bytes means while a request is under way.
 #[derive(Clone, Default)]
 pub(super) struct Exchange(Arc<State>);
 
@@ -107,40 +111,36 @@ struct State {
 }
 
 /// The client is gone.
-const SHOWN: u8 = 0;
+const GONE: u8 = 0;
 /// It takes the answer still.
-const HIDDEN: u8 = 1;
-/// The same, and that end was seen.
-const SEEN: u8 = 2;
+const WAITS: u8 = 1;
+/// It takes the answer where that comes soon; else it cancels.
+const CANCELS: u8 = 2;
+
+/// How soon that is.
+const SOON: Duration = Duration::from_secs(1);
 
 impl Exchange {
     /// Notes that a request is being answered, until what this returns is dropped.
     fn begin(&self) -> Answering {
-        self.hide_end();
+        self.wait();
         Answering(self.clone())
     }
 
     /// A client that sends no more still takes its answer.
-    pub(super) fn hide_end(&self) {
-        self.0.end.store(HIDDEN, Ordering::Release);
+    pub(super) fn wait(&self) {
+        self.0.end.store(WAITS, Ordering::Release);
     }
 
     /// More bytes are waited for: without them there is nothing to answer.
-    pub(super) fn show_end(&self) {
-        self.0.end.store(SHOWN, Ordering::Release);
+    pub(super) fn need_more(&self) {
+        self.0.end.store(GONE, Ordering::Release);
         self.0.reader.wake();
     }
 
-    /// A client that ends from now on wants its request to end too: closing the connection is how work is cancelled.
-    pub(super) fn end_with_client(&self) {
-        let _ = self.0.end.compare_exchange(HIDDEN, SHOWN, Ordering::AcqRel, Ordering::Acquire);
-    }
-
-    /// Whether the end that was met is kept from hyper.
-    fn keeps_end(&self, context: &Context<'_>) -> bool {
-        self.0.reader.register(context.waker());
-        let _ = self.0.end.compare_exchange(HIDDEN, SEEN, Ordering::AcqRel, Ordering::Acquire);
-        self.0.end.load(Ordering::Acquire) != SHOWN
+    /// A tool works: closing the connection is how it is cancelled.
+    pub(super) fn work(&self) {
+        self.0.end.store(CANCELS, Ordering::Release);
     }
 }
 
@@ -148,7 +148,7 @@ struct Answering(Exchange);
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.0.end.store(SHOWN, Ordering::Release);
+        self.0.0.end.store(GONE, Ordering::Release);
     }
 }
 
@@ -159,6 +159,28 @@ struct HalfClosed<S> {
     exchange: Exchange,
     /// Whether the client has to take something before more can be written.
     blocked: bool,
+    /// Runs from the end of a client that may cancel.
+    soon: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> HalfClosed<S> {
+    fn new(inner: S, exchange: Exchange) -> Self {
+        Self { inner, exchange, blocked: false, soon: None }
+    }
+
+    /// Whether the end that was met is shown; the task is woken where it will be later.
+    fn shows_end(&mut self, context: &mut Context<'_>) -> bool {
+        self.exchange.0.reader.register(context.waker());
+        match self.exchange.0.end.load(Ordering::Acquire) {
+            WAITS => false,
+            CANCELS => {
+                let soon = self.soon.get_or_insert_with(|| Box::pin(tokio::time::sleep(SOON)));
+                soon.as_mut().poll(context).is_ready()
+            }
+            // What was answered is still being written, and polls the connection again.
+            _ => !self.blocked,
+        }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for HalfClosed<S> {
@@ -170,8 +192,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for HalfClosed<S> {
         let before = buffer.filled().len();
         std::task::ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         let ended = buffer.filled().len() == before && buffer.remaining() > 0;
-        if ended && (self.exchange.keeps_end(context) || self.blocked) {
-            // What is under way polls the connection again.
+        if ended && !self.shows_end(context) {
             return Poll::Pending;
         }
         Poll::Ready(Ok(()))

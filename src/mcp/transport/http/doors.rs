@@ -137,10 +137,15 @@ impl Doors {
 
     /// Counts a failure; too many from one address are told so.
     fn refuse(&self, from: IpAddr, why: &str, shown: bool) -> Refusal {
+        let from = subnet(from);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if failures.len() >= MOST_ADDRESSES {
             failures.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
+            if failures.len() >= MOST_ADDRESSES {
+                // A flood of addresses that failed once makes room before one that is told to wait.
+                failures.retain(|_, (_, count)| *count > MOST_FAILURES);
+            }
             if failures.len() >= MOST_ADDRESSES {
                 failures.clear();
             }
@@ -157,6 +162,16 @@ impl Doors {
         }
         drop(failures);
         Refusal::unauthorized(why, shown)
+    }
+}
+
+/// Returns what stands for all addresses of one client: of IPv6 a client has a whole /64.
+pub(super) fn subnet(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            IpAddr::from((u128::from(address) & !u128::from(u64::MAX)).to_be_bytes())
+        }
+        address => address,
     }
 }
 
@@ -218,5 +233,15 @@ mod tests {
         assert!(response.headers().contains_key(http::header::RETRY_AFTER));
         let other = IpAddr::from([127, 0, 0, 2]);
         assert_eq!(doors.refuse(other, "no", false).into_response().status(), StatusCode::UNAUTHORIZED);
+        // A flood of other addresses does not make it forgotten.
+        for n in 0..MOST_ADDRESSES * 2 {
+            let [_, _, high, low] = u32::try_from(n).unwrap().to_be_bytes();
+            doors.refuse(IpAddr::from([10, 0, high, low]), "no", false);
+        }
+        assert_eq!(doors.refuse(from, "no", false).into_response().status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(doors.failures.lock().unwrap().len() <= MOST_ADDRESSES);
+        let subnet = |address: &str| super::subnet(address.parse().unwrap());
+        assert_eq!(subnet("2001:db8::1"), subnet("2001:db8::ffff:1"));
+        assert_ne!(subnet("2001:db8::1"), subnet("2001:db8:0:1::1"));
     }
 }

@@ -3,17 +3,25 @@
 //! rmcp would forget a request's answer as soon as it was sent, and repeat what a session's stream told before.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
+use http::Response;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{
     EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId, SessionManager,
 };
 use tokio::sync::watch;
+
+use super::answer::Body;
+use super::sse::ALIVE;
+use super::stream::event_stream;
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
 const MOST: usize = 4 << 20;
@@ -23,6 +31,9 @@ const KEPT: Duration = Duration::from_secs(10 * 60);
 
 /// What rmcp calls the stream of a session, behind the session's id.
 const COMMON: &str = ":common";
+
+/// How long a client waits until it connects anew, in milliseconds.
+const RETRY: u128 = 3000;
 
 /// rmcp's sessions, whose streams are read from memory.
 pub(super) struct Manager {
@@ -48,7 +59,7 @@ struct State {
 struct Told {
     /// Whose it is; unknown until its client was sent the first event.
     session: Option<SessionId>,
-    events: VecDeque<(u64, ServerSseMessage)>,
+    events: VecDeque<(u64, Bytes)>,
     /// The newest event that somebody who listened was given.
     heard: u64,
     /// Whether nothing more comes: a request was answered.
@@ -65,14 +76,20 @@ impl Manager {
         Self { local, memory }
     }
 
+    /// Returns what a session is told from now on, or what it was told after the event `last`.
+    pub(super) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
+        let events = self.memory.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
+        event_stream(StreamBody::new(events))
+    }
+
     /// Forgets what was told long ago.
     pub(super) fn sweep(&self) {
         self.memory.state().forget(MOST, KEPT);
     }
 }
 
-/// Streams and resumes from memory; all else is rmcp's. It does not hand the memory on as [`EventStore`], so that a
-/// stateless request still ends with its client.
+/// All is rmcp's but what GET answers: rmcp looks whether it is asked rightly, and [`Manager::follow`] gives the events. The
+/// memory is not handed on as [`EventStore`], so that a stateless request still ends with its client.
 impl SessionManager for Manager {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
@@ -114,64 +131,76 @@ impl SessionManager for Manager {
 
     async fn create_standalone_stream(
         &self,
-        id: &SessionId,
+        _id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.memory.listen(id))
+        Ok(stream::empty())
     }
 
     async fn resume(
         &self,
-        id: &SessionId,
-        last_event_id: String,
+        _id: &SessionId,
+        _last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.memory.resume(id, &last_event_id))
+        Ok(stream::empty())
     }
 }
 
+/// Where a client is in a stream.
+struct Place {
+    memory: Arc<Memory>,
+    name: String,
+    /// The number of the last event that it had.
+    after: u64,
+    bell: watch::Receiver<()>,
+}
+
 impl Memory {
-    /// Returns what the session's own stream tells after the last event that anybody was given.
-    fn listen(self: &Arc<Self>, session: &SessionId) -> EventStream {
-        let name = format!("{session}{COMMON}");
-        let (heard, bell) = {
-            let mut state = self.state();
-            let told = state.told(&name);
-            (told.heard, told.bell.subscribe())
+    /// Returns the events after `last`, those that come too. Without it, or where it is none of an event, they are those
+    /// of the session's own stream that nobody was given yet; nothing comes where it is another session's.
+    fn follow(
+        self: &Arc<Self>,
+        session: &str,
+        last: Option<&str>,
+    ) -> impl Stream<Item = Bytes> + Send + Sync + 'static {
+        let (name, number) = match last.and_then(parse) {
+            Some((name, number)) => (name.to_owned(), Some(number)),
+            None => (format!("{session}{COMMON}"), None),
         };
-        self.follow(name, heard, bell)
-    }
-
-    /// Returns what a stream of the session tells after the event; nothing where that is none of its events.
-    fn resume(self: &Arc<Self>, session: &SessionId, last: &str) -> EventStream {
-        let Some((name, number)) = parse(last) else {
-            // What a client has before the first event of the session's own stream.
-            return self.listen(session);
+        let mut state = self.state();
+        let told = match number {
+            Some(_) => state.streams.get_mut(&name).filter(|told| told.session.as_deref() == Some(session)),
+            None => Some(state.told(&name)),
         };
-        let state = self.state();
-        let found = state.streams.get(name).filter(|told| told.session.as_ref() == Some(session));
-        let bell = found.map(|told| told.bell.subscribe());
+        let place = told.map(|told| Place {
+            memory: Arc::clone(self),
+            after: number.unwrap_or(told.heard),
+            bell: told.bell.subscribe(),
+            name,
+        });
         drop(state);
-        match bell {
-            Some(bell) => self.follow(name.to_owned(), number, bell),
-            None => Box::pin(stream::empty()),
-        }
-    }
-
-    /// Returns the events of a stream after the one numbered `after`, those that come too.
-    fn follow(self: &Arc<Self>, name: String, after: u64, bell: watch::Receiver<()>) -> EventStream {
-        let memory = Arc::clone(self);
-        Box::pin(stream::unfold((memory, name, after, bell), |(memory, name, after, mut bell)| async move {
+        // A client that loses the connection before the first event comes back to this place too.
+        let first = place.as_ref().map(|place| event(&place.name, place.after, ""));
+        stream::iter(first).chain(stream::unfold(place, |place| async move {
+            let mut place = place?;
             loop {
-                match memory.after(&name, after) {
-                    Some(Some((number, event))) => return Some((event, (memory, name, number, bell))),
-                    Some(None) => bell.changed().await.ok()?,
+                match place.memory.after(&place.name, place.after) {
+                    Some(Some((number, event))) => {
+                        place.after = number;
+                        return Some((event, Some(place)));
+                    }
+                    Some(None) => {}
                     None => return None,
+                }
+                match tokio::time::timeout(ALIVE, place.bell.changed()).await {
+                    Ok(rung) => rung.ok()?,
+                    Err(_) => return Some((Bytes::from_static(b": alive\n\n"), Some(place))),
                 }
             }
         }))
     }
 
     /// Returns the next event after a number, if there is one; `None` at the end of the stream.
-    fn after(&self, name: &str, after: u64) -> Option<Option<(u64, ServerSseMessage)>> {
+    fn after(&self, name: &str, after: u64) -> Option<Option<(u64, Bytes)>> {
         let mut state = self.state();
         let told = state.streams.get_mut(name)?;
         let next = told.events.iter().find(|(number, _)| *number > after).cloned();
@@ -189,23 +218,23 @@ impl Memory {
         }
     }
 
-    fn keep(&self, name: &str, event: &ServerSseMessage) -> EventId {
-        let answers = matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
-        let size = event.message.as_deref().map_or(0, size) + name.len();
+    fn keep(&self, name: &str, told: &ServerSseMessage) -> Result<EventId, EventStoreError> {
+        let message = told.message.as_deref();
+        let answers = matches!(message, Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
+        let json = message.map(serde_json::to_string).transpose()?.unwrap_or_default();
         let mut state = self.state();
         state.newest += 1;
         let number = state.newest;
-        let id = format!("{name}/{number}");
-        let mut event = event.clone();
-        event.event_id = Some(id.clone());
-        let told = state.told(name);
-        told.events.push_back((number, event));
-        told.ended |= answers && !name.ends_with(COMMON);
-        told.bell.send_replace(());
+        let event = event(name, number, &json);
+        let size = event.len() + 2 * name.len();
+        let stream = state.told(name);
+        stream.events.push_back((number, event));
+        stream.ended |= answers && !name.ends_with(COMMON);
+        stream.bell.send_replace(());
         state.order.push_back((name.to_owned(), size, Instant::now()));
         state.bytes += size;
         state.forget(MOST, KEPT);
-        id
+        Ok(id(name, number))
     }
 
     /// Forgets what a session was told; its streams end.
@@ -229,7 +258,7 @@ impl Memory {
 #[async_trait::async_trait]
 impl EventStore for Memory {
     async fn store_event(&self, stream_id: &str, event: &ServerSseMessage) -> Result<EventId, EventStoreError> {
-        Ok(self.keep(stream_id, event))
+        self.keep(stream_id, event)
     }
 
     async fn replay_events_after(&self, _last_event_id: &str) -> Result<EventStream, EventStoreError> {
@@ -266,6 +295,19 @@ impl State {
     }
 }
 
+/// Returns an event as it is sent.
+fn event(name: &str, number: u64, data: &str) -> Bytes {
+    let id = id(name, number);
+    match data {
+        "" => format!("id: {id}\nretry: {RETRY}\ndata:\n\n").into(),
+        _ => format!("id: {id}\ndata: {data}\n\n").into(),
+    }
+}
+
+fn id(name: &str, number: u64) -> EventId {
+    format!("{name}/{number}")
+}
+
 /// Returns the stream and the number that an event's id is made of.
 fn parse(id: &str) -> Option<(&str, u64)> {
     let (name, number) = id.rsplit_once('/')?;
@@ -275,21 +317,4 @@ fn parse(id: &str) -> Option<(&str, u64)> {
 /// Whether an event is of a session's own stream, or of none.
 pub(super) fn is_common(id: &str) -> bool {
     parse(id).is_none_or(|(name, _)| name.ends_with(COMMON))
-}
-
-/// Returns how long a message is as JSON.
-fn size(message: &ServerJsonRpcMessage) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    let _ = serde_json::to_writer(&mut count, message);
-    count.0
 }

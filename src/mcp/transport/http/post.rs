@@ -101,7 +101,7 @@ pub(super) async fn one(
                     return Err(Refusal::out_of_scope("This access key may only read"));
                 }
                 if let Some(exchange) = parts.extensions.get::<Exchange>() {
-                    exchange.end_with_client();
+                    exchange.work();
                 }
             }
             let asked = Some(Asked { id: id.to_owned(), begins: begins(&method, parameters) });
@@ -149,9 +149,9 @@ pub(super) async fn read(app: &App, parts: &Parts, mut body: Incoming) -> Result
     };
     let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
     let exchange = parts.extensions.get::<Exchange>();
-    exchange.inspect(|exchange| exchange.show_end());
+    exchange.inspect(|exchange| exchange.need_more());
     let whole = tokio::time::timeout(app.network.patience, reading).await.map_err(late)?;
-    exchange.inspect(|exchange| exchange.hide_end());
+    exchange.inspect(|exchange| exchange.wait());
     whole
 }
 
