@@ -39,6 +39,8 @@ impl Hub {
 
     /// Looks for changes after `position` until [`Hub::close`]; runs on a thread of its own.
     pub(super) fn watch(&self, position: Position) {
+        // Not before the first answer: a connection of its own takes as long as the rest of the start.
+        std::thread::sleep(LOOK);
         let mut watch = match self.store.watch(position) {
             Ok(watch) => watch,
             Err(error) => {

@@ -1,6 +1,5 @@
 //! What a server over HTTP consists of, and which address leads where.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Network;
 use super::answer::{self, Body, Refusal};
+use super::connection::Caller;
 use super::doors::{Doors, owner};
 use super::leases::Leases;
 use super::memory::{Manager, is_common};
@@ -101,16 +101,11 @@ impl App {
     }
 
     /// Answers a request.
-    pub(super) async fn answer(
-        self: &Arc<Self>,
-        local: SocketAddr,
-        from: SocketAddr,
-        request: Request<Incoming>,
-    ) -> Response<Body> {
+    pub(super) async fn answer(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Response<Body> {
         let begun = Instant::now();
         let place = metrics::place(request.uri().path());
-        let packs = pack::wanted(request.headers(), from.ip());
-        let response = match self.route(local, from, request).await {
+        let packs = pack::wanted(request.headers(), caller.from);
+        let response = match self.route(caller, request).await {
             Ok(response) if packs => pack::packed(response).await,
             Ok(response) => response,
             Err(refusal) => refusal.into_response(),
@@ -119,20 +114,15 @@ impl App {
         response
     }
 
-    async fn route(
-        self: &Arc<Self>,
-        local: SocketAddr,
-        from: SocketAddr,
-        request: Request<Incoming>,
-    ) -> Result<Response<Body>, Refusal> {
+    async fn route(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
         match request.uri().path() {
             "/healthz" => return Ok(answer::text(StatusCode::OK, "ok\n")),
             "/readyz" => return Ok(self.ready().await),
             _ => {}
         }
-        self.doors.check_origin(request.uri(), request.headers(), local.ip())?;
+        self.doors.check_origin(request.uri(), request.headers(), caller.local)?;
         if request.uri().path() == "/metrics" {
-            let config = self.doors.admit(&self.desk, request.headers(), from.ip(), None)?;
+            let config = self.doors.admit(&self.desk, request.headers(), caller.from, None)?;
             if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
                 return Err(Refusal::out_of_scope(
                     "What is counted is of all projects, and this access key is for one",
@@ -141,15 +131,15 @@ impl App {
             return Ok(answer::text(StatusCode::OK, self.tell_metrics()));
         }
         let (project, place) = self.find(request.uri().path())?;
-        let config = self.doors.admit(&self.desk, request.headers(), from.ip(), project.as_deref())?;
-        self.rate.check(&config, from.ip())?;
+        let config = self.doors.admit(&self.desk, request.headers(), caller.from, project.as_deref())?;
+        self.rate.check(&config, caller.from)?;
         match (place, request.method()) {
-            (Place::Mcp, &Method::POST) => post(self, config, request).await,
+            (Place::Mcp, &Method::POST) => post(self, caller, config, request).await,
             (Place::Mcp, &Method::GET | &Method::DELETE) => self.session(config, request).await,
             (Place::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
             (Place::Sse, &Method::GET) => sse::open(self, &config, project.as_deref()),
             (Place::Sse, _) => Err(Refusal::method("GET")),
-            (Place::Messages, &Method::POST) => sse::message(self, &config, request).await,
+            (Place::Messages, &Method::POST) => sse::message(self, caller, &config, request).await,
             (Place::Messages, _) => Err(Refusal::method("POST")),
         }
     }

@@ -13,6 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::answer::{self, Body, Refusal};
 use super::app::App;
+use super::connection::Caller;
 use super::doors::owner;
 use super::post::{SESSION, one, only};
 use super::stream::{event_stream, is_stream};
@@ -22,6 +23,7 @@ use crate::mcp::front::{self, Envelope};
 /// Answers the messages of a batch one after the other.
 pub(super) async fn batch(
     app: &Arc<App>,
+    caller: &Caller,
     config: Arc<Config>,
     parts: Parts,
     body: &Bytes,
@@ -33,10 +35,10 @@ pub(super) async fn batch(
     let asks = items.iter().any(|item| front::parse_item(item).wants_answer());
     let items: Vec<Bytes> = items.iter().map(|item| body.slice_ref(item.as_bytes())).collect();
     let (answers, mut taken) = mpsc::channel(1);
-    let (of_batch, of_client) = (Arc::clone(app), Arc::clone(&config));
+    let (of_batch, of_client, caller) = (Arc::clone(app), Arc::clone(&config), caller.clone());
     tokio::spawn(async move {
         for item in items {
-            let mut answer = message(&of_batch, Arc::clone(&of_client), parts.clone(), item).await;
+            let mut answer = message(&of_batch, &caller, Arc::clone(&of_client), parts.clone(), item).await;
             // The next one begins when this one ended: a read sees what was written before it.
             while let Some(frame) = answer.frame().await {
                 if answers.send(frame).await.is_err() {
@@ -53,14 +55,14 @@ pub(super) async fn batch(
 }
 
 /// Returns what a message gets as events.
-async fn message(app: &Arc<App>, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
+async fn message(app: &Arc<App>, caller: &Caller, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
     let envelope = front::parse_item(std::str::from_utf8(&text).unwrap_or_default());
     let id = match envelope {
         Envelope::Request { id, .. } => Some(id.to_owned()),
         _ => None,
     };
     let mut line = Vec::new();
-    match one(app, config, parts, &text, envelope).await {
+    match one(app, caller, config, parts, &text, envelope).await {
         Ok(response) if is_stream(&response) => return response.into_body(),
         Ok(response) if response.status() == StatusCode::ACCEPTED => return nothing(),
         Ok(response) => {

@@ -80,11 +80,12 @@ where
     let patience = app.network.patience;
     let exchange = Exchange::default();
     let stream = HalfClosed::new(stream, exchange.clone());
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let (app, answering) = (Arc::clone(&app), exchange.begin());
-        request.extensions_mut().insert(exchange.clone());
+    let caller = Caller { local: local.ip(), from: from.ip(), exchange };
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (app, caller) = (Arc::clone(&app), caller.clone());
+        let answering = caller.exchange.begin();
         async move {
-            let response = app.answer(local, from, request).await;
+            let response = app.answer(&caller, request).await;
             drop(answering);
             Ok::<_, std::convert::Infallible>(response)
         }
@@ -97,6 +98,15 @@ where
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
     }
+}
+
+/// Who sends a request.
+#[derive(Clone)]
+pub(super) struct Caller {
+    /// The server's own address that it came to.
+    pub(super) local: IpAddr,
+    pub(super) from: IpAddr,
+    pub(super) exchange: Exchange,
 }
 
 /// What the end of a client's bytes means while a request is under way.

@@ -24,7 +24,7 @@ use super::sse::ALIVE;
 use super::stream::event_stream;
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
-const MOST: usize = 4 << 20;
+const MOST: usize = 1 << 20;
 
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::batch::batch;
-use super::connection::Exchange;
+use super::connection::Caller;
 use super::doors::owner;
 use super::listen;
 use crate::mcp::front::{self, Envelope, Line, Meta};
@@ -55,22 +55,24 @@ struct Begins {
 /// Answers what was posted: a message, or several.
 pub(super) async fn post(
     app: &Arc<App>,
+    caller: &Caller,
     config: Arc<Config>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
-    let body = read(app, &parts, body).await?;
+    let body = read(app, caller, &parts.headers, body).await?;
     match front::parse_line(&body) {
         Line::Blank => Err(Refusal::message(ErrorData::parse_error("Parse error: the body is empty", None))),
         Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
-        Line::Batch(items) => batch(app, config, parts, &body, &items).await,
-        Line::One(envelope) => one(app, config, parts, &body, envelope).await,
+        Line::Batch(items) => batch(app, caller, config, parts, &body, &items).await,
+        Line::One(envelope) => one(app, caller, config, parts, &body, envelope).await,
     }
 }
 
 /// Answers one message, which stands in `body`.
 pub(super) async fn one(
     app: &Arc<App>,
+    caller: &Caller,
     config: Arc<Config>,
     parts: Parts,
     body: &Bytes,
@@ -100,9 +102,7 @@ pub(super) async fn one(
                 if config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
                     return Err(Refusal::out_of_scope("This access key may only read"));
                 }
-                if let Some(exchange) = parts.extensions.get::<Exchange>() {
-                    exchange.work();
-                }
+                caller.exchange.work();
             }
             let asked = Some(Asked { id: id.to_owned(), begins: begins(&method, parameters) });
             hand_over(app, config, parts, body, asked).await
@@ -112,11 +112,16 @@ pub(super) async fn one(
 }
 
 /// Reads a body that is not too long and does not take too long.
-pub(super) async fn read(app: &App, parts: &Parts, mut body: Incoming) -> Result<Bytes, Refusal> {
+pub(super) async fn read(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Bytes, Refusal> {
     let most = usize::try_from(app.config.max_line).unwrap_or(usize::MAX);
     let too_long =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body of this request is longer than {most} bytes"));
-    let told = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if told.is_some_and(|told| told > most) {
         return Err(too_long());
     }
@@ -148,10 +153,9 @@ pub(super) async fn read(app: &App, parts: &Parts, mut body: Incoming) -> Result
         Ok(whole.freeze())
     };
     let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
-    let exchange = parts.extensions.get::<Exchange>();
-    exchange.inspect(|exchange| exchange.need_more());
+    caller.exchange.need_more();
     let whole = tokio::time::timeout(app.network.patience, reading).await.map_err(late)?;
-    exchange.inspect(|exchange| exchange.wait());
+    caller.exchange.wait();
     whole
 }
 

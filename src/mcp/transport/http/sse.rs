@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Body, Refusal};
 use super::app::App;
+use super::connection::Caller;
 use super::doors::owner;
 use super::post::read;
 use super::sessions::Owner;
@@ -165,14 +166,19 @@ fn as_events(lines: &[u8]) -> Bytes {
 }
 
 /// Takes a message of a session; what comes of it goes to the session's stream.
-pub(super) async fn message(app: &App, config: &Config, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+pub(super) async fn message(
+    app: &App,
+    caller: &Caller,
+    config: &Config,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
     let found = app.sse.lock().get(id).filter(|client| client.owner == owner(config)).cloned();
     let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is no such session; GET /sse begins one");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
-    let body = read(app, &parts, body).await?;
+    let body = read(app, caller, &parts.headers, body).await?;
     let waited = tokio::time::timeout(app.network.patience, client.output.has_room()).await;
     if waited.is_err() {
         let why = "This client does not read its stream";
