@@ -13,6 +13,7 @@ mod prompts;
 mod reads;
 mod resources;
 mod server;
+mod session;
 mod skills;
 mod subscriptions;
 mod templates;
@@ -96,4 +97,10 @@ pub fn toolsets() -> Vec<&'static str> {
 /// Returns what tools/list answers where `toolsets` are served, for the reference page and the tests.
 pub fn listed_tools(toolsets: Option<&[String]>) -> serde_json::Value {
     serde_json::to_value(tools::listed(toolsets, false)).unwrap_or_default()
+}
+
+/// How many reads run at once: as many as there are processors, within bounds. More would not be quicker, and each thread
+/// keeps a heap and a cache of SQLite's of its own.
+fn reads_at_once() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 8))
 }

@@ -3,20 +3,22 @@
 #![allow(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Semaphore;
 
 use super::front::{Passenger, Turn};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
+use super::session::Session;
 use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber, accepted};
-use super::{Config, Identity, completion, skills, templates, tools};
+use super::tools::Lists;
+use super::{Config, Identity, completion, reads_at_once, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -25,8 +27,8 @@ use crate::store::Store;
 /// What a client is told about this server when it connects.
 const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \
     selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource \
-    and search_content; a skill stands at skill://NAME/SKILL.md, and list_skills names them. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
-    revision. The user selects the project with `mcpkg project select NAME`.";
+    and search_content; a skill stands at skill://NAME/SKILL.md, and list_skills names them. Keep what is worth reusing \
+    with create_prompt and create_resource; every change keeps a revision. The user selects the project with `mcpkg project select NAME`.";
 
 /// What a client of the deploy tools alone is told.
 const DEPLOY_INSTRUCTIONS: &str = "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS \
@@ -45,45 +47,22 @@ pub(super) struct Server {
     pub(super) hub: Arc<Hub>,
     session: Arc<Session>,
     /// Made when they are first asked for: making them would double the time to the first answer.
-    tools: Arc<Mutex<Vec<Listed>>>,
-}
-
-/// The tools of those who may reach the same; there are four kinds of them at most.
-struct Listed {
-    toolsets: Option<Vec<String>>,
-    read_only: bool,
-    tools: Vec<Tool>,
-}
-
-/// What a client of a revision with a handshake said in its session.
-#[derive(Default)]
-struct Session {
-    /// Who hears of changes on its behalf.
-    subscriber: OnceLock<Arc<Subscriber>>,
-    /// Whether it hears of changes already.
-    told: AtomicBool,
-    /// The least level of what it is logged.
-    level: Mutex<Option<LoggingLevel>>,
-    /// Cancelled when the session goes.
-    ended: CancellationToken,
-}
-
-impl Session {
-    fn level(&self) -> MutexGuard<'_, Option<LoggingLevel>> {
-        self.level.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.ended.cancel();
-    }
+    tools: Arc<Lists>,
+    reading: Arc<LazyLock<Semaphore>>,
 }
 
 impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
         let hub = Arc::new(Hub::new(store.clone()));
-        Self { store, config: Arc::new(config), hub, session: Arc::default(), tools: Arc::default() }
+        let reading: LazyLock<_> = LazyLock::new(|| Semaphore::new(reads_at_once()));
+        Self {
+            store,
+            config: Arc::new(config),
+            hub,
+            session: Arc::default(),
+            tools: Arc::default(),
+            reading: Arc::new(reading),
+        }
     }
 
     /// Returns a server of the same database for one more session.
@@ -100,20 +79,6 @@ impl Server {
     fn config(&self, extensions: &Extensions) -> Arc<Config> {
         let of_transport = extensions.get::<http::request::Parts>().and_then(|parts| parts.extensions.get());
         of_transport.unwrap_or(&self.config).clone()
-    }
-
-    /// Returns the tools that a request sees.
-    fn tools(&self, config: &Config) -> Vec<Tool> {
-        let mut listed = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &&Listed| kept.toolsets == config.toolsets && kept.read_only == config.read_only;
-        if let Some(kept) = listed.iter().find(same) {
-            return kept.tools.clone();
-        }
-        let mut tools = tools::list(config);
-        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
-        let (toolsets, read_only) = (config.toolsets.clone(), config.read_only);
-        listed.push(Listed { toolsets, read_only, tools: tools.clone() });
-        tools
     }
 
     /// Returns the least level of what the client of a request is logged.
@@ -138,6 +103,7 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let turn = wait_for_turn(request).await;
         let (store, config) = (self.store.clone(), self.config(&request.extensions));
+        let _permit = self.reading.acquire().await;
         let value = blocking(move || {
             let _turn = turn;
             store.read(|db| f(db, &config))
@@ -392,7 +358,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request.and_then(|request| request.cursor))?;
-        let tools = self.tools(&self.config(&context.extensions));
+        let tools = self.tools.of(&self.config(&context.extensions));
         Ok(lasting!(&context, ListToolsResult::with_all_items(tools)))
     }
 
@@ -427,11 +393,16 @@ impl ServerHandler for Server {
             cancelled: Arc::clone(&cancelled),
             ..Context::shell(self.store.clone(), config.selection.clone())
         };
-        let working = blocking(move || {
-            // Later reads wait for this guard: until the handler has ended, also where nobody waits for its reply.
-            let _turn = turn;
-            tools::call(entry, request.arguments, &operation, &notes)
-        });
+        let working = async {
+            // A write waits for the one before it in the database, where nothing else waits for it.
+            let _permit = if entry.effect.reads() { self.reading.acquire().await.ok() } else { None };
+            blocking(move || {
+                // Later reads wait for this guard: until the handler has ended, also where nobody waits for its reply.
+                let _turn = turn;
+                tools::call(entry, request.arguments, &operation, &notes)
+            })
+            .await
+        };
         let mut working = std::pin::pin!(working);
         let result = tokio::select! {
             result = &mut working => result,

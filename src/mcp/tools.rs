@@ -2,7 +2,7 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, ResourceContents, Tool, ToolAnnotations};
@@ -18,6 +18,33 @@ use crate::store::projects;
 /// Returns the tools that are served, in documentation order.
 pub(super) fn list(config: &Config) -> Vec<Tool> {
     listed(config.toolsets.as_deref(), config.read_only)
+}
+
+/// The tools that were listed already: making them takes as long as the rest of a start.
+#[derive(Default)]
+pub(super) struct Lists(Mutex<Vec<Listed>>);
+
+/// The tools of those who may reach the same; there are four kinds of them at most.
+struct Listed {
+    toolsets: Option<Vec<String>>,
+    read_only: bool,
+    tools: Vec<Tool>,
+}
+
+impl Lists {
+    /// Returns the tools that a client sees, those of other programs too.
+    pub(super) fn of(&self, config: &Config) -> Vec<Tool> {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |kept: &&Listed| kept.toolsets == config.toolsets && kept.read_only == config.read_only;
+        if let Some(kept) = lists.iter().find(same) {
+            return kept.tools.clone();
+        }
+        let mut tools = list(config);
+        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
+        let (toolsets, read_only) = (config.toolsets.clone(), config.read_only);
+        lists.push(Listed { toolsets, read_only, tools: tools.clone() });
+        tools
+    }
 }
 
 /// Returns the tools of these toolsets, those that change something only where they are served too.

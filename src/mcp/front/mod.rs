@@ -11,6 +11,7 @@ mod answers;
 mod desk;
 mod envelope;
 mod flights;
+mod meta;
 mod readers;
 mod turns;
 
@@ -34,6 +35,7 @@ pub(super) use answers::Question;
 pub(super) use desk::Desk;
 pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
 pub(super) use flights::{Flights, Passenger, Phase};
+pub(super) use meta::{MODERN, Meta, meta};
 pub(super) use turns::{Turn, Turns};
 
 /// Reads a client's lines; lives on the thread that reads the input.
@@ -47,20 +49,6 @@ pub(super) struct Front {
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
-
-/// What the front has to know of a request's `_meta`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meta {
-    /// It names no protocol version.
-    Plain,
-    /// It is complete for 2026-07-28.
-    Modern,
-    /// Anything else; rmcp says what is wrong with it.
-    Odd,
-}
-
-/// The revision without a handshake.
-pub(super) const MODERN: &str = "2026-07-28";
 
 /// Messages in a batch: its answers stand in memory until all are there.
 const LONGEST_BATCH: usize = 64;
@@ -400,39 +388,6 @@ fn not_taken(error: &serde_json::Error) -> ErrorData {
             ErrorData::parse_error(format!("Parse error: {error}"), None)
         }
         Category::Data => ErrorData::invalid_request(format!("Invalid request: {error}"), None),
-    }
-}
-
-/// Returns what a request's `_meta` says of its revision.
-pub(super) fn meta(parameters: Option<&RawValue>) -> Meta {
-    #[derive(Deserialize)]
-    struct Outer<'a> {
-        #[serde(borrow, rename = "_meta")]
-        meta: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Inner<'a> {
-        #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
-        version: Option<&'a RawValue>,
-        #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
-        capabilities: Option<&'a RawValue>,
-        #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
-        info: Option<&'a RawValue>,
-    }
-    let Some(raw) = parameters.filter(|raw| raw.get().contains("io.modelcontextprotocol/")) else {
-        return Meta::Plain;
-    };
-    let Ok(Outer { meta: Some(inner) }) = serde_json::from_str::<Outer<'_>>(raw.get()) else {
-        return Meta::Plain;
-    };
-    let Ok(inner) = serde_json::from_str::<Inner<'_>>(inner.get()) else {
-        return Meta::Odd;
-    };
-    let is_object = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().starts_with('{'));
-    match inner.version.map(RawValue::get) {
-        None if inner.capabilities.is_none() && inner.info.is_none() => Meta::Plain,
-        Some(version) if version.trim_matches('"') == MODERN && is_object(inner.capabilities) => Meta::Modern,
-        _ => Meta::Odd,
     }
 }
 

@@ -8,11 +8,9 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
+use crate::mcp::reads_at_once;
 use crate::mcp::transport::spawn;
 use crate::store::{Reader, Store};
-
-/// As many as are ever useful: what is read stands in memory, mostly, and each thread keeps a heap and a cache of its own.
-const THREADS: usize = 2;
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
@@ -32,7 +30,7 @@ impl Readers {
             let (queue, reader) = (Arc::clone(&queue), store.slim_reader()?);
             spawn("reads", move || work(&queue, &reader))
         };
-        let threads = (0..THREADS).map(thread).collect::<Result<_>>()?;
+        let threads = (0..reads_at_once()).map(thread).collect::<Result<_>>()?;
         Ok(Self { jobs: Some(jobs), threads })
     }
 

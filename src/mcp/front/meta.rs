@@ -1,0 +1,51 @@
+//! What a request's `_meta` says of its revision.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What the front has to know of a request's `_meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mcp) enum Meta {
+    /// It names no protocol version.
+    Plain,
+    /// It is complete for 2026-07-28.
+    Modern,
+    /// Anything else; rmcp says what is wrong with it.
+    Odd,
+}
+
+/// The revision without a handshake.
+pub(in crate::mcp) const MODERN: &str = "2026-07-28";
+
+/// Returns what a request's `_meta` says of its revision.
+pub(in crate::mcp) fn meta(parameters: Option<&RawValue>) -> Meta {
+    #[derive(Deserialize)]
+    struct Outer<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Inner<'a> {
+        #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+        version: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+        capabilities: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+        info: Option<&'a RawValue>,
+    }
+    let Some(raw) = parameters.filter(|raw| raw.get().contains("io.modelcontextprotocol/")) else {
+        return Meta::Plain;
+    };
+    let Ok(Outer { meta: Some(inner) }) = serde_json::from_str::<Outer<'_>>(raw.get()) else {
+        return Meta::Plain;
+    };
+    let Ok(inner) = serde_json::from_str::<Inner<'_>>(inner.get()) else {
+        return Meta::Odd;
+    };
+    let is_object = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().starts_with('{'));
+    match inner.version.map(RawValue::get) {
+        None if inner.capabilities.is_none() && inner.info.is_none() => Meta::Plain,
+        Some(version) if version.trim_matches('"') == MODERN && is_object(inner.capabilities) => Meta::Modern,
+        _ => Meta::Odd,
+    }
+}
