@@ -14,7 +14,7 @@ use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification, Subscrip
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::projects::Selection;
 use crate::store::watch::{Change, Position};
 use crate::store::{Store, watch::Watch};
@@ -39,16 +39,24 @@ impl Hub {
 
     /// Looks for changes after `position` until [`Hub::close`]; runs on a thread of its own.
     pub(super) fn watch(&self, position: Position) {
-        // Not before the first answer: a connection of its own takes as long as the rest of the start.
-        std::thread::sleep(LOOK);
-        let mut watch = match self.store.watch(position) {
-            Ok(watch) => watch,
-            Err(error) => {
-                tracing::warn!(%error, "changes by others will not be noticed");
-                return;
+        let mut told = false;
+        let mut tell = |error: Error| {
+            // The same failure comes with every look; it is told once.
+            if !std::mem::replace(&mut told, true) {
+                tracing::warn!(%error, "the database could not be watched");
             }
         };
-        let mut told = false;
+        let mut watch = loop {
+            // Not before the first answer: a connection of its own takes as long as the rest of the start.
+            std::thread::sleep(LOOK);
+            if self.closed.is_cancelled() {
+                return;
+            }
+            match self.store.watch(position.clone()) {
+                Ok(watch) => break watch,
+                Err(error) => tell(error),
+            }
+        };
         // Set while what was seen could not be passed on.
         let mut behind = false;
         while !self.closed.is_cancelled() {
@@ -56,10 +64,7 @@ impl Hub {
                 Ok(()) => behind = false,
                 Err(error) => {
                     behind = true;
-                    // The same failure comes with every look; it is told once.
-                    if !std::mem::replace(&mut told, true) {
-                        tracing::warn!(%error, "the database could not be watched");
-                    }
+                    tell(error);
                 }
             }
             std::thread::sleep(LOOK);

@@ -45,8 +45,10 @@ impl Store {
     /// Returns a watch whose first look tells what came after `position`.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_REPLACED`, or how the disk failed.
     pub fn watch(&self, position: Position) -> Result<Watch> {
+        self.notice_replacement();
+        self.check_in_place()?;
         let connection = sqlite::connect(self.path(), self.access(), super::POOLED_CACHE, true)?;
         Ok(Watch { store: self.clone(), connection, version: None, position })
     }
