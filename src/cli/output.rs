@@ -124,7 +124,8 @@ impl Output {
             let urls: Vec<String> = places.iter().map(|place| format!("{scheme}://{address}{place}")).collect();
             return self.print(&format!("{}\n", serde_json::json!({ "address": address.to_string(), "urls": urls })));
         }
-        self.note(&format!("listening on {scheme}://{address} ({})\n", places.join(", ")));
+        let urls: Vec<String> = places.iter().map(|place| format!("{scheme}://{address}{place}")).collect();
+        self.note(&format!("listening on {}\n", urls.join(" and ")));
         Ok(())
     }
 

@@ -89,6 +89,22 @@ fn who_sends_no_more_still_gets_its_answer() {
         let answer = String::from_utf8_lossy(&closed(stream)).into_owned();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
+    let session = server.session("/mcp", "2025-11-25");
+    let call = json!({ "name": "list_prompts", "arguments": {} });
+    for (method, params) in [("tools/list", json!({})), ("tools/call", call), ("ping", json!({}))] {
+        for _ in 0..5 {
+            let request = http::in_session("/mcp", &session, method, params.clone()).bytes();
+            // The rest of the body comes with the end.
+            let (head, rest) = request.split_at(request.len() - 10);
+            let mut stream = server.connect();
+            stream.write_all(head).expect("a part");
+            std::thread::sleep(Duration::from_millis(5));
+            stream.write_all(rest).expect("the rest");
+            stream.shutdown(Shutdown::Write).expect("half a close");
+            let answer = String::from_utf8_lossy(&closed(stream)).into_owned();
+            assert!(answer.contains(r#""result""#), "{method} {answer}");
+        }
+    }
     let mut short = server.connect();
     short.write_all(&good().with("Content-Length", "1000").bytes()).expect("half a body");
     short.shutdown(Shutdown::Write).expect("half a close");

@@ -104,6 +104,13 @@ fn a_batch_is_answered_in_its_order() {
         [&answers[3], &answers[4], &answers[5]].map(|answer| answer["error"]["code"].clone()),
         [-32601, -32600, -32600].map(serde_json::Value::from)
     );
+    // Also where the same was asked before the write.
+    let list = |id: u32| request(id, "prompts/list", json!({}));
+    let create =
+        request(8, "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "new", "content": "x" } }));
+    let answers = send(&session, &json!([list(7), create, list(9)])).messages();
+    let count = |answer: &serde_json::Value| answer["result"]["prompts"].as_array().map(Vec::len);
+    assert_eq!([count(&answers[0]), count(&answers[2])], [Some(2), Some(3)], "{answers:?}");
     assert_eq!(send(&session, &json!([told, told])).status, 202);
     let other = server.session("/mcp", "2025-06-18");
     for (session, batch) in

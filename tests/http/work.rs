@@ -181,6 +181,47 @@ fn an_answer_outlives_the_connection_it_was_for() {
 }
 
 #[test]
+fn an_id_is_taken_as_long_as_its_request_is_worked_on() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let create = |name: &str| {
+        let params = json!({ "name": "create_prompt", "arguments": { "name": name, "content": "x" } });
+        http::in_session("/mcp", &session, "tools/call", params)
+    };
+    let last = scratch
+        .store()
+        .write(|_| {
+            let events = server.open(&create("a"));
+            let last = event_id(&events);
+            drop(events);
+            let again = server.send(&create("b"));
+            assert_eq!(again.status, 400, "{}", again.text());
+            Ok(last)
+        })
+        .expect("the lock is taken");
+    let resumed =
+        || server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session).with("Last-Event-ID", &last));
+    assert_eq!(resumed().message()["result"]["isError"], false);
+    assert_eq!(server.send(&create("b")).message()["result"]["isError"], false);
+    // One that is cancelled is over too.
+    scratch
+        .store()
+        .write(|_| {
+            let events = server.open(&create("c"));
+            let last = event_id(&events);
+            let told = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+            assert_eq!(server.send(&http::message("/mcp", &told).with("Mcp-Session-Id", &session)).status, 202);
+            let resumed =
+                server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session).with("Last-Event-ID", &last));
+            assert_eq!(resumed.messages(std::time::Duration::from_secs(10)), Vec::<Value>::new());
+            assert_eq!(resumed.raw(), None, "it ends");
+            Ok(())
+        })
+        .expect("the lock is taken");
+}
+
+#[test]
 fn a_stream_goes_on_where_it_broke_off() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);

@@ -67,7 +67,7 @@ start_server() {
     "$@" </dev/null >"$log.out" 2>"$log" &
     server=$!
     for _ in $(seq 1 300); do
-        address=$(sed -n 's/.*listening on \(https\{0,1\}:\/\/[^ ]*\).*/\1/p' "$log" | head -n 1)
+        address=$(sed -n 's/.*listening on \(https\{0,1\}:\/\/[^ \/]*\).*/\1/p' "$log" | head -n 1)
         if [ -n "$address" ]; then return; fi
         kill -0 "$server" 2>/dev/null || break
         sleep 0.1

@@ -46,6 +46,14 @@ impl Desk {
         Ok(Self { readers: Readers::new(store)?, state: Mutex::new(state) })
     }
 
+    /// Looks at the database, for a request that does more than one thing.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub(crate) fn look(&self) -> Result<()> {
+        self.state().look().map(drop)
+    }
+
     /// Takes the question of a request that was let in, and returns it with the answer given before, where the look at
     /// the database by [`Desk::admit`] saw that nothing was committed since. That look came after the request began, so
     /// that no commit that anybody knew of before is missed; a second one would cost a tenth of the request.

@@ -43,7 +43,12 @@ impl Readers {
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (done, result) = oneshot::channel();
-        let job: Job = Box::new(move |reader| drop(done.send(f(reader))));
+        let job: Job = Box::new(move |reader| {
+            // Nobody waits any more for what nobody has begun.
+            if !done.is_closed() {
+                let _ = done.send(f(reader));
+            }
+        });
         if let Some(jobs) = &self.jobs {
             // All threads ended: then nobody holds the other end of the answer either.
             let _ = jobs.send(job);

@@ -34,6 +34,7 @@ pub(super) async fn batch(
     front::check_batch(items.len(), exist).map_err(Refusal::message)?;
     let asks = items.iter().any(|item| front::parse_item(item).wants_answer());
     let items: Vec<Bytes> = items.iter().map(|item| body.slice_ref(item.as_bytes())).collect();
+    let answering = caller.exchange.stream();
     let (answers, mut taken) = mpsc::channel(1);
     let (of_batch, of_client, caller) = (Arc::clone(app), Arc::clone(&config), caller.clone());
     tokio::spawn(async move {
@@ -41,9 +42,8 @@ pub(super) async fn batch(
             let mut answer = message(&of_batch, &caller, Arc::clone(&of_client), parts.clone(), item).await;
             // The next one begins when this one ended: a read sees what was written before it.
             while let Some(frame) = answer.frame().await {
-                if answers.send(frame).await.is_err() {
-                    return;
-                }
+                // All of it is done, also where the client is gone by now.
+                let _ = answers.send(frame).await;
             }
         }
     });
@@ -51,7 +51,8 @@ pub(super) async fn batch(
         while taken.recv().await.is_some() {}
         return Ok(answer::text(StatusCode::ACCEPTED, "Accepted"));
     }
-    app.streamed(event_stream(StreamBody::new(ReceiverStream::new(taken))), &config, None, ())
+    let events = event_stream(StreamBody::new(ReceiverStream::new(taken)));
+    app.streamed(events, &config, None, answering)
 }
 
 /// Returns what a message gets as events.
@@ -62,7 +63,12 @@ async fn message(app: &Arc<App>, caller: &Caller, config: Arc<Config>, parts: Pa
         _ => None,
     };
     let mut line = Vec::new();
-    match one(app, caller, config, parts, &text, envelope).await {
+    // What was answered before is told again only where the messages before this one changed nothing.
+    let answered = match app.desk.look() {
+        Ok(()) => one(app, caller, config, parts, &text, envelope).await,
+        Err(error) => Err(error.into()),
+    };
+    match answered {
         Ok(response) if is_stream(&response) => return response.into_body(),
         Ok(response) if response.status() == StatusCode::ACCEPTED => return nothing(),
         Ok(response) => {

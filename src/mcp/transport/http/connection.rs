@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -116,6 +116,8 @@ pub(super) struct Exchange(Arc<State>);
 #[derive(Default)]
 struct State {
     end: AtomicU8,
+    /// Whether the answer is a stream that is being sent.
+    streams: AtomicBool,
     /// Who waits for bytes, of which none will come.
     reader: AtomicWaker,
 }
@@ -126,6 +128,8 @@ const GONE: u8 = 0;
 const WAITS: u8 = 1;
 /// It takes the answer where that comes soon; else it cancels.
 const CANCELS: u8 = 2;
+/// Whether it is gone shows when what was read was looked at: the rest of a request may have come with the end.
+const NEEDED: u8 = 3;
 
 /// How soon that is.
 const SOON: Duration = Duration::from_secs(1);
@@ -134,7 +138,13 @@ impl Exchange {
     /// Notes that a request is being answered, until what this returns is dropped.
     fn begin(&self) -> Answering {
         self.wait();
-        Answering(self.clone())
+        Answering { exchange: self.clone(), streams: false }
+    }
+
+    /// The same for an answer that is a stream, until that was sent.
+    pub(super) fn stream(&self) -> Answering {
+        self.0.streams.store(true, Ordering::Release);
+        Answering { exchange: self.clone(), streams: true }
     }
 
     /// A client that sends no more still takes its answer.
@@ -144,7 +154,7 @@ impl Exchange {
 
     /// More bytes are waited for: without them there is nothing to answer.
     pub(super) fn need_more(&self) {
-        self.0.end.store(GONE, Ordering::Release);
+        self.0.end.store(NEEDED, Ordering::Release);
         self.0.reader.wake();
     }
 
@@ -154,11 +164,21 @@ impl Exchange {
     }
 }
 
-struct Answering(Exchange);
+/// A request is being answered as long as this is there.
+pub(super) struct Answering {
+    exchange: Exchange,
+    streams: bool,
+}
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.0.end.store(GONE, Ordering::Release);
+        let state = &self.exchange.0;
+        if self.streams {
+            state.streams.store(false, Ordering::Release);
+        }
+        if !state.streams.load(Ordering::Acquire) {
+            state.end.store(GONE, Ordering::Release);
+        }
     }
 }
 
@@ -186,6 +206,11 @@ impl<S> HalfClosed<S> {
             CANCELS => {
                 let soon = self.soon.get_or_insert_with(|| Box::pin(tokio::time::sleep(SOON)));
                 soon.as_mut().poll(context).is_ready()
+            }
+            NEEDED => {
+                self.exchange.0.end.store(GONE, Ordering::Release);
+                context.waker().wake_by_ref();
+                false
             }
             // What was answered is still being written, and polls the connection again.
             _ => !self.blocked,
@@ -231,7 +256,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HalfClosed<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
+        let flushed = Pin::new(&mut self.inner).poll_flush(context);
+        self.blocked |= flushed.is_pending();
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

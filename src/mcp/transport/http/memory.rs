@@ -12,7 +12,7 @@ use futures_util::{Stream, StreamExt, stream};
 use http::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{
     EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId, SessionManager,
@@ -50,6 +50,8 @@ struct State {
     /// The number of the newest event: events of all streams are counted together.
     newest: u64,
     streams: HashMap<String, Told>,
+    /// The streams of the requests that are under way, by their session and their id.
+    working: HashMap<(SessionId, RequestId), String>,
     /// The streams of the events that are remembered, with their sizes.
     order: VecDeque<(String, usize, Instant)>,
     bytes: usize,
@@ -57,8 +59,10 @@ struct State {
 
 /// What a stream told.
 struct Told {
-    /// Whose it is; unknown until its client was sent the first event.
+    /// Whose it is; unknown for a moment while it begins.
     session: Option<SessionId>,
+    /// The request that it answers, while that is under way.
+    request: Option<RequestId>,
     events: VecDeque<(u64, Bytes)>,
     /// The newest event that somebody who listened was given.
     heard: u64,
@@ -80,6 +84,11 @@ impl Manager {
     pub(super) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
         let events = self.memory.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
         event_stream(StreamBody::new(events))
+    }
+
+    /// Whether a request with this id is under way in a session, also where its connection broke.
+    pub(super) fn works_on(&self, session: &str, request: RequestId) -> bool {
+        self.memory.state().working.contains_key(&(SessionId::from(session), request))
     }
 
     /// Forgets what was told long ago.
@@ -120,12 +129,25 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let (memory, session) = (Arc::clone(&self.memory), SessionId::clone(id));
-        let events = self.local.create_stream(id, message).await?;
-        Ok(events.inspect(move |event| memory.own(event, &session)))
+        let request = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let mut events = Box::pin(self.local.create_stream(id, message).await?);
+        // What a client comes back with is there at once, and names the stream.
+        let first = events.next().await;
+        self.memory.own(first.as_ref(), id, request);
+        Ok(stream::iter(first).chain(events))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        if let JsonRpcMessage::Notification(told) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            && let Some(request) = &cancelled.params.request_id
+        {
+            // rmcp answers it no more.
+            self.memory.cancel(id, request);
+        }
         self.local.accept_message(id, message).await
     }
 
@@ -167,9 +189,9 @@ impl Memory {
             None => (format!("{session}{COMMON}"), None),
         };
         let mut state = self.state();
-        let told = match number {
-            Some(_) => state.streams.get_mut(&name).filter(|told| told.session.as_deref() == Some(session)),
-            None => Some(state.told(&name)),
+        let told = match name.strip_suffix(COMMON) == Some(session) {
+            true => Some(state.told(&name)),
+            false => state.streams.get_mut(&name).filter(|told| told.session.as_deref() == Some(session)),
         };
         let place = told.map(|told| Place {
             memory: Arc::clone(self),
@@ -210,11 +232,24 @@ impl Memory {
         (next.is_some() || !told.ended).then_some(next)
     }
 
-    /// Notes whose stream an event is of.
-    fn own(&self, event: &ServerSseMessage, session: &SessionId) {
-        let Some((name, _)) = event.event_id.as_deref().and_then(parse) else { return };
-        if let Some(told) = self.state().streams.get_mut(name) {
-            told.session.get_or_insert_with(|| SessionId::clone(session));
+    /// Notes whose stream an event is of, and what it answers.
+    fn own(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
+        let Some((name, _)) = event.and_then(|event| event.event_id.as_deref()).and_then(parse) else { return };
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let Some(told) = state.streams.get_mut(name) else { return };
+        told.session = Some(SessionId::clone(session));
+        if let Some(request) = request.filter(|_| !told.ended) {
+            told.request = Some(request.clone());
+            state.working.insert((SessionId::clone(session), request), name.to_owned());
+        }
+    }
+
+    /// Ends the stream of a request that is not answered any more.
+    fn cancel(&self, session: &SessionId, request: &RequestId) {
+        let mut state = self.state();
+        if let Some(name) = state.working.get(&(SessionId::clone(session), request.clone())).cloned() {
+            state.over(&name);
         }
     }
 
@@ -228,9 +263,17 @@ impl Memory {
         let event = event(name, number, &json);
         let size = event.len() + 2 * name.len();
         let stream = state.told(name);
+        // Who listens next hears once that something changed, however often it did.
+        let said = format!("data: {json}\n\n");
+        let unheard = |(number, told): &(u64, Bytes)| *number > stream.heard && told.ends_with(said.as_bytes());
+        if name.ends_with(COMMON) && stream.events.iter().any(unheard) {
+            return Ok(id(name, number));
+        }
         stream.events.push_back((number, event));
-        stream.ended |= answers && !name.ends_with(COMMON);
         stream.bell.send_replace(());
+        if answers && !name.ends_with(COMMON) {
+            state.over(name);
+        }
         state.order.push_back((name.to_owned(), size, Instant::now()));
         state.bytes += size;
         state.forget(MOST, KEPT);
@@ -242,6 +285,7 @@ impl Memory {
         let mut guard = self.state();
         let state = &mut *guard;
         state.streams.retain(|_, told| told.session.as_ref() != Some(session));
+        state.working.retain(|(of, _), _| of != session);
         let (streams, bytes) = (&state.streams, &mut state.bytes);
         state.order.retain(|(name, size, _)| {
             let kept = streams.contains_key(name);
@@ -271,11 +315,22 @@ impl State {
     fn told(&mut self, name: &str) -> &mut Told {
         self.streams.entry(name.to_owned()).or_insert_with(|| Told {
             session: name.strip_suffix(COMMON).map(SessionId::from),
+            request: None,
             events: VecDeque::new(),
             heard: 0,
             ended: false,
             bell: watch::Sender::new(()),
         })
+    }
+
+    /// Notes that nothing more comes on a stream.
+    fn over(&mut self, name: &str) {
+        let Some(told) = self.streams.get_mut(name) else { return };
+        told.ended = true;
+        told.bell.send_replace(());
+        if let (Some(session), Some(request)) = (&told.session, told.request.take()) {
+            self.working.remove(&(SessionId::clone(session), request));
+        }
     }
 
     /// Forgets the oldest events beyond `most` bytes or `kept` time, and the streams of which nothing is left.
@@ -286,12 +341,20 @@ impl State {
             self.bytes -= size;
             if let Some(told) = self.streams.get_mut(name) {
                 told.events.pop_front();
-                if told.events.is_empty() && told.bell.receiver_count() == 0 {
+                if told.events.is_empty() && told.is_over(name) {
                     self.streams.remove(name);
                 }
             }
             self.order.pop_front();
         }
+    }
+}
+
+impl Told {
+    /// Whether nobody misses it: nothing more comes, or it is made anew when something does.
+    fn is_over(&self, name: &str) -> bool {
+        let again = name.ends_with(COMMON) || self.session.is_none();
+        (self.ended || again) && self.bell.receiver_count() == 0
     }
 }
 

@@ -105,9 +105,11 @@ pub(super) async fn one(
                 caller.exchange.work();
             }
             let asked = Some(Asked { id: id.to_owned(), begins: begins(&method, parameters) });
-            hand_over(app, config, parts, body, asked).await
+            hand_over(app, caller, config, parts, body, asked).await
         }
-        Envelope::Notification { .. } | Envelope::Response { .. } => hand_over(app, config, parts, body, None).await,
+        Envelope::Notification { .. } | Envelope::Response { .. } => {
+            hand_over(app, caller, config, parts, body, None).await
+        }
     }
 }
 
@@ -305,6 +307,7 @@ fn calls_a_write(parameters: &str) -> bool {
 /// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
 async fn hand_over(
     app: &Arc<App>,
+    caller: &Caller,
     config: Arc<Config>,
     mut parts: Parts,
     body: &Bytes,
@@ -323,21 +326,21 @@ async fn hand_over(
     let session = match (session, begins) {
         (Some(session), _) => session,
         (None, Some(begins)) => return begin(app, config, request, begins).await,
-        (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, ()),
+        (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, caller.exchange.stream()),
     };
     if !app.sessions.enter(&session, &owner(&config)) {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
     }
-    // rmcp would give the one's answer to the other.
-    let asked = match asked.map(|asked| app.sessions.ask(&session, &asked.id)) {
-        Some(None) => {
-            let why = "Invalid request: a request with this id is under way in the session";
-            return Err(Refusal::message(ErrorData::invalid_request(why, None)));
-        }
-        asked => asked.flatten(),
-    };
+    // rmcp would give the one's answer to the other. From here on the id is taken, and then as long as it is worked on.
+    let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
+    let beginning = asked.as_ref().map(|asked| app.sessions.ask(&session, &asked.id).filter(|_| !works(&asked.id)));
+    if matches!(beginning, Some(None)) {
+        let why = "Invalid request: a request with this id is under way in the session";
+        return Err(Refusal::message(ErrorData::invalid_request(why, None)));
+    }
     let response = app.mcp.handle(request).await;
-    app.streamed(response, &config, None, (app.sessions.open(&session), asked))
+    drop(beginning);
+    app.streamed(response, &config, None, (app.sessions.open(&session), caller.exchange.stream()))
 }
 
 /// Begins a session. It is known also where its client has gone before it was answered; else nobody would ever end it.
