@@ -12,15 +12,20 @@ const target = url
     : [server.command, ...server.args];
 for (const [name, value] of Object.entries(headers)) target.push('--header', `${name}: ${value}`);
 
-/** Runs a method; returns the exit status with the result, or with the error. */
-async function run(method, ...more) {
+/** Runs a method; returns what it prints. */
+async function print(method, ...more) {
     const words = ['--cli', ...target, '--method', method, '--protocol-era', era, '--format', 'json', '-q', ...more];
     const inspector = join(modules, '@modelcontextprotocol/inspector/package.json');
     const { bin } = (await import(inspector, { with: { type: 'json' } })).default;
     const program = join(inspector, '..', bin['mcp-inspector']);
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], { timeout: 60_000 });
+    return stdout;
+}
+
+/** Runs a method; returns the exit status with the result, or with the error. */
+async function run(method, ...more) {
     try {
-        const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], { timeout: 60_000 });
-        return { status: 0, ...JSON.parse(stdout) };
+        return { status: 0, ...JSON.parse(await print(method, ...more)) };
     } catch (error) {
         if (error.stdout === undefined) throw error;
         const line = error.stderr.trim().split('\n').findLast((line) => line.startsWith('{')) ?? '{}';
@@ -49,6 +54,10 @@ await check('prompts/get', async () => {
 await check('prompts/get of none', async () => {
     const { status, error } = await run('prompts/get', '--prompt-name', 'nobody');
     holds(status !== 0 && error.message.includes('nobody'), { status, error });
+});
+await check('skills/list --verify', async () => {
+    const skills = (await print('skills/list', '--verify')).trim().split('\n').map((line) => JSON.parse(line));
+    holds(skills.some(({ name }) => name === 'greet') && skills.every(({ outcome }) => outcome === 'verified'), skills);
 });
 await check('resources/list', async () => {
     const { resources } = await result('resources/list');

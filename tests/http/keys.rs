@@ -192,6 +192,29 @@ fn open_streams_end_with_their_key() {
 }
 
 #[test]
+fn a_key_that_expires_lets_nobody_in_any_more() {
+    let scratch = scratch();
+    // Made an hour ago, but for a moment.
+    let now = mcpkg::clock::Clock::system().now();
+    let context =
+        mcpkg::op::Context { clock: mcpkg::clock::Clock::fixed(now - 60 * 60 * 1000 + 2500), ..scratch.context() };
+    let create = mcpkg::operations().find(|entry| entry.cli == ["access", "create"]).expect("an operation");
+    let call = create.from_agent(json!({ "name": "soon", "expires": "60m" })).expect("a call");
+    let key = call.run(&context).expect("a key").data["key"].as_str().expect("a key").to_owned();
+    let server = Http::start(&scratch, &[]);
+    assert_eq!(server.send(&ask("/mcp", &key)).status, 200);
+    let listen =
+        http::modern("/mcp", "subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } }));
+    let stream = server.open(&listen.with("Authorization", &format!("Bearer {key}")));
+    stream.message();
+    assert_eq!(last_words(&stream).as_deref(), Some(": the access key is no longer good"));
+    let refused = server.send(&ask("/mcp", &key));
+    assert_eq!(refused.status, 401);
+    assert!(refused.text().contains("expired"), "{}", refused.text());
+    assert!(refused.header("www-authenticate").is_some_and(|how| how.contains("invalid_token")));
+}
+
+#[test]
 fn streams_without_a_key_end_when_one_is_needed() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
