@@ -167,6 +167,7 @@ fn a_url_is_asked_the_same() {
         answer("application/json", "Mcp-Session-Id: s1\r\n", hello),
         "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
         answer("text/event-stream", "", &format!("event: message\ndata: {tools}\n\n")),
+        "HTTP/1.1 204 No Content\r\n\r\n".to_owned(),
     ]);
     let url = format!("http://127.0.0.1:{port}/mcp");
     ok(&ground, &["add", "cursor", "--http", &url, "--key-env", "TEAM_KEY"]);
@@ -176,6 +177,7 @@ fn a_url_is_asked_the_same() {
     let asked = server.join().expect("the server ends");
     assert!(asked.iter().all(|request| request.contains("authorization: Bearer sesame")), "{asked:?}");
     assert!(asked[2].contains("mcp-session-id: s1") && asked[2].contains("mcp-protocol-version: 2025-11-25"));
+    assert!(asked[3].starts_with("DELETE /mcp ") && asked[3].contains("mcp-session-id: s1"), "{asked:?}");
     // Nobody listens there any more.
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");

@@ -18,6 +18,9 @@ use crate::client::entry::Address;
 const ANSWER: u64 = 64 << 20;
 const REFUSAL: u64 = 16 << 10;
 
+/// How long the end of a session is waited for.
+const GOODBYE: Duration = Duration::from_secs(2);
+
 /// A URL that messages are posted to.
 pub(super) struct Posted {
     agent: Agent,
@@ -156,6 +159,20 @@ impl Posted {
             line.clear();
         }
         Ok(())
+    }
+}
+
+/// Ends the session: the server would keep it for an hour.
+impl Drop for Posted {
+    fn drop(&mut self) {
+        let Some(session) = &self.session else { return };
+        let mut request = self.agent.delete(&self.url).config().timeout_global(Some(GOODBYE)).build();
+        request = request.header("Mcp-Session-Id", session);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        // A server that does not take it ends the session by itself.
+        let _ = request.call();
     }
 }
 
