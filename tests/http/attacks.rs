@@ -105,6 +105,17 @@ fn who_sends_no_more_still_gets_its_answer() {
             assert!(answer.contains(r#""result""#), "{method} {answer}");
         }
     }
+    let session = server.session("/mcp", "2025-03-26");
+    let call = |id: u32| {
+        let params = json!({ "name": "list_prompts", "arguments": {} });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let batch = http::message("/mcp", &json!([call(1), call(2), call(3)])).with("Mcp-Session-Id", &session);
+    let mut stream = server.connect();
+    stream.write_all(&batch.bytes()).expect("a batch");
+    stream.shutdown(Shutdown::Write).expect("half a close");
+    let answers = String::from_utf8_lossy(&closed(stream)).into_owned();
+    assert_eq!(answers.matches(r#""result""#).count(), 3, "{answers}");
     let mut short = server.connect();
     short.write_all(&good().with("Content-Length", "1000").bytes()).expect("half a body");
     short.shutdown(Shutdown::Write).expect("half a close");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -116,8 +116,8 @@ pub(super) struct Exchange(Arc<State>);
 #[derive(Default)]
 struct State {
     end: AtomicU8,
-    /// Whether the answer is a stream that is being sent.
-    streams: AtomicBool,
+    /// The streams that the answer consists of and that are being sent: a batch's has others within.
+    streams: AtomicUsize,
     /// Who waits for bytes, of which none will come.
     reader: AtomicWaker,
 }
@@ -143,7 +143,7 @@ impl Exchange {
 
     /// The same for an answer that is a stream, until that was sent.
     pub(super) fn stream(&self) -> Answering {
-        self.0.streams.store(true, Ordering::Release);
+        self.0.streams.fetch_add(1, Ordering::AcqRel);
         Answering { exchange: self.clone(), streams: true }
     }
 
@@ -174,9 +174,9 @@ impl Drop for Answering {
     fn drop(&mut self) {
         let state = &self.exchange.0;
         if self.streams {
-            state.streams.store(false, Ordering::Release);
+            state.streams.fetch_sub(1, Ordering::AcqRel);
         }
-        if !state.streams.load(Ordering::Acquire) {
+        if state.streams.load(Ordering::Acquire) == 0 {
             state.end.store(GONE, Ordering::Release);
         }
     }
