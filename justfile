@@ -22,6 +22,10 @@ conformance:
     cargo build --locked --example conformance
     bash tests/conformance/run.sh target/debug/examples/conformance
 
+# Input from strangers, each generator for so many seconds, or those whose name holds the word
+fuzz SECONDS='60' NAME='hostile':
+    MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
+
 # The measured paths, as ratios
 bench:
     cargo bench

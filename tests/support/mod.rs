@@ -1,6 +1,7 @@
 //! What the tests share: a scratch database, the real binary, a client that speaks lines.
 
 mod client;
+pub mod fuzz;
 mod ground;
 pub mod http;
 mod machine;
