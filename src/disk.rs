@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::error::{Code, Error, Result};
 use crate::store::deploys::Stat;
 
+pub mod folder;
+
 /// The SHA-256 of some bytes.
 pub type Sha = [u8; 32];
 

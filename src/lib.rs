@@ -5,6 +5,7 @@
 //! `error`, `store`, `clock`; `store` -> `error`, `clock`.
 
 pub mod access;
+pub mod approved;
 pub mod cli;
 pub mod client;
 pub mod clock;

@@ -44,7 +44,8 @@ pub enum Keep {
 impl Keep {
     const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
 
-    const fn word(self) -> &'static str {
+    /// The word of the column.
+    pub const fn word(self) -> &'static str {
         match self {
             Keep::Written => "written",
             Keep::Claimed => "claimed",
@@ -385,6 +386,17 @@ pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
           WHERE place_id = ?1 AND snapshot_id >= ?2 ORDER BY length(path) DESC",
     )?;
     let rows = statement.query_map([place, id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the folders that a snapshot made, in order.
+///
+/// # Errors
+/// How the disk failed.
+pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path")?;
+    let rows = statement.query_map([id], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -43,18 +43,20 @@ fn imports_go_down_only() {
                 &["present", "op", "access", "content", "deploy", "redact", "store", "error", "clock", "operations"]
             }
             "present" => &["op", "error"],
-            "op" => &["store", "error", "clock", "schema"],
+            "op" => &["approved", "store", "error", "clock", "schema"],
             "schema" => &[],
             "store" => &["error", "clock"],
             "error" => &[],
             "redact" => &[],
             "disk" => &["error", "store"],
+            "approved" => &["disk", "error"],
             "clock" => &["error"],
             "git" => &["error", "redact"],
             // What `content/mod.rs` names for other domains.
             "access" => &["op", "store", "error", "clock", "redact", "content::names"],
             "deploy" => &[
                 "op",
+                "approved",
                 "store",
                 "error",
                 "clock",
