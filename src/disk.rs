@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Code, Error, Result};
 use crate::store::deploys::Stat;
 
+pub mod attributes;
 pub mod folder;
 
 /// The SHA-256 of some bytes.

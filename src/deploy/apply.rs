@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::disk::attributes::Attributes;
 use super::disk::folder::{Entry, Folder, Folders};
 use super::disk::{self, Found};
 use super::journal::{self, Journal};
@@ -89,21 +90,22 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
+    let roots = approve(context, &work)?;
+    let mut folders = Folders::below(roots.clone());
+    let missing = missing_folders(&mut folders, &work.changes)?;
+    let attributes = attributes_of(&mut folders, &work.changes)?;
     let bytes =
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
         // The transaction of the journal finds them there, and is short.
-        context.store.write(|db| files_of(db, &work))?;
+        context.store.write(|db| files_of(db, &work, &attributes))?;
     }
-    let roots = approve(context, &work)?;
-    let mut folders = Folders::below(roots.clone());
-    let missing = missing_folders(&mut folders, &work.changes)?;
     let uuid = context.clock.uuid();
     let mut recorded = None;
     let begun = context.store.write(|db| {
         allow(db)?;
         // A project that was deleted meanwhile may have swept away what nothing referred to.
-        let files = files_of(db, &work)?;
+        let files = files_of(db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
         let new = NewSnapshot {
             uuid,
@@ -160,9 +162,9 @@ fn approve(context: &Context, work: &Work<'_>) -> Result<Vec<PathBuf>> {
 
 /// Stores the images of the work, and returns its rows: the changes first, then what is only claimed, then what is let
 /// go.
-fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
+fn files_of(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> Result<Vec<File>> {
     let mut files = Vec::with_capacity(work.changes.len());
-    for change in &work.changes {
+    for (change, attributes) in work.changes.iter().zip(attributes) {
         files.push(File {
             snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),
@@ -174,6 +176,7 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
             keep: change.keep,
             before: store(db, &change.before)?,
             after: store_after(db, &change.after)?,
+            attributes: attributes.as_ref().and_then(Attributes::to_column),
         });
     }
     for quiet in &work.quiet {
@@ -192,6 +195,7 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
                 keep: if row.written || work.adopt { Keep::Written } else { Keep::Claimed },
                 before: image.clone(),
                 after: image,
+                attributes: None,
             });
         }
     }
@@ -221,6 +225,7 @@ fn let_go(work: &Work<'_>, quiet: &Quiet) -> Option<File> {
         keep: Keep::Nobody,
         before: image.clone(),
         after: image.clone(),
+        attributes: None,
     })
 }
 
@@ -256,6 +261,15 @@ fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet
         }
     }
     Ok(missing)
+}
+
+/// Returns what the files that are replaced or removed are besides their bytes and modes.
+fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
+    let of = |change: &Change| match change.before {
+        Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
+        Found::Absent | Found::Link(_) | Found::Other => Ok(None),
+    };
+    changes.iter().map(of).collect()
 }
 
 /// Writes the files, and returns what the disk said of each right after, where that has not changed since; where one
@@ -321,7 +335,11 @@ fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) ->
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
     if let After::File { bytes, mode, .. } = &change.after {
-        folder.write_beside(name, &new, bytes, *mode)?;
+        // What takes the place of a file stays whose that was.
+        let replaced =
+            || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
+        let attributes = change.attributes.clone().or_else(replaced);
+        folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
     }
     // As late as can be: what was changed until now is not replaced.
     if folder.look(name)? != change.before {
@@ -352,7 +370,10 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option
                 Some(row) => Some(row.clone()),
                 None => deploys::at(db, machine, &file.path)?,
             };
-            let pristine = known.map_or_else(|| file.before.clone(), |row| row.pristine);
+            let (pristine, pristine_attributes) = known.map_or_else(
+                || (file.before.clone(), file.attributes.clone()),
+                |row| (row.pristine, row.pristine_attributes),
+            );
             let nothing_is_left = file.after == Image::Absent && pristine == Image::Absent;
             if change.keep == Keep::Nobody || nothing_is_left {
                 deploys::forget(db, machine, place, &file.path)?;
@@ -369,6 +390,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option
                 written: change.keep == Keep::Written,
                 applied: file.after.clone(),
                 pristine,
+                pristine_attributes,
                 stat,
             };
             deploys::put(db, machine, &row)?;

@@ -99,8 +99,8 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
         Image::Link(text) => json!([text]),
     };
     let file = |file: &File| {
-        let File { path, root, op, targets, module_ids, block, keep, before, after, snapshot: _ } = file;
-        json!([path, root, op, targets, module_ids, block, keep.word(), image(before), image(after)])
+        let File { path, root, op, targets, module_ids, block, keep, before, after, attributes, snapshot: _ } = file;
+        json!([path, root, op, targets, module_ids, block, keep.word(), image(before), image(after), attributes])
     };
     let mut folders = folders.to_vec();
     folders.sort_unstable();

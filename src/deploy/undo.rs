@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::apply;
 use super::disk::Found;
+use super::disk::attributes::Attributes;
 use super::disk::folder::{Folder, Folders, Moved};
 use super::journal::{self, Journal};
 use super::plan::After;
@@ -168,7 +169,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
         return Ok(false);
     }
     if !is_before {
-        bring_back(context, &folder, name, &file.before, (&new, &old))?;
+        bring_back(context, &folder, name, file, (&new, &old))?;
         folder.sync();
     }
     // Renaming a link of a file onto the file itself does nothing, and leaves both.
@@ -180,17 +181,18 @@ fn bring_back(
     context: &Context,
     folder: &Folder,
     name: &OsStr,
-    before: &Image,
+    file: &File,
     (new, old): (&OsStr, &OsStr),
 ) -> Result<()> {
-    if *before != Image::Absent && folder.entry(old)?.is_some() {
+    if file.before != Image::Absent && folder.entry(old)?.is_some() {
         return folder.rename(old, name);
     }
-    match context.store.read(|db| apply::wanted(db, before))? {
+    match context.store.read(|db| apply::wanted(db, &file.before))? {
         After::Absent => folder.remove(name),
         After::Link(text) => folder.put_link(name, new, &text),
         After::File { bytes, mode, .. } => {
-            folder.write_beside(name, new, &bytes, mode)?;
+            let attributes = Attributes::from_column(file.attributes.as_deref());
+            folder.write_beside(name, new, &bytes, mode, attributes.as_ref())?;
             folder.put_in_place(name, new, false)
         }
     }

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::attributes::Attributes;
 use super::{Found, RealFolders, failed, sha256};
 use crate::error::{Code, Error, Result};
 use crate::store::deploys::Stat;
@@ -113,17 +113,37 @@ impl Folder {
         read().map_err(|error| self.failed("read", name, error))
     }
 
-    /// Writes bytes as the new file `temporary`, which is going to be `name`; they are on the disk when this returns.
+    /// Returns what the file `name` is besides its bytes and its mode; `None` where no file is there, or it cannot be
+    /// read.
+    pub fn attributes(&self, name: &OsStr) -> Option<Attributes> {
+        // Neither a link is followed nor a device opened.
+        self.entry(name).ok()?.filter(|entry| entry.kind == Kind::File)?;
+        Some(Attributes::of(&system::open_file(&self.handle, &self.path, name).ok()?))
+    }
+
+    /// Writes bytes as the new file `temporary`, which is going to be `name`, with `attributes` as far as the user may
+    /// set them; all is on the disk when this returns.
     ///
     /// # Errors
     /// As [`Folder::entry`], `E_DISK_FULL`.
-    pub fn write_beside(&self, name: &OsStr, temporary: &OsStr, bytes: &[u8], mode: u32) -> Result<File> {
+    pub fn write_beside(
+        &self,
+        name: &OsStr,
+        temporary: &OsStr,
+        bytes: &[u8],
+        mode: u32,
+        attributes: Option<&Attributes>,
+    ) -> Result<()> {
         let write = || {
             let mut file = system::create_file(&self.handle, &self.path, temporary, mode)?;
             file.write_all(bytes)?;
             super::set_mode(&file, mode)?;
-            file.sync_data()?;
-            Ok(file)
+            if let Some(attributes) = attributes {
+                attributes.give(&file);
+                // Names and times are no data.
+                return file.sync_all();
+            }
+            file.sync_data()
         };
         write().map_err(|error| {
             let _ = system::remove_file(&self.handle, &self.path, temporary);
@@ -380,7 +400,7 @@ mod tests {
         assert!(folders.moved().is_empty());
         fs::rename(top.join("in"), top.join("away")).expect("a rename");
         symlink("outside", top.join("in")).expect("a link");
-        folder.write_beside(name, OsStr::new("tmp"), b"x", 0o600).expect("written");
+        folder.write_beside(name, OsStr::new("tmp"), b"x", 0o600, None).expect("written");
         folder.put_in_place(name, OsStr::new("tmp"), true).expect("put");
         assert_eq!(fs::read(top.join("away/deep/file")).expect("the file"), b"x");
         assert!(fs::read_dir(top.join("outside")).expect("a folder").next().is_none());
