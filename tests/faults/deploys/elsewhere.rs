@@ -289,8 +289,9 @@ fn folders_that_are_swapped_all_the_time_take_nothing_elsewhere() {
     swapping.join().expect("the other thread ends");
     eprintln!("{applied} applied, {refused} refused or undone");
     assert_eq!(std::fs::read_dir(outside.join("big")).expect("a folder").count(), 0, "something was written outside");
-    // Whatever was met, the next deploy is whole. What a plan saw missing while the link stood there may be left over.
-    deployed(&big.ground);
+    // Whatever was met, the next deploy is whole. What a plan saw missing while the link stood there may be left over, and
+    // nobody's.
+    big.ground.data(&[&Big::deploy()[..], &["--adopt"]].concat());
     std::fs::remove_dir_all(&outside).expect("gone");
     let tree = big.ground.tree();
     let missing: Vec<_> = big.after.0.iter().filter(|(path, thing)| tree.0.get(*path) != Some(*thing)).collect();
