@@ -126,7 +126,7 @@ impl Read {
     }
 
     fn check_unchanged(&self) -> Result<()> {
-        let now = match fs::read(&self.real) {
+        let now = match crate::file::read(&self.real, crate::file::TEXT) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(disk::failed("read", &self.path, error)),
@@ -150,7 +150,7 @@ impl Read {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let hash = disk::hex(&disk::sha256(text.as_bytes())[..6]);
         let copy = folder.join(format!("{name}.{hash}"));
-        if fs::read(&copy).is_ok_and(|kept| kept == text.as_bytes()) {
+        if crate::file::read(&copy, crate::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));
         }
         let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));

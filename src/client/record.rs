@@ -149,7 +149,7 @@ impl Records {
 
     /// Returns what was done to an entry; one that cannot be read is as good as none.
     pub fn get(&self, read: &Read, name: &str) -> Option<Record> {
-        let text = fs::read(self.path(read, name)).ok()?;
+        let text = crate::file::read(&self.path(read, name), crate::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.file == read.real && record.name == name).then_some(record)
     }

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 
 use super::sqlite;
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
@@ -134,7 +135,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
         Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
             .hint("the file was left untouched; move it aside and `mcpkg restore` a backup, or name another with --db")
     };
-    let mut file = File::open(path).map_err(|error| unavailable(path, &error))?;
+    let mut file = file::open(path).map_err(|error| unavailable(path, &error))?;
     let metadata = file.metadata().map_err(|error| unavailable(path, &error))?;
     if metadata.is_dir() {
         return Err(Error::new(Code::NotDatabase, format!("`{}` is a folder, not a database", path.display()))
@@ -328,7 +329,7 @@ fn open_lock_file(path: &Path) -> Result<File> {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    options.open(path).map_err(|error| unavailable(path, &error))
+    file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
 }
 
 /// Returns `path` with `suffix` added to its file name.
