@@ -1,6 +1,6 @@
 //! What was done to an agent's file, kept in the user's data directory so that it can be taken back to the byte.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};

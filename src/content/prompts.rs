@@ -297,7 +297,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = prompts::list(db, project.id, &page)?;
+            let slice = prompts::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
             Ok((slice, project.name.clone(), next))

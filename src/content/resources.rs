@@ -243,7 +243,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = resources::list(db, project.id, &page)?;
+            let slice = resources::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|resource| cursor::encode("resources", project.id, &resource.name));
             Ok((slice, project.name.clone(), next))
