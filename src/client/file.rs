@@ -111,7 +111,7 @@ impl Read {
     }
 
     fn write(&self, folder: &Path, text: &str) -> Result<()> {
-        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&self.real, &temporary, text.as_bytes(), self.mode)?;
         if let Err(error) = self.check_unchanged() {
             let _ = fs::remove_file(&temporary);
@@ -153,7 +153,7 @@ impl Read {
         if crate::file::read(&copy, crate::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));
         }
-        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&copy, &temporary, text.as_bytes(), self.mode)?;
         disk::put_in_place(&copy, &temporary, false)?;
         disk::sync_folder(folder);

@@ -163,7 +163,7 @@ impl Records {
         let Some(record) = record else { return disk::remove(&path) };
         let text =
             serde_json::to_vec_pretty(record).map_err(|error| Error::internal(format!("a record is JSON: {error}")))?;
-        let temporary = self.folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = self.folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&path, &temporary, &text, 0o600)?;
         disk::put_in_place(&path, &temporary, false)
     }

@@ -249,7 +249,8 @@ impl Operation for Delete {
             Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
-        let back = format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision - 1);
+        let back =
+            format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision.saturating_sub(1));
         Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
     }
 }

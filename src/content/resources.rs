@@ -193,7 +193,11 @@ impl Operation for Delete {
             Ok((resources::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted resource '{}' from project '{project}'", resource.name);
-        let back = format!("`mcpkg resource restore {} {}` brings it back", resource.name, resource.revision - 1);
+        let back = format!(
+            "`mcpkg resource restore {} {}` brings it back",
+            resource.name,
+            resource.revision.saturating_sub(1)
+        );
         Ok(Reply::sentence(sentence, data(&project, &resource)).hint(back))
     }
 }

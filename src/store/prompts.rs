@@ -275,7 +275,7 @@ pub fn insert(
         attributes,
         blob: blobs::put(db, content.as_bytes())?,
         size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: number + 1,
+        revision: revisions::next(number)?,
         created_at: author.now,
         updated_at: author.now,
     };
@@ -297,7 +297,7 @@ pub fn update(
 ) -> Result<Prompt> {
     prompt.blob = blobs::put(db, content.as_bytes())?;
     prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
-    prompt.revision += 1;
+    prompt.revision = revisions::next(prompt.revision)?;
     prompt.updated_at = author.now;
     write(db, author, project, prompt, Change { action, restored: None }, content)
 }
@@ -308,7 +308,7 @@ pub fn update(
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     let mut prompt = get(db, project, name)?;
-    prompt.revision += 1;
+    prompt.revision = revisions::next(prompt.revision)?;
     let sha256 = blobs::sha256(db, prompt.blob)?;
     keep_revision(db, author, project, &prompt, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM prompt WHERE id = ?1")?.execute([prompt.id])?;
@@ -345,7 +345,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
     }
     prompt.blob = revision.blob;
     prompt.size = revision.size;
-    prompt.revision = revisions::newest(db, revision.item)? + 1;
+    prompt.revision = revisions::next(revisions::newest(db, revision.item)?)?;
     prompt.updated_at = author.now;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, prompt, change, text)

@@ -309,7 +309,7 @@ pub fn insert(
         attributes,
         blob: blobs::put_source(db, content)?,
         size: i64::try_from(content.size()).unwrap_or(i64::MAX),
-        revision: number + 1,
+        revision: revisions::next(number)?,
         created_at: author.now,
         updated_at: author.now,
     };
@@ -332,7 +332,7 @@ pub fn update(
         resource.blob = blobs::put_source(db, content)?;
         resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
     }
-    resource.revision += 1;
+    resource.revision = revisions::next(resource.revision)?;
     resource.updated_at = author.now;
     write(db, author, project, resource, Change { action, restored: None })
 }
@@ -343,7 +343,7 @@ pub fn update(
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     let mut resource = get(db, project, name)?;
-    resource.revision += 1;
+    resource.revision = revisions::next(resource.revision)?;
     let sha256 = blobs::sha256(db, resource.blob)?;
     keep_revision(db, author, project, &resource, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM resource WHERE id = ?1")?.execute([resource.id])?;
@@ -376,7 +376,7 @@ pub fn restore(
         attributes,
         blob: revision.blob,
         size: revision.size,
-        revision: revisions::newest(db, revision.item)? + 1,
+        revision: revisions::next(revisions::newest(db, revision.item)?)?,
         created_at: live.as_ref().map_or(author.now, |live| live.created_at),
         updated_at: author.now,
     };

@@ -240,6 +240,12 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
     })
 }
 
+/// Returns the number after `number`.
+pub(super) fn next(number: i64) -> Result<i64> {
+    let next = number.checked_add(1).filter(|next| *next > 0);
+    next.ok_or_else(|| super::blobs::damaged_value("a revision has a number that mcpkg does not give"))
+}
+
 /// Returns the newest number an item reached, 0 where it has none.
 pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     Ok(db

@@ -38,7 +38,7 @@ impl Scratch {
     /// # Errors
     /// `E_FILE_FAILED`, `E_DISK_FULL`.
     pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
-        let name = format!("{PREFIX}{}", uuid::Uuid::now_v7().simple());
+        let name = format!("{PREFIX}{}", crate::clock::unique().simple());
         let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;
         let folder = parent.join(&name);
         let record = record(database, &name, &folder);

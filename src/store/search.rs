@@ -111,7 +111,7 @@ pub fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: usize) -> 
 
 fn rowid(kind: Kind, id: i64) -> i64 {
     match kind {
-        Kind::Prompt => 2 * id,
-        Kind::Resource => 2 * id + 1,
+        Kind::Prompt => id.wrapping_mul(2),
+        Kind::Resource => id.wrapping_mul(2).wrapping_add(1),
     }
 }

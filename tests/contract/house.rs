@@ -84,6 +84,7 @@ fn imports_go_down_only() {
                 "op",
                 "store",
                 "error",
+                "clock",
                 "git",
                 "disk",
                 "file",
