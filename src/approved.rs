@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// What is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +120,7 @@ impl Approved {
 
 /// Reads a record; one that is damaged approves nothing.
 fn read(path: &Path) -> Result<Option<Value>> {
-    match fs::read(path) {
+    match file::read(path, file::TEXT) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(disk::failed("read", path, error)),

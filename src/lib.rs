@@ -14,6 +14,7 @@ pub mod database;
 pub mod deploy;
 pub mod disk;
 pub mod error;
+pub mod file;
 pub mod git;
 pub mod mcp;
 pub mod op;

@@ -6,13 +6,14 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::attributes::Attributes;
 use super::{Found, RealFolders, failed, sha256};
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::store::deploys::Stat;
 
 #[cfg(unix)]
@@ -105,8 +106,7 @@ impl Folder {
             }
             Kind::Folder | Kind::Other => Ok(Found::Other),
             Kind::File => {
-                let mut bytes = Vec::new();
-                system::open_file(&self.handle, &self.path, name)?.read_to_end(&mut bytes)?;
+                let bytes = file::read_open(system::open_file(&self.handle, &self.path, name)?, file::WHOLE)?;
                 Ok(Found::File { sha256: sha256(&bytes), bytes, mode: entry.mode })
             }
         };
