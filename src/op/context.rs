@@ -164,8 +164,13 @@ impl Context {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Appends the event of a refused change. A disk that cannot take it gets a line in the log instead.
+    /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes
+    /// no row at all, a line in the log stands for it.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
+        if !self.store.may_write() {
+            tracing::info!(kind, subject, refused = error.code().name(), "refused to a caller who may only read");
+            return;
+        }
         if error.code() == Code::Busy {
             // Who waited the whole busy time does not wait for it again.
             tracing::info!(kind, subject, "the trail was not written either");

@@ -69,8 +69,9 @@ impl Store {
     /// file, so that running servers see it. Keeps what it replaces beside the file and returns where.
     ///
     /// # Errors
-    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`.
+    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`, `E_MAY_ONLY_READ`.
     pub fn restore(&self, from: &Path, kept: &Path, progress: &Progress<'_>) -> Result<PathBuf> {
+        self.check_may_write()?;
         if from.canonicalize().is_ok_and(|from| from == self.0.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup of it"));
