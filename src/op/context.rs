@@ -101,7 +101,8 @@ impl Context {
         self.store.read(|db| f(db, &projects::require(db, &self.selection)?))
     }
 
-    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject`.
+    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject` where
+    /// `f` changed any row.
     ///
     /// # Errors
     /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
@@ -114,8 +115,12 @@ impl Context {
         let author = self.author();
         self.store.write(|db| {
             let project = projects::require(db, &self.selection)?;
+            let before = db.changed_rows();
             let value = f(db, &project, author)?;
-            self.event(db, author, Some(&project.name), kind, subject)?;
+            // What was so already did not happen.
+            if db.changed_rows() != before {
+                self.event(db, author, Some(&project.name), kind, subject)?;
+            }
             Ok(value)
         })
     }

@@ -19,6 +19,7 @@ pub mod blobs;
 pub mod check;
 pub mod deploys;
 pub mod events;
+pub mod lists;
 pub mod modules;
 pub mod page;
 pub mod projects;
@@ -92,6 +93,13 @@ struct Shared {
 /// An open transaction: what is read through it is one moment of the database.
 pub struct Db<'c> {
     connection: &'c Connection,
+}
+
+impl Db<'_> {
+    /// How many rows this connection has inserted, updated and deleted so far.
+    pub fn changed_rows(&self) -> u64 {
+        self.connection.total_changes()
+    }
 }
 
 impl Store {

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::page::{Page, Slice};
-use super::{Db, blobs, sqlite};
+use super::{Db, blobs, lists, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -221,6 +221,7 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
     db.connection.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([project.id])?;
+    lists::forget(db, &project)?;
     blobs::sweep(db)?;
     Ok(project)
 }

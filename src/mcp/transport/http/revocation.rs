@@ -49,7 +49,9 @@ impl StreamRevocation {
     /// Ends the streams of those who would not be let in any more.
     pub(super) fn check(&self) {
         let keys = self.keys().clone();
-        keys.iter().for_each(|key| drop(self.holds(key)));
+        for key in &keys {
+            self.holds(key);
+        }
         self.keys().retain(|key| !key.revoked.is_cancelled());
     }
 
