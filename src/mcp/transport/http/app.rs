@@ -78,6 +78,8 @@ impl App {
         let ended = CancellationToken::new();
         let settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(ALIVE))
+            // The answer to initialize would begin with an event without data, whatever the revision.
+            .with_sse_retry(None)
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX)
