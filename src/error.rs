@@ -125,6 +125,7 @@ codes! {
     Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256; it was not served.";
     Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
     KeyRequired          "E_KEY_REQUIRED"                  1 -32602 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
+    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
 }

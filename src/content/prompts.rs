@@ -155,7 +155,8 @@ impl Operation for Update {
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
-            let (content, hints) = match content {
+            let before = prompt.revision;
+            let (content, mut hints) = match content {
                 Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
                     let hints = declare(&mut prompt.attributes, &mut content);
                     (content, hints)
@@ -176,6 +177,7 @@ impl Operation for Update {
             check(&prompt.attributes, &content)?;
             command::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
+            hints.extend(answer::unchanged(before, prompt.revision));
             Ok((prompt, project.name.clone(), hints))
         })?;
         let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);

@@ -128,8 +128,9 @@ impl Operation for Update {
         }
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let given = self.content.map(Content::read).transpose()?;
-        let (resource, project) = context.write("resource.update", &self.name, |db, project, author| {
+        let (resource, project, hint) = context.write("resource.update", &self.name, |db, project, author| {
             let mut resource = resources::get(db, project, &self.name)?;
+            let before = resource.revision;
             if let Some(description) = description {
                 resource.attributes.description = description;
             }
@@ -159,10 +160,12 @@ impl Operation for Update {
                 }
             };
             let resource = resources::update(db, author, project, resource, "update", content.as_ref())?;
-            Ok((resource, project.name.clone()))
+            let hint = answer::unchanged(before, resource.revision);
+            Ok((resource, project.name.clone(), hint))
         })?;
         let sentence = format!("Updated resource '{}' in project '{project}'", resource.name);
-        Ok(Reply::sentence(sentence, data(&project, &resource)))
+        let hints = hint.into_iter().collect();
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &resource)) })
     }
 }
 

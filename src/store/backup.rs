@@ -74,7 +74,7 @@ impl Store {
     /// 3. Wait for the writers of the live file, keep it, replace its pages.
     ///
     /// # Errors
-    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`; what `carry` returns.
+    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`, `E_MAY_ONLY_READ`; what `carry` returns.
     pub fn restore(
         &self,
         from: &Path,
@@ -82,6 +82,7 @@ impl Store {
         carry: impl FnOnce(&Db<'_>) -> Result<()>,
         progress: &Progress<'_>,
     ) -> Result<()> {
+        self.check_may_write()?;
         if from.canonicalize().is_ok_and(|from| from == self.0.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup of it"));

@@ -19,6 +19,7 @@ pub mod blobs;
 pub mod check;
 pub mod deploys;
 pub mod events;
+pub mod lists;
 pub mod modules;
 pub mod page;
 pub mod projects;
@@ -74,9 +75,16 @@ impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
     }
 }
 
-/// The open database; cheap to clone, shared by threads.
+/// The open database, and what this handle of it may do; cheap to clone, shared by threads.
 #[derive(Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store(Arc<Shared>, Rights);
+
+/// What a handle of the store may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    ReadAndWrite,
+    Read,
+}
 
 struct Shared {
     path: PathBuf,
@@ -95,6 +103,13 @@ pub struct Db<'c> {
     connection: &'c Connection,
 }
 
+impl Db<'_> {
+    /// How many rows this connection has inserted, updated and deleted so far.
+    pub fn changed_rows(&self) -> u64 {
+        self.connection.total_changes()
+    }
+}
+
 impl Store {
     /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
     ///
@@ -105,7 +120,7 @@ impl Store {
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = open::open(path)?;
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             path: opened.path,
             access: opened.access,
             identity: opened.identity,
@@ -113,7 +128,19 @@ impl Store {
             readers: OnceLock::new(),
             writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
-        })))
+        };
+        Ok(Self(Arc::new(shared), Rights::ReadAndWrite))
+    }
+
+    /// Returns a handle through which nothing can be written, for a caller who may only read.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self(Arc::clone(&self.0), Rights::Read)
+    }
+
+    /// Whether this handle may write. The disk may refuse it still: see [`Store::access`].
+    pub fn may_write(&self) -> bool {
+        self.1 == Rights::ReadAndWrite
     }
 
     /// The file's path, absolute.
@@ -156,8 +183,10 @@ impl Store {
     /// When this returns `Ok`, the write is on the disk.
     ///
     /// # Errors
-    /// What `f` returns, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY` after [`BUSY_TIMEOUT`], `E_DB_REPLACED`, `E_STORAGE`.
+    /// What `f` returns, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY` after [`BUSY_TIMEOUT`],
+    /// `E_DB_REPLACED`, `E_STORAGE`.
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.check_may_write()?;
         if self.0.access != Access::Writable {
             return Err(self.read_only());
         }
@@ -208,6 +237,14 @@ impl Store {
     pub(crate) fn notice_replacement(&self) {
         let replaced = open::Identity::of(&self.0.path, self.0.access).as_ref() != Some(&self.0.identity);
         self.0.replaced.store(replaced, Ordering::Relaxed);
+    }
+
+    fn check_may_write(&self) -> Result<()> {
+        if self.may_write() {
+            return Ok(());
+        }
+        Err(Error::new(Code::MayOnlyRead, "This access key may only read")
+            .hint("`mcpkg access create NAME` makes a key that may write"))
     }
 
     fn check_in_place(&self) -> Result<()> {

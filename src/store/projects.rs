@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::page::{Page, Slice};
-use super::{Db, blobs, search, sqlite};
+use super::{Db, blobs, lists, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -223,6 +223,7 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
     search::unindex_project(db, project.id)?;
     db.connection.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([project.id])?;
+    lists::forget(db, &project)?;
     blobs::sweep(db)?;
     Ok(project)
 }

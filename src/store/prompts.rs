@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::blobs::{self, Blob};
+use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
@@ -275,15 +276,15 @@ pub fn insert(
         attributes,
         blob: blobs::put(db, content.as_bytes())?,
         size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: revisions::next(number)?,
+        revision: number,
         created_at: author.now,
         updated_at: author.now,
     };
     write(db, author, project, prompt, Change { action: "create", restored: None }, content)
 }
 
-/// Writes a prompt that was read before and changed since; adds its revision. `content` is the text of `prompt.blob`
-/// or the new one.
+/// Writes a prompt that was read before and changed since; adds its revision. One that is as it was stays so, without a
+/// new revision. `content` is the text of `prompt.blob` or the new one.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name is taken.
@@ -297,8 +298,6 @@ pub fn update(
 ) -> Result<Prompt> {
     prompt.blob = blobs::put(db, content.as_bytes())?;
     prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
-    prompt.revision = revisions::next(prompt.revision)?;
-    prompt.updated_at = author.now;
     write(db, author, project, prompt, Change { action, restored: None }, content)
 }
 
@@ -313,6 +312,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     keep_revision(db, author, project, &prompt, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM prompt WHERE id = ?1")?.execute([prompt.id])?;
     search::unindex(db, Kind::Prompt, prompt.id)?;
+    lists::changed(db, project, Kind::Prompt)?;
     Ok(prompt)
 }
 
@@ -345,8 +345,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
     }
     prompt.blob = revision.blob;
     prompt.size = revision.size;
-    prompt.revision = revisions::next(revisions::newest(db, revision.item)?)?;
-    prompt.updated_at = author.now;
+    prompt.revision = revisions::newest(db, revision.item)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, prompt, change, text)
 }
@@ -360,7 +359,8 @@ pub fn attributes(json: &str) -> Result<Attributes> {
         .map_err(|error| blobs::damaged_value("a prompt's attributes are malformed").with_source(error))
 }
 
-/// Inserts where `prompt.id` is 0, else updates; keeps the revision, indexes the words.
+/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
+/// notes where the project's list shows something else. `prompt.revision` is the one before.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -371,6 +371,12 @@ fn write(
 ) -> Result<Prompt> {
     let Attributes { description, template, arguments, front_matter, file } = &prompt.attributes;
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
+    let difference = if prompt.id == 0 { Difference::Listed } else { difference(db, &prompt, arguments.as_deref())? };
+    if difference == Difference::None {
+        return Ok(prompt);
+    }
+    prompt.revision = revisions::next(prompt.revision)?;
+    prompt.updated_at = author.now;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
@@ -442,6 +448,9 @@ fn write(
             ])
             .map_err(taken)?;
     }
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Prompt)?;
+    }
     keep_revision(db, author, project, &prompt, &sha256, change)?;
     search::index(
         db,
@@ -453,6 +462,17 @@ fn write(
         content,
     )?;
     Ok(prompt)
+}
+
+/// Returns how a prompt differs from its row.
+fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<Difference> {
+    let Attributes { description, template, front_matter, file, .. } = &prompt.attributes;
+    let mut statement = db.connection.prepare_cached(
+        "SELECT name IS ?2 AND description IS ?3 AND arguments IS ?4,
+                template IS ?5 AND front_matter IS ?6 AND file IS ?7 AND blob_id IS ?8 FROM prompt WHERE id = ?1",
+    )?;
+    let item = params![prompt.id, prompt.name, description, arguments, template, front_matter, file, prompt.blob];
+    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
 }
 
 fn keep_revision(

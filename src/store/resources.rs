@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::blobs::{self, Blob};
+use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
@@ -309,14 +310,15 @@ pub fn insert(
         attributes,
         blob: blobs::put_source(db, content)?,
         size: i64::try_from(content.size()).unwrap_or(i64::MAX),
-        revision: revisions::next(number)?,
+        revision: number,
         created_at: author.now,
         updated_at: author.now,
     };
     write(db, author, project, resource, Change { action: "create", restored: None })
 }
 
-/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision.
+/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision. One
+/// that is as it was stays so, without a new revision.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name or URI is taken.
@@ -332,8 +334,6 @@ pub fn update(
         resource.blob = blobs::put_source(db, content)?;
         resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
     }
-    resource.revision = revisions::next(resource.revision)?;
-    resource.updated_at = author.now;
     write(db, author, project, resource, Change { action, restored: None })
 }
 
@@ -348,6 +348,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     keep_revision(db, author, project, &resource, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM resource WHERE id = ?1")?.execute([resource.id])?;
     search::unindex(db, Kind::Resource, resource.id)?;
+    lists::changed(db, project, Kind::Resource)?;
     Ok(resource)
 }
 
@@ -376,9 +377,9 @@ pub fn restore(
         attributes,
         blob: revision.blob,
         size: revision.size,
-        revision: revisions::next(revisions::newest(db, revision.item)?)?,
+        revision: revisions::newest(db, revision.item)?,
         created_at: live.as_ref().map_or(author.now, |live| live.created_at),
-        updated_at: author.now,
+        updated_at: live.as_ref().map_or(author.now, |live| live.updated_at),
     };
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, resource, change)
@@ -393,7 +394,8 @@ pub fn attributes(json: &str) -> Result<Attributes> {
         .map_err(|error| blobs::damaged_value("a resource's attributes are malformed").with_source(error))
 }
 
-/// Inserts where `resource.id` is 0, else updates; keeps the revision, indexes the words of a text.
+/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
+/// text, and notes where the project's list shows something else. `resource.revision` is the one before.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -402,6 +404,12 @@ fn write(
     change: Change<'_>,
 ) -> Result<Resource> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let difference = if resource.id == 0 { Difference::Listed } else { difference(db, &resource)? };
+    if difference == Difference::None {
+        return Ok(resource);
+    }
+    resource.revision = revisions::next(resource.revision)?;
+    resource.updated_at = author.now;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "resource.uri") {
             Error::new(
@@ -483,6 +491,9 @@ fn write(
             ])
             .map_err(taken)?;
     }
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Resource)?;
+    }
     keep_revision(db, author, project, &resource, &sha256, change)?;
     if resource.attributes.text {
         let description = resource.attributes.description.as_deref();
@@ -493,6 +504,17 @@ fn write(
         search::unindex(db, Kind::Resource, resource.id)?;
     }
     Ok(resource)
+}
+
+/// Returns how a resource differs from its row.
+fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
+    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let mut statement = db.connection.prepare_cached(
+        "SELECT name IS ?2 AND uri IS ?3 AND description IS ?4 AND mime_type IS ?5,
+                text IS ?6 AND executable IS ?7 AND blob_id IS ?8 FROM resource WHERE id = ?1",
+    )?;
+    let item = params![resource.id, resource.name, uri, description, mime_type, text, executable, resource.blob];
+    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
 }
 
 fn keep_revision(
