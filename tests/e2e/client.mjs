@@ -163,7 +163,7 @@ await check('unsubscribe', async () => {
     await pause(500);
     same(count('notifications/resources/updated'), before);
 });
-await check('no message was broken', async () => {
+if (!modern) await check('no message was broken', async () => {
     same(broken, []);
 });
 await check('close', async () => {
