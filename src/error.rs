@@ -113,7 +113,7 @@ codes! {
     PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
     FileFailed           "E_FILE_FAILED"                   1 -32603 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
     NotDatabase          "E_DB_CORRUPT"                    1 -32603 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
-    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database; it was left untouched.";
+    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database, or holds objects that mcpkg does not make; it was left untouched.";
     NewerDatabase        "E_DB_NEWER"                      1 -32603 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
     MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
     Unavailable          "E_DB_UNAVAILABLE"                1 -32603 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
@@ -122,7 +122,7 @@ codes! {
     Busy                 "E_DB_BUSY"                       1 -32603 Machine "db_busy" ["retry_command"] "Another process held the database for longer than the busy time.";
     Replaced             "E_DB_REPLACED"                   1 -32603 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
     InUse                "E_DB_IN_USE"                     1 -32603 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
-    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256; it was not served.";
+    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
     Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
     KeyRequired          "E_KEY_REQUIRED"                  1 -32602 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
     MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";

@@ -323,7 +323,8 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     // A damaged row is made whole by what is brought back.
     let live = db.one(concat!(columns!(), " WHERE p.uuid = ?1"), [revision.item.as_bytes()], |row| {
-        from_row(row).or_else(|error| Ok(Prompt { name: name.to_owned(), ..placeholder(row, error)? }))
+        from_row(row)
+            .or_else(|error| Ok(Prompt { uuid: revision.item, name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     let content = blobs::get(db, revision.blob)?;
     let text = std::str::from_utf8(&content).map_err(|_| blobs::damaged_value("a prompt's content is not UTF-8"))?;

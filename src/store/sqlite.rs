@@ -104,10 +104,20 @@ pub(super) fn full() -> Error {
     Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
 }
 
+/// Whether an error without a code of its own comes of what rows hold, and not of a statement's text: of a value that a
+/// function does not take, or of the search index, which reads its own tables when a statement is prepared.
+fn is_of_rows(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(..) => true,
+        rusqlite::Error::SqlInputError { msg, .. } => msg.contains("fts5") || msg.contains("vtable"),
+        _ => false,
+    }
+}
+
 /// Returns the answer for a file that holds what mcpkg does not write.
 fn damaged(error: rusqlite::Error) -> Error {
     Error::new(Code::NotDatabase, format!("The database is damaged: {error}"))
-        .hint("`mcpkg check` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
+        .hint("`mcpkg check --deep` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
         .with_source(error)
 }
 
@@ -141,6 +151,9 @@ impl From<rusqlite::Error> for Error {
                 Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
                     .hint("check that the file and its folder exist and are readable and writable")
             }
+            // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
+            ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
             ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
             _ => Error::internal(format!("The store failed: {error}")),
         };

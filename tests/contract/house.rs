@@ -127,6 +127,21 @@ fn git_is_run_in_one_place() {
 }
 
 #[test]
+fn files_are_read_in_one_place() {
+    // A folder that is synced, a shell's own pipe, the name of the machine.
+    const OTHERWISE: [&str; 4] = ["store/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
+        if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
+            continue;
+        }
+        for read in ["fs::read(", "fs::read_to_string(", "File::open("] {
+            let found = code(text).contains(read) && !path.components().any(|part| part.as_os_str() == "tests");
+            assert!(!found, "{} uses {read} where crate::file bounds what is read", path.display());
+        }
+    }
+}
+
+#[test]
 fn only_the_shell_prints() {
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "cli") {
         for macro_name in ["println!", "print!(", "dbg!"] {

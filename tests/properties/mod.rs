@@ -2,6 +2,7 @@
 
 mod deploys;
 mod hostile_requests;
+mod hostile_databases;
 mod model;
 mod round_trips;
 mod search;
