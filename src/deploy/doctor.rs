@@ -109,7 +109,7 @@ impl Doctor {
 
 /// What other domains say.
 fn findings(context: &Context) -> Vec<Finding> {
-    crate::database::health(context).into_iter().chain(crate::client::health(context)).collect()
+    [crate::database::health(context), crate::content::health(context), crate::client::health(context)].concat()
 }
 
 struct Checked<'r> {
