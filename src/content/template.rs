@@ -8,6 +8,7 @@ mod subset;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
@@ -41,12 +42,12 @@ const MAX_NAME: usize = 255;
 /// # Errors
 /// `E_TEMPLATE_FAILED` with the line.
 pub fn check(source: &str) -> Result<()> {
-    subset::check(source, ENVIRONMENT.syntax())
+    guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
 /// Whether a text is a template at all: it parses, also where it uses what templates may not.
 pub fn parses(source: &str) -> bool {
-    subset::parses(source, ENVIRONMENT.syntax())
+    guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
 
 /// Checks declared arguments: not too many, with names that a template can use, none twice.
@@ -118,10 +119,15 @@ pub fn render(
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "name": prompt })));
     }
     check(source)?;
+    let limit = limit.min(MAX_RENDERED);
+    guarded(|| rendered(prompt, source, values, bytes, limit))
+}
+
+/// Renders a template that was checked, with values of so many `bytes`.
+fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes: usize, limit: u64) -> Result<String> {
     let mut environment = ENVIRONMENT.clone();
     environment.set_fuel(Some(STEPS.min(WORK / bytes.max(1) as u64)));
     let template = environment.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
-    let limit = limit.min(MAX_RENDERED);
     let mut output = Bounded { bytes: Vec::new(), limit };
     let values = minijinja::Value::from_pairs(values);
     template.render_captured_to(values, &mut output).map(drop).map_err(|error| {
@@ -166,6 +172,13 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment
 });
+
+/// Turns a panic of minijinja into an error: it computes columns in 16 bits, for one, and lines may be longer.
+fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        Err(Error::new(Code::TemplateFailed, "The prompt template is not taken: minijinja cannot read it"))
+    })
+}
 
 fn failed(how: &str, error: &minijinja::Error) -> Error {
     let line = error.line();

@@ -162,7 +162,7 @@ fn check_copy(path: &Path) -> Result<()> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut faults = check::structure(&connection)?;
     if faults.is_empty() {
-        (_, faults) = check::hashes(&super::Db { connection: &connection }, &|_, _| {})?;
+        (_, faults) = check::hashes(&super::Db { connection: &connection, watch: None }, &|_, _| {})?;
     }
     match faults.first() {
         None => Ok(()),

@@ -12,6 +12,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 
 use crate::error::{Code, Error, Result};
+use deadline::{Deadline, Watch};
 
 pub mod access;
 pub mod backup;
@@ -34,6 +35,7 @@ pub mod stamps;
 pub mod tokens;
 pub mod watch;
 
+mod deadline;
 mod open;
 mod sqlite;
 
@@ -66,15 +68,17 @@ impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
     }
 }
 
-/// The open database; cheap to clone, shared by threads.
+/// The open database; cheap to clone, shared by threads. Its reads end at the deadline, where it has one.
 #[derive(Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store(Arc<Shared>, Option<Deadline>);
 
 struct Shared {
     path: PathBuf,
     access: Access,
     identity: open::Identity,
     replaced: AtomicBool,
+    /// Set when reads with a deadline shall end: the server does.
+    ended: Arc<AtomicBool>,
     readers: OnceLock<Pool>,
     writer: OnceLock<Pool>,
     /// The connection that the file was checked with, until a [`Reader`] takes it. Closing the only connection would
@@ -85,6 +89,17 @@ struct Shared {
 /// An open transaction: what is read through it is one moment of the database.
 pub struct Db<'c> {
     connection: &'c Connection,
+    watch: Option<&'c Watch>,
+}
+
+impl Db<'_> {
+    /// Refuses to go on once the read's deadline has passed.
+    ///
+    /// # Errors
+    /// `E_TIMEOUT`.
+    pub(crate) fn check_deadline(&self) -> Result<()> {
+        self.watch.map_or(Ok(()), Watch::check)
+    }
 }
 
 impl Store {
@@ -97,15 +112,30 @@ impl Store {
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = open::open(path)?;
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             path: opened.path,
             access: opened.access,
             identity: opened.identity,
             replaced: AtomicBool::new(false),
+            ended: Arc::default(),
             readers: OnceLock::new(),
             writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
-        })))
+        };
+        Ok(Self(Arc::new(shared), None))
+    }
+
+    /// Returns the same database for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
+    /// `cancelled` is set, and after [`Store::end_reads`].
+    #[must_use]
+    pub fn limited(&self, limit: Duration, cancelled: Arc<AtomicBool>) -> Self {
+        let ended = Arc::clone(&self.0.ended);
+        Self(Arc::clone(&self.0), Some(Deadline { limit, cancelled, ended }))
+    }
+
+    /// Ends all reads that have a deadline, those that come too.
+    pub fn end_reads(&self) {
+        self.0.ended.store(true, Ordering::Relaxed);
     }
 
     /// The file's path, absolute.
@@ -121,11 +151,14 @@ impl Store {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
+    /// What `f` returns, `E_TIMEOUT`, `E_DB_REPLACED`, or how the disk failed.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_in_place()?;
         let pool = self.0.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true));
-        in_transaction(&*self.connection(pool)?, "BEGIN DEFERRED", f)
+        let connection = self.connection(pool)?;
+        let watch = self.1.as_ref().map(|deadline| deadline.watch(&connection)).transpose()?;
+        let _released = watch.as_ref().map(|_| Released(&connection));
+        in_transaction(&connection, watch.as_deref(), "BEGIN DEFERRED", f)
     }
 
     /// Runs `f`, which executes one statement, on the connection that the file was checked with, while nobody took it:
@@ -136,7 +169,7 @@ impl Store {
     pub fn glance<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner);
         match &*first {
-            Some(connection) => f(&Db { connection }),
+            Some(connection) => f(&Db { connection, watch: None }),
             None => {
                 drop(first);
                 self.read(f)
@@ -156,7 +189,7 @@ impl Store {
         self.notice_replacement();
         self.check_in_place()?;
         let pool = self.0.writer.get_or_init(|| self.pool(1, false));
-        in_transaction(&*self.connection(pool)?, "BEGIN IMMEDIATE", f)
+        in_transaction(&*self.connection(pool)?, None, "BEGIN IMMEDIATE", f)
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
@@ -172,7 +205,7 @@ impl Store {
             }
             None => sqlite::connect(&self.0.path, self.0.access, READER_CACHE, true)?,
         };
-        Ok(Reader { store: self.clone(), connection })
+        self.reader_on(connection)
     }
 
     /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
@@ -181,7 +214,12 @@ impl Store {
     /// As [`Store::reader`].
     pub fn slim_reader(&self) -> Result<Reader> {
         let connection = sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true)?;
-        Ok(Reader { store: self.clone(), connection })
+        self.reader_on(connection)
+    }
+
+    fn reader_on(&self, connection: Connection) -> Result<Reader> {
+        let watch = self.1.as_ref().map(|deadline| deadline.watch(&connection)).transpose()?;
+        Ok(Reader { store: self.clone(), connection, watch })
     }
 
     /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
@@ -257,6 +295,7 @@ impl Store {
 pub struct Reader {
     store: Store,
     connection: Connection,
+    watch: Option<Arc<Watch>>,
 }
 
 impl Reader {
@@ -274,8 +313,8 @@ impl Reader {
     /// # Errors
     /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
     pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.store.check_in_place()?;
-        f(&Db { connection: &self.connection })
+        self.begin()?;
+        f(&Db { connection: &self.connection, watch: self.watch.as_deref() })
     }
 
     /// Runs `f` in one read transaction.
@@ -283,18 +322,39 @@ impl Reader {
     /// # Errors
     /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.store.check_in_place()?;
-        in_transaction(&self.connection, "BEGIN DEFERRED", f)
+        self.begin()?;
+        in_transaction(&self.connection, self.watch.as_deref(), "BEGIN DEFERRED", f)
+    }
+
+    fn begin(&self) -> Result<()> {
+        if let Some(watch) = &self.watch {
+            watch.begin();
+        }
+        self.store.check_in_place()
     }
 }
 
-fn in_transaction<T>(connection: &Connection, begin: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+fn in_transaction<T>(
+    connection: &Connection,
+    watch: Option<&Watch>,
+    begin: &str,
+    f: impl FnOnce(&Db<'_>) -> Result<T>,
+) -> Result<T> {
     connection.prepare_cached(begin)?.execute([])?;
     let open = Open(connection);
-    let value = f(&Db { connection })?;
+    let value = f(&Db { connection, watch })?;
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
+}
+
+/// Takes the deadline off a pooled connection on drop.
+struct Released<'c>(&'c Connection);
+
+impl Drop for Released<'_> {
+    fn drop(&mut self) {
+        Watch::release(self.0);
+    }
 }
 
 /// Rolls back on drop whatever was not committed, a panic's transaction too.

@@ -118,6 +118,7 @@ impl From<rusqlite::Error> for Error {
                 Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
                     .hint("check that the file and its folder exist and are readable and writable")
             }
+            ErrorCode::OperationInterrupted => super::deadline::timeout(),
             ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
             _ => Error::internal(format!("The store failed: {error}")),
         };

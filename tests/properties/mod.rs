@@ -1,6 +1,7 @@
 //! What must hold whatever comes.
 
 mod deploys;
+mod hostile_searches;
 mod hostile_templates;
 mod model;
 mod round_trips;

@@ -176,6 +176,12 @@ fn what_is_too_much_ends_early() {
 }
 
 #[test]
+fn a_line_longer_than_minijinja_counts_is_no_panic() {
+    assert!(check(&format!("{}{{{{ 0xg }}}}", "x".repeat(70_000))).is_err());
+    assert!(check(&"x".repeat(70_000)).is_ok());
+}
+
+#[test]
 fn what_templates_are_written_with_renders() {
     for (source, expected) in [
         ("{% for file in files|split(',') %}{{ loop.index }}. {{ file|trim }}\n{% endfor %}", "1. a\n2. b\n"),
