@@ -39,6 +39,9 @@ fn understand(file: &str) -> Result<(Attributes, String)> {
     let arguments = commands::declare(matter.arguments, &taken, matter.hint.as_deref());
     let template = !arguments.is_empty();
     let content = if template { text } else { body.to_owned() };
+    if template {
+        template::check(&content)?;
+    }
     let description = matter.description;
     let mut attributes = Attributes { description, template, arguments, front_matter: None, file: None };
     // An export's own front matter declares a template, which is no text of a slash command.
@@ -223,7 +226,7 @@ fn kept(attributes: &Attributes) -> Option<Matter> {
 /// Returns a body as a template. Who declares arguments writes one; a text that does not parse was not meant as one.
 fn rewrite(body: &str, declared: &[Argument]) -> Rewritten {
     let rewritten = commands::rewrite(body, declared.is_empty());
-    if !declared.is_empty() && template::check(&rewritten.text).is_err() {
+    if !declared.is_empty() && !template::parses(&rewritten.text) {
         return commands::rewrite(body, true);
     }
     rewritten

@@ -79,6 +79,7 @@ pub(super) fn get(
         }
         out.extend_from_slice(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"");
         if prompt.template {
+            template::check_size(size)?;
             let source = String::from_utf8(blobs::read(db, prompt.content)?)
                 .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
             let declared: Vec<Argument> = match prompt.arguments {

@@ -43,7 +43,7 @@ impl Store {
 
 /// Looks through the whole database of a connection; see [`Store::inspect`].
 pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-    super::in_transaction(connection, "BEGIN DEFERRED", |db| {
+    super::in_transaction(connection, None, "BEGIN DEFERRED", |db| {
         let mut findings = Findings { broken: structure(connection)?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 6] = [rows, histories, items, names, lists, index::compare];

@@ -198,6 +198,25 @@ pub fn with<T>(
     f(&body).map(Some)
 }
 
+/// Hands `each` the templates of all projects: the names of project and prompt, and the content.
+///
+/// # Errors
+/// What `each` returns, or how the disk failed.
+pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> Result<()>) -> Result<()> {
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project.name, p.name, ",
+        blobs::columns!(),
+        " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
+          WHERE p.template = 1 ORDER BY 1, 2"
+    ))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+        each(name(0)?, name(1)?, Blob::from_row(row, 2)?)?;
+    }
+    Ok(())
+}
+
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors

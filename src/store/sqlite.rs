@@ -154,6 +154,7 @@ impl From<rusqlite::Error> for Error {
             // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
             ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
             ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
+            ErrorCode::OperationInterrupted => super::deadline::timeout(),
             ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
             _ => Error::internal(format!("The store failed: {error}")),
         };

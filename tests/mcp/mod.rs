@@ -6,4 +6,5 @@ mod contract_001;
 mod eras;
 mod order;
 mod skills;
+mod template_limits;
 mod templates;

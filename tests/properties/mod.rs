@@ -1,8 +1,10 @@
 //! What must hold whatever comes.
 
 mod deploys;
-mod hostile_requests;
 mod hostile_databases;
+mod hostile_requests;
+mod hostile_searches;
+mod hostile_templates;
 mod model;
 mod round_trips;
 mod search;
