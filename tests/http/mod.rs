@@ -4,5 +4,6 @@ mod alike;
 mod attacks;
 mod keys;
 mod live;
+mod searches;
 mod transports;
 mod work;

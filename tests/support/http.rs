@@ -121,6 +121,11 @@ impl Http {
         super::signal(self.child.id(), "TERM");
     }
 
+    /// The server's process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
