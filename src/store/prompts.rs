@@ -139,6 +139,8 @@ pub fn each(
     let mut statement = db.connection.prepare_cached(concat!(
         "SELECT ",
         listed!(),
+        ", ",
+        resolved!(),
         " FROM prompt p WHERE p.project_id = ",
         resolved!(),
         " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
@@ -150,7 +152,8 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
-        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) {
+        // The index may lead to a row of another project.
+        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) || row.get_ref(0)? != row.get_ref(5)? {
             let name = sums::legible(row, 1);
             each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None })?;
             continue;
@@ -180,6 +183,8 @@ pub fn with<T>(
         summed!(),
         ", ",
         blobs::columns!(),
+        ", ",
+        resolved!(),
         " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
     ))?;
@@ -188,6 +193,9 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
+    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(1)?.as_str() != Ok(name) {
+        return Err(Kind::Prompt.damaged(name));
+    }
     let body = Body {
         description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
         template: row.get(6)?,
@@ -236,7 +244,12 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], from_row)
+    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], |row| {
+        let prompt = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = prompt.name == name && row.get::<_, i64>(0)? == project;
+        if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
+    })
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
@@ -502,7 +515,7 @@ fn is_plain_json(arguments: ValueRef<'_>) -> bool {
     match arguments {
         ValueRef::Null => true,
         ValueRef::Text(text) => {
-            !text.iter().any(u8::is_ascii_control) && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
+            !text.iter().any(|byte| *byte < 0x20) && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
         }
         _ => false,
     }

@@ -128,6 +128,8 @@ pub fn each(
     let mut statement = db.connection.prepare_cached(concat!(
         "SELECT ",
         listed!(),
+        ", ",
+        resolved!(),
         " FROM resource r WHERE r.project_id = ",
         resolved!(),
         " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
@@ -139,7 +141,8 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
-        if !intact(row, LISTED)? {
+        // The index may lead to a row of another project.
+        if !intact(row, LISTED)? || row.get_ref(0)? != row.get_ref(6)? {
             let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
             let (project, description) = (row.get(0)?, Some(DAMAGED));
             each(&Line { project, name: &name, uri: &uri, description, mime_type: None })?;
@@ -165,6 +168,16 @@ pub enum Key<'a> {
     Uri(&'a str),
 }
 
+impl Key<'_> {
+    /// Where it stands in the rows of [`columns`].
+    fn column(self) -> usize {
+        match self {
+            Key::Name(_) => 1,
+            Key::Uri(_) => 2,
+        }
+    }
+}
+
 /// Hands `f` the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
@@ -182,6 +195,8 @@ pub fn with<T>(
                 summed!(),
                 ", ",
                 blobs::columns!(),
+                ", ",
+                resolved!(),
                 " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
                 $column,
                 " = ?3 AND r.project_id = ",
@@ -199,6 +214,9 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
+    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(key.column())?.as_str() != Ok(value) {
+        return Err(Kind::Resource.damaged(value));
+    }
     let body = Body {
         name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
         uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
@@ -267,7 +285,12 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         Key::Name(name) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
         Key::Uri(uri) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
     };
-    db.one(sql, params![project, value], from_row)
+    db.one(sql, params![project, value], |row| {
+        let resource = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = row.get_ref(key.column())?.as_str() == Ok(value) && row.get::<_, i64>(0)? == project;
+        if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
+    })
 }
 
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
@@ -285,7 +308,11 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// How the disk failed.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = concat!(columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
-    db.one(sql, params![project, uuid.as_bytes()], from_row)
+    let found = db.one(sql, params![project, uuid.as_bytes()], from_row)?;
+    match found {
+        Some(found) if found.uuid != uuid => Err(Kind::Resource.damaged(&found.name)),
+        found => Ok(found),
+    }
 }
 
 /// Adds a resource; one made under the name of a deleted one goes on with its id and history.
