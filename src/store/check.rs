@@ -224,9 +224,7 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 
 /// Whether mcpkg takes a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`.
 fn is_name(name: &str) -> bool {
-    matches!(name.len(), 1..=255)
-        && !matches!(name, "." | "..")
-        && name.bytes().all(is_name_byte)
+    matches!(name.len(), 1..=255) && !matches!(name, "." | "..") && name.bytes().all(is_name_byte)
 }
 
 /// Whether a byte may stand in a name.
