@@ -47,10 +47,10 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock"],
             "error" => &[],
-            "redact" => &[],
+            "redact" | "process" => &[],
             "disk" => &["error", "store"],
             "clock" => &["error"],
-            "git" => &["error", "redact"],
+            "git" => &["error", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             "access" => &["op", "store", "error", "clock", "redact", "content::names"],
             "deploy" => &[
@@ -59,6 +59,7 @@ fn imports_go_down_only() {
                 "error",
                 "clock",
                 "git",
+                "process",
                 "redact",
                 "disk",
                 "content::command",
