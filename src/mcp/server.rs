@@ -3,13 +3,14 @@
 #![allow(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::front::{Passenger, Turn};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
@@ -48,13 +49,15 @@ pub(super) struct Server {
     session: Arc<Session>,
     /// Made when they are first asked for: making them would double the time to the first answer.
     tools: Arc<Lists>,
-    reading: Arc<LazyLock<Semaphore>>,
+    reading: Arc<LazyLock<Arc<Semaphore>>>,
+    /// Cancelled when the process is about to end: calls that still run give up.
+    pub(super) ending: CancellationToken,
 }
 
 impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
         let hub = Arc::new(Hub::new(store.clone()));
-        let reading: LazyLock<_> = LazyLock::new(|| Semaphore::new(reads_at_once()));
+        let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
         Self {
             store,
             config: Arc::new(config),
@@ -62,6 +65,7 @@ impl Server {
             session: Arc::default(),
             tools: Arc::default(),
             reading: Arc::new(reading),
+            ending: CancellationToken::new(),
         }
     }
 
@@ -159,6 +163,35 @@ async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>
         passenger.board().await;
     }
     turn
+}
+
+/// What a call holds that others wait for.
+struct Held {
+    /// Its place in its client's order.
+    turn: Option<Arc<Turn>>,
+    /// Its right to read, of a limited number.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Held {
+    fn permit(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self) {
+        self.permit().take();
+        if let Some(turn) = &self.turn {
+            turn.end();
+        }
+    }
+}
+
+/// Returns once the client does not wait for the call any more, or the server ends.
+async fn given_up(request: &RequestContext<RoleServer>, ending: &CancellationToken) {
+    tokio::select! {
+        () = request.ct.cancelled() => {}
+        () = ending.cancelled() => {}
+    }
 }
 
 async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
@@ -380,7 +413,7 @@ impl ServerHandler for Server {
         let Some(entry) = tools::find(&request.name, &config) else {
             return Err(unknown_tool(&request.name, &config));
         };
-        let turn = wait_for_turn(&context).await;
+        let held = Arc::new(Held { turn: wait_for_turn(&context).await, permit: Mutex::default() });
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -391,22 +424,30 @@ impl ServerHandler for Server {
             identity: Some(config.identity.name().to_owned()),
             progress: notes.progress(&context),
             cancelled: Arc::clone(&cancelled),
+            step_aside: Arc::new({
+                let held = Arc::clone(&held);
+                move || held.give_back()
+            }),
+            allow_outside: config.allow_outside.clone(),
             ..Context::shell(self.store.clone(), config.selection.clone())
         };
         let working = async {
             // A write waits for the one before it in the database, where nothing else waits for it.
-            let _permit = if entry.effect.reads() { self.reading.acquire().await.ok() } else { None };
+            if entry.effect.reads() {
+                *held.permit() = Arc::clone(&**self.reading).acquire_owned().await.ok();
+            }
             blocking(move || {
-                // Later reads wait for this guard: until the handler has ended, also where nobody waits for its reply.
-                let _turn = turn;
-                tools::call(entry, request.arguments, &operation, &notes)
+                let result = tools::call(entry, request.arguments, &operation, &notes);
+                // Later reads wait until the handler has ended, also where nobody waits for its reply.
+                held.give_back();
+                result
             })
             .await
         };
         let mut working = std::pin::pin!(working);
         let result = tokio::select! {
             result = &mut working => result,
-            () = context.ct.cancelled() => {
+            () = given_up(&context, &self.ending) => {
                 cancelled.store(true, Ordering::Relaxed);
                 working.await
             }

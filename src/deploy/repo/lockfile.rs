@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::config::GitSource;
+use super::roots::{LOCK_LIMIT, Refusal, Roots};
 use super::tree::{Content, Hashes};
 use crate::error::{Code, Error, Result};
 
@@ -55,16 +56,16 @@ struct Raw {
 }
 
 impl Lockfile {
-    /// Reads the file in `folder`, where there is one.
+    /// Reads the file of the repo, where there is one.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
-    pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(FILE);
-        match std::fs::read(&path) {
+    pub(super) fn read(roots: &Roots) -> Result<Option<Self>> {
+        let path = roots.own().join(FILE);
+        match roots.read(&path, LOCK_LIMIT) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::file("read", &path, error)),
+            Err(Refusal::Missing) => Ok(None),
+            Err(refusal) => Err(refusal.error(&path, |why| refuse(&path, None, &format!("it {why}"), json!({})))),
         }
     }
 

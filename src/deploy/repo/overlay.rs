@@ -9,13 +9,17 @@ use serde_json::{Value, json};
 use super::Choice;
 use super::compose::Draft;
 use super::patch::{self, Failure};
-use super::tree::{self, META};
+use super::roots::{Refusal, Roots, TEXT_LIMIT};
+use super::tree::{self, Found, META};
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, unbounded_fs_key};
 use crate::error::{Code, Error, Result};
 
 /// The overlays that apply: the folders of each layer, lowest first.
-pub(super) struct Overlays(Vec<Folder>);
+pub(super) struct Overlays<'r> {
+    roots: &'r Roots,
+    folders: Vec<Folder>,
+}
 
 struct Folder {
     layer: Layer,
@@ -25,7 +29,8 @@ struct Folder {
 
 /// An overlay of a module.
 #[derive(Clone, Debug)]
-pub(super) struct Overlay {
+pub(super) struct Overlay<'r> {
+    pub(super) roots: &'r Roots,
     pub(super) layer: Layer,
     pub(super) folder: PathBuf,
 }
@@ -60,23 +65,23 @@ pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
     }
 }
 
-impl Overlays {
+impl<'r> Overlays<'r> {
     /// Looks which overlays there are.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`.
-    pub(super) fn open(repo: &Path, choice: &Choice<'_>) -> Result<Self> {
+    /// `E_CONFIG_INVALID` where their folder is a link that leads out; `E_FILE_FAILED`.
+    pub(super) fn open(roots: &'r Roots, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
-            let Some(folder) = folder_of(layer, choice).map(|below| repo.join(below)) else { continue };
+            let Some(folder) = folder_of(layer, choice).map(|below| roots.own().join(below)) else { continue };
             let failed = |error| Error::file("read", &folder, error);
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(error)),
+            let real = match roots.real(&folder) {
+                Ok(real) => real,
+                Err(Refusal::Missing) => continue,
+                Err(refusal) => return Err(refusal.error(&folder, |why| refuse(&folder, why))),
             };
             let mut names = HashSet::new();
-            for entry in entries {
+            for entry in std::fs::read_dir(real).map_err(failed)? {
                 names.extend(entry.map_err(failed)?.file_name().into_string());
             }
             if layer == Layer::Global {
@@ -86,32 +91,32 @@ impl Overlays {
                 folders.push(Folder { layer, folder, names });
             }
         }
-        Ok(Self(folders))
+        Ok(Self { roots, folders })
     }
 
     /// Returns the overlays of a module, lowest first. Names that the original had before count where there is none of
     /// today's.
-    pub(super) fn of(&self, id: &str) -> Vec<Overlay> {
-        if self.0.is_empty() {
+    pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
+        if self.folders.is_empty() {
             return Vec::new();
         }
         let names = [fs_key(id), unbounded_fs_key(id), id.to_owned()];
         let overlay = |folder: &Folder| {
             let name = names.iter().find(|name| folder.names.contains(*name))?;
-            Some(Overlay { layer: folder.layer, folder: folder.folder.join(name) })
+            Some(Overlay { roots: self.roots, layer: folder.layer, folder: folder.folder.join(name) })
         };
-        self.0.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
+        self.folders.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
     }
 }
 
-impl Overlay {
+impl Overlay<'_> {
     /// Lays the overlay over what is composed so far, and returns the paths that it has a say in.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file,
     /// relpath, stderr beside them; `E_FILE_FAILED`.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
-        let own = tree::find(id, &self.folder)?;
+        let own = tree::find(id, self.roots, &self.folder)?;
         let patches = self.patches(id)?;
         match self.made(id)? {
             Made::Dir if !patches.is_empty() => {
@@ -123,7 +128,7 @@ impl Overlay {
             Made::Dir => {
                 let paths = own.keys().cloned().collect();
                 for (path, found) in own {
-                    let content = found.read()?;
+                    let content = found.read(id, self.roots)?;
                     let below = files.get(&path);
                     let same = below.is_some_and(|below| {
                         below.content.bytes == content.bytes && below.content.executable == content.executable
@@ -137,10 +142,11 @@ impl Overlay {
                 Ok(paths)
             }
             Made::Patch => {
-                for (path, file) in &patches {
-                    self.patch(id, path, file, files)?;
+                let paths = patches.keys().cloned().collect();
+                for (path, found) in patches {
+                    self.patch(id, &path, found, files)?;
                 }
-                Ok(patches.into_keys().collect())
+                Ok(paths)
             }
         }
     }
@@ -151,36 +157,37 @@ impl Overlay {
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn made(&self, id: &str) -> Result<Made> {
         let path = self.folder.join(META).join("overlay.json");
-        match std::fs::read(&path) {
+        match self.roots.read(&path, TEXT_LIMIT) {
             Ok(bytes) => match serde_json::from_slice::<Meta>(&bytes) {
                 Ok(meta) => Ok(meta.overlay_kind.unwrap_or(Made::Dir)),
                 Err(error) => Err(self.refuse(id, &path, &format!("is malformed: {error}"))),
             },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Made::Dir),
-            Err(error) => Err(Error::file("read", &path, error)),
+            Err(Refusal::Missing) => Ok(Made::Dir),
+            Err(refusal) => Err(refusal.error(&path, |why| self.refuse(id, &path, why))),
         }
     }
 
     /// The patch files by the path of the file that they change.
-    fn patches(&self, id: &str) -> Result<BTreeMap<String, PathBuf>> {
+    fn patches(&self, id: &str) -> Result<BTreeMap<String, Found>> {
         let folder = self.folder.join(META).join("patches");
         if !folder.is_dir() {
             return Ok(BTreeMap::new());
         }
         let mut patches = BTreeMap::new();
-        for (path, found) in tree::find(id, &folder)? {
+        for (path, found) in tree::find(id, self.roots, &folder)? {
             let Some(path) = path.strip_suffix(".patch") else { continue };
             if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
                 return Err(self.refuse(id, &found.from, "names no file of a module"));
             }
-            patches.insert(path.to_owned(), found.from);
+            patches.insert(path.to_owned(), found);
         }
         Ok(patches)
     }
 
-    fn patch(&self, id: &str, path: &str, file: &Path, files: &mut BTreeMap<String, Draft>) -> Result<()> {
-        let bytes = std::fs::read(file).map_err(|error| Error::file("read", file, error))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
+    fn patch(&self, id: &str, path: &str, found: Found, files: &mut BTreeMap<String, Draft>) -> Result<()> {
+        let patch = found.read(id, self.roots)?;
+        let file = patch.from.as_path();
+        let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
         let Some(below) = files.get(path) else {
             let why = format!("changes `{path}`, which is not there");
             return Err(self.refuse(id, file, &why));
@@ -236,6 +243,11 @@ impl Overlay {
     }
 }
 
+fn refuse(folder: &Path, why: &str) -> Error {
+    Error::new(Code::ConfigInvalid, format!("The overlays in `{}`: it {why}", folder.display()))
+        .with_details(json!({"path": folder.display().to_string(), "error": why}))
+}
+
 /// Whether the lines of an undecided merge stand in a text: all three, in their order.
 pub(super) fn has_conflict(bytes: &[u8]) -> bool {
     if memchr::memmem::find(bytes, b"<<<<<<< ").is_none() {
@@ -257,9 +269,6 @@ pub(super) fn has_conflict(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_are_the_originals() {}
 
     #[test]
     fn layers_lie_where_the_original_has_them() {
