@@ -133,7 +133,11 @@ impl Site {
                 let root = ground.root.clone().unwrap_or_else(|| ground.home.clone());
                 let source = format!("repo:{}", identity::project(&root)?);
                 let origin = root_text(repo.folder());
-                (PlaceKey { source, origin, machine, root: root_text(&root) }, repo_aims(repo))
+                let aims = repo_aims(repo);
+                if !choice.may_be_gone {
+                    ground.check(&aims, |folder| repo.allows(folder))?;
+                }
+                (PlaceKey { source, origin, machine, root: root_text(&root) }, aims)
             }
             Source::Project(project) => {
                 let root = match scope {

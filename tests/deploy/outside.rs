@@ -276,3 +276,26 @@ fn what_is_no_file_or_too_large_is_refused_at_once() {
         assert!(word(&error["message"]).contains("is larger than"), "{error:#}");
     }
 }
+
+#[test]
+fn a_repo_writes_below_the_home_folder_and_the_root_only() {
+    let place = place();
+    let elsewhere = place.scratch.path().join("elsewhere");
+    let outside = elsewhere.display().to_string();
+    let repo = place.repo().display().to_string();
+    for (codex_home, refused) in
+        [(outside.as_str(), true), ("~/../elsewhere", true), ("codex", true), ("~/work/codex", false)]
+    {
+        let target = format!("codex: {{scope: user, options: {{codex_home: '{codex_home}'}}}}");
+        place.declare(&[&target], &[("skill:s", &skill("ours"))]);
+        let planned = place.envelope(&["plan", "--repo", &repo]);
+        assert_eq!(planned["ok"], !refused, "{codex_home}: {planned:#}");
+        assert!(!refused || planned.to_string().contains("--allow-outside"), "{planned:#}");
+    }
+    link(&place, "home/linked", &elsewhere);
+    place.declare(&["codex: {scope: user, options: {codex_home: ~/linked}}"], &[("skill:s", &skill("ours"))]);
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    place.refused(&["plan", "--repo", &repo], "E_CONFIG_INVALID");
+    let planned = place.planned(&["--repo", &repo, "--allow-outside", &outside]);
+    assert_eq!(planned, ["create elsewhere/skills/s/SKILL.md"]);
+}

@@ -84,6 +84,7 @@ fn module(
     let upstream = read(repo, declared, checkouts, overlays.is_empty(), warnings)?;
     let mut files = upstream.drafts();
     for overlay in overlays {
+        warnings.extend(overlay.warnings(&declared.id)?);
         let touched = overlay.lay(&declared.id, &mut files)?;
         warnings.extend(baseline::drift(&declared.id, overlay, &touched, || Hashes::of(&upstream.files)));
     }

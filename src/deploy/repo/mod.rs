@@ -113,6 +113,11 @@ impl Repo {
         self.roots.own()
     }
 
+    /// Whether the user allowed the real path `path`, which is not its own.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.roots.allows(path)
+    }
+
     /// The targets that it is configured for.
     pub fn targets(&self) -> &BTreeMap<Target, TargetConfig> {
         &self.manifest.targets

@@ -11,6 +11,7 @@ use super::compose::Draft;
 use super::patch::{self, Failure};
 use super::roots::{Refusal, Roots, TEXT_LIMIT};
 use super::tree::{self, Found, META};
+use super::yaml::Known;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, unbounded_fs_key};
 use crate::error::{Code, Error, Result};
@@ -45,7 +46,10 @@ pub(super) enum Made {
     Patch,
 }
 
-#[derive(Deserialize)]
+/// What says what an overlay is made of.
+const FILE: &str = "overlay.json";
+
+#[derive(Default, Deserialize)]
 struct Meta {
     overlay_kind: Option<Made>,
 }
@@ -156,13 +160,24 @@ impl Overlay<'_> {
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn made(&self, id: &str) -> Result<Made> {
-        let path = self.folder.join(META).join("overlay.json");
+        Ok(self.meta(id)?.value.overlay_kind.unwrap_or(Made::Dir))
+    }
+
+    /// Returns what its author should know of what it says itself.
+    ///
+    /// # Errors
+    /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
+    pub(super) fn warnings(&self, id: &str) -> Result<Vec<String>> {
+        let path = self.folder.join(META).join(FILE);
+        Ok(self.meta(id)?.unknown.iter().map(|unknown| unknown.warning(&path)).collect())
+    }
+
+    fn meta(&self, id: &str) -> Result<Known<Meta>> {
+        let path = self.folder.join(META).join(FILE);
         match self.roots.read(&path, TEXT_LIMIT) {
-            Ok(bytes) => match serde_json::from_slice::<Meta>(&bytes) {
-                Ok(meta) => Ok(meta.overlay_kind.unwrap_or(Made::Dir)),
-                Err(error) => Err(self.refuse(id, &path, &format!("is malformed: {error}"))),
-            },
-            Err(Refusal::Missing) => Ok(Made::Dir),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| self.refuse(id, &path, &format!("is malformed: {error}"))),
+            Err(Refusal::Missing) => Ok(Known::default()),
             Err(refusal) => Err(refusal.error(&path, |why| self.refuse(id, &path, why))),
         }
     }

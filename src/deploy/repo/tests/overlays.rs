@@ -132,3 +132,16 @@ fn an_overlay_says_when_the_module_below_it_changed() {
     scratch.write(&format!("{overlay}/.agentpack/baseline.json"), "{");
     assert!(warnings()[0].contains("cannot be read"), "{:?}", warnings());
 }
+
+#[test]
+fn d36_an_unknown_key_of_an_overlay_is_a_warning() {
+    let scratch = repo();
+    scratch.write(&format!("overlays/{}/n.txt", key()), "global");
+    scratch.write(&format!("overlays/{}/.agentpack/overlay.json", key()), r#"{"overlay_kid":"patch","by":{"x":[1]}}"#);
+    let warnings = scratch.compose().unwrap().warnings;
+    assert!(
+        warnings[0].ends_with("overlay.json`: unknown key `overlay_kid` is ignored; did you mean `overlay_kind`?"),
+        "{warnings:?}"
+    );
+    assert!(warnings[1].ends_with("unknown key `by` is ignored; known are overlay_kind"), "{warnings:?}");
+}
