@@ -1,6 +1,7 @@
 //! What must hold whatever comes.
 
 mod deploys;
+mod hostile_repos;
 mod model;
 mod round_trips;
 mod search;
