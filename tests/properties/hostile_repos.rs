@@ -62,6 +62,8 @@ struct Stranger<'a> {
     random: &'a mut Random,
     repo: PathBuf,
     outside: PathBuf,
+    /// Whether the manifest is odd too: what it refuses, nobody comes to read.
+    writes_odd: bool,
 }
 
 impl Stranger<'_> {
@@ -82,14 +84,14 @@ impl Stranger<'_> {
 
     /// Mostly what is given.
     fn or_odd(&mut self, usual: impl Into<String>) -> String {
-        if self.one_in(14) { self.odd() } else { usual.into() }
+        if self.writes_odd && self.one_in(14) { self.odd() } else { usual.into() }
     }
 
     /// The repo: a manifest, the modules that it names, their overlays, a lockfile; then some of it is exchanged.
     fn make(&mut self) {
         let ids: Vec<String> = (0..1 + self.random.below(4)).map(|number| self.id(number)).collect();
         let mut text = format!("version: {}\n", self.or_odd("1"));
-        if self.one_in(6) {
+        if self.writes_odd && self.one_in(6) {
             text.push_str(&self.bomb());
         }
         let profile = self.or_odd("{include_tags: [base]}");
@@ -112,11 +114,11 @@ impl Stranger<'_> {
             text.push_str(&self.module(id));
         }
         self.write("agentpack.yaml", &text);
-        if self.one_in(4) {
+        if self.one_in(8) {
             let lock = self.lockfile(&ids);
             self.write("agentpack.lock.json", &lock);
         }
-        for _ in 0..self.random.below(4) {
+        for _ in 0..self.random.below(3) {
             self.exchange();
         }
     }
@@ -140,14 +142,14 @@ impl Stranger<'_> {
         let folder = format!("modules/{name}");
         self.fill(kind, name, &folder);
         for layer in ["overlays", "overlays/machines/box"] {
-            if self.one_in(3) {
+            if self.one_in(4) {
                 self.overlay(&format!("{layer}/{}", fs_key(id)), kind, name);
             }
         }
-        let source = match self.random.below(12) {
-            0 => format!("git: {{url: {}, subdir: {}}}", self.odd(), self.odd()),
-            1 => format!("git: {{url: 'file://{}', shallow: false}}", self.outside.display()),
-            2 => format!("local_path: {{path: {}}}", self.odd()),
+        let source = match self.random.below(16) {
+            0 if self.writes_odd => format!("git: {{url: {}, subdir: {}}}", self.odd(), self.odd()),
+            1 if self.writes_odd => format!("git: {{url: 'file://{}', shallow: false}}", self.outside.display()),
+            2 if self.writes_odd => format!("local_path: {{path: {}}}", self.odd()),
             _ => format!("local_path: {{path: {folder}}}"),
         };
         let metadata = self.or_odd("{owner: x}");
@@ -167,7 +169,7 @@ impl Stranger<'_> {
             "skill" => {
                 self.write(&format!("{folder}/SKILL.md"), &matter);
                 self.write(&format!("{folder}/run.sh"), "#!/bin/sh\n");
-                let deep = vec!["d"; self.random.below(90)].join("/");
+                let deep = vec!["d"; self.random.below(70)].join("/");
                 self.write(&format!("{folder}/{deep}/x.md"), "x\n");
             }
             _ => self.write(&format!("{folder}/{name}.md"), &matter),
@@ -181,7 +183,7 @@ impl Stranger<'_> {
             _ => format!("{name}.md"),
         };
         let meta = format!("{folder}/.agentpack");
-        if self.one_in(2) {
+        if kind != "instructions" || self.one_in(2) {
             self.write(&format!("{folder}/{file}"), "---\nname: m\ndescription: o\n---\nOverlaid\n");
         } else {
             self.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
@@ -196,12 +198,14 @@ impl Stranger<'_> {
     }
 
     fn patch(&mut self, file: &str) -> String {
+        if self.one_in(3) {
+            return format!("--- a/{file}\n+++ b/{file}\n@@ -1,1 +1,2 @@\n Be brief.\n+And kind.\n");
+        }
         let mut number = || {
             let numbers = ["0", "1", "2", "-1", "99999999", "18446744073709551615", "18446744073709551616", ""];
             self.pick(&numbers)
         };
         let range = format!("@@ -{},{} +{},{} @@\n", number(), number(), number(), number());
-        let range = if self.one_in(2) { "@@ -1,1 +1,1 @@\n".to_owned() } else { range };
         let lines: String = (0..self.random.below(6))
             .map(|_| {
                 self.pick(&[
@@ -244,7 +248,9 @@ impl Stranger<'_> {
 
     /// Puts something else in the place of something in the repo, or beside it.
     fn exchange(&mut self) {
-        let all = everything(&self.repo);
+        let mut all = everything(&self.repo);
+        let manifest = self.repo.join("agentpack.yaml");
+        all.retain(|path| *path != manifest || self.one_in(4));
         let Some(place) = all.get(self.random.below(all.len())).cloned() else { return };
         let inside = place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) && self.one_in(2);
         let place = if inside {
@@ -290,7 +296,10 @@ impl Stranger<'_> {
                 drop(fs::write(place, text));
             }
             _ => {
-                drop(fs::write(&place, "x").and_then(|()| fs::set_permissions(&place, fs::Permissions::from_mode(0))));
+                drop(
+                    fs::write(&place, "x")
+                        .and_then(|()| fs::set_permissions(&place, fs::Permissions::from_mode(0o000))),
+                );
             }
         }
     }
@@ -335,12 +344,15 @@ fn hostile_config_repos_give_an_answer_and_nothing_of_what_lies_outside() {
     ground.scratch.file("outside/agentpack.lock.json", CANARY);
     ground.scratch.file("outside/agentpack.yaml", format!("{CANARY}: 1\n"));
     let before = Tree::of(&outside);
+    let mut deployed = 0;
     while cases.more() {
         for folder in [ground.repo(), ground.root(), ground.home()] {
             let _ = fs::remove_dir_all(&folder);
             fs::create_dir_all(&folder).expect("a folder");
         }
-        let mut stranger = Stranger { random: &mut cases.random, repo: ground.repo(), outside: outside.clone() };
+        let writes_odd = cases.random.below(3) == 0;
+        let mut stranger =
+            Stranger { random: &mut cases.random, repo: ground.repo(), outside: outside.clone(), writes_odd };
         stranger.make();
         let json = stranger.one_in(2);
         for words in [&["plan"][..], &["diff"], &["deploy", "--apply", "--yes", "--adopt"]] {
@@ -349,6 +361,7 @@ fn hostile_config_repos_give_an_answer_and_nothing_of_what_lies_outside() {
             command.args(words).arg("--repo").arg(ground.repo());
             let Outcome { status, stdout, stderr, .. } = bounded(&mut command, b"", MIB, DEADLINE);
             assert!(matches!(status, Some(0 | 1)), "{words:?}: {status:?}\n{stdout}\n{stderr}");
+            deployed += u32::from(status == Some(0) && words.len() > 1);
             assert!(!has_canary(stdout.as_bytes()) && !has_canary(stderr.as_bytes()), "{words:?}\n{stdout}\n{stderr}");
         }
         for folder in [ground.root(), ground.home()] {
@@ -356,6 +369,7 @@ fn hostile_config_repos_give_an_answer_and_nothing_of_what_lies_outside() {
         }
         Tree::of(&outside).assert_is(&before, "outside");
     }
+    assert!(deployed > 0, "every repo was refused: nothing came to be read");
     for entry in fs::read_dir(ground.scratch.path()).expect("a folder").flatten() {
         let name = entry.file_name();
         let is_database = name.to_string_lossy().starts_with("test.db") && entry.path().is_file();

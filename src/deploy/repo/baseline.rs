@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::{LOCK_LIMIT, Refusal};
 use super::overlay::Overlay;
-use super::roots::{LOCK_LIMIT, Refusal};
 use super::tree::{Hashes, META};
 use crate::error::{Code, Error};
 
@@ -60,7 +60,7 @@ pub(super) fn drift(
     hashes: impl FnOnce() -> Hashes,
 ) -> Vec<String> {
     let path = overlay.folder.join(META).join(Baseline::FILE);
-    let bytes = match overlay.roots.read(&path, LOCK_LIMIT) {
+    let bytes = match overlay.bounds.read(&path, LOCK_LIMIT) {
         Ok(bytes) => bytes,
         Err(Refusal::Missing) => return Vec::new(),
         Err(refusal) => {

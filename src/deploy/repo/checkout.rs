@@ -11,9 +11,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::Repo;
+use super::bounds::{self, Bounds};
 use super::config::{GitSource, Source};
 use super::lockfile::Pin;
-use super::roots::{self, Roots};
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -41,7 +41,7 @@ pub(super) struct Checkout {
     /// The commit.
     pub(super) commit: String,
     /// What may be read.
-    pub(super) roots: Roots,
+    pub(super) bounds: Bounds,
 }
 
 /// Finds the commits of the git sources among what the profile selects, and fetches those that are not in the cache.
@@ -93,7 +93,7 @@ impl Checkouts {
             Error::new(Code::PlanChanged, why).hint("look at the plan again")
         })?;
         let whole = place(repo, source, &commit);
-        let roots = repo.roots.of_checkout(&whole)?;
+        let bounds = repo.bounds.of_checkout(&whole)?;
         let folder = whole.join(&source.subdir);
         let refuse = |why: &str| {
             let url = redact(&source.url);
@@ -102,8 +102,10 @@ impl Checkouts {
             Error::new(Code::ConfigInvalid, why).with_details(details)
         };
         match folder.canonicalize() {
-            Ok(real) if real.starts_with(roots.own()) || roots.allows(&real) => Ok(Checkout { folder, commit, roots }),
-            Ok(real) => Err(roots::allowable(refuse(&format!("leads out of it, to `{}`", real.display())), &real)),
+            Ok(real) if real.starts_with(bounds.own()) || bounds.allows(&real) => {
+                Ok(Checkout { folder, commit, bounds })
+            }
+            Ok(real) => Err(bounds::allowable(refuse(&format!("leads out of it, to `{}`", real.display())), &real)),
             Err(_) => Err(refuse("is not in it")),
         }
     }
@@ -140,7 +142,7 @@ fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     // What is in the cache already is read though the repository is gone.
     let real = path.canonicalize().unwrap_or(path);
     let is_plain = !real.components().any(|part| part == Component::ParentDir);
-    if let Some(path) = real.to_str().filter(|_| is_plain && repo.roots.allows(&real)) {
+    if let Some(path) = real.to_str().filter(|_| is_plain && repo.bounds.allows(&real)) {
         return Ok(path.to_owned());
     }
     let why = format!(
@@ -148,7 +150,7 @@ fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
         source.url
     );
     let details = json!({"module_id": id, "url": source.url, "path": real.display().to_string()});
-    Err(roots::allowable(Error::new(Code::ConfigInvalid, why).with_details(details), &real))
+    Err(bounds::allowable(Error::new(Code::ConfigInvalid, why).with_details(details), &real))
 }
 
 /// Returns the path that a URL means, where git would take it for one on this machine.

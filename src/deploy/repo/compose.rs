@@ -36,10 +36,10 @@ pub(super) struct Upstream {
 /// # Errors
 /// As [`Repo::compose`].
 pub(super) fn compose(repo: &Repo, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
-    repo.roots.begin();
+    repo.bounds.begin();
     let mut warnings = repo.manifest.warnings.clone();
     let selected = select(repo, choice.profile, &mut warnings)?;
-    let overlays = Overlays::open(&repo.roots, choice)?;
+    let overlays = Overlays::open(&repo.bounds, choice)?;
     let mut modules = Vec::with_capacity(selected.len());
     for declared in selected {
         modules.push(module(repo, declared, checkouts, &overlays.of(&declared.id), &mut warnings)?);
@@ -134,11 +134,11 @@ pub(super) fn read(
     let source = match &declared.source {
         Source::Local(path) => {
             let folder = repo.folder().join(path);
-            let mut found = tree::find(id, &repo.roots, &folder)?;
+            let mut found = tree::find(id, &repo.bounds, &folder)?;
             if wanted && declared.kind == Kind::Instructions {
                 found.retain(|path, _| path == validate::INSTRUCTIONS);
             }
-            return Ok(Upstream { files: tree::read(id, &repo.roots, found)?, folder, commit: None });
+            return Ok(Upstream { files: tree::read(id, &repo.bounds, found)?, folder, commit: None });
         }
         Source::Git(source) => source,
     };
@@ -151,8 +151,8 @@ pub(super) fn read(
         ));
     }
     let checkout = checkouts.of(repo, id, source, pin)?;
-    let found = tree::find(id, &checkout.roots, &checkout.folder)?;
-    let files = tree::read(id, &checkout.roots, found)?;
+    let found = tree::find(id, &checkout.bounds, &checkout.folder)?;
+    let files = tree::read(id, &checkout.bounds, found)?;
     if let Some(lockfile) = &repo.lockfile {
         lockfile.verify(id, &checkout.folder, &files)?;
     }

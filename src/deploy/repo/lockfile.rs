@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::bounds::{Bounds, LOCK_LIMIT, Refusal};
 use super::config::GitSource;
-use super::roots::{LOCK_LIMIT, Refusal, Roots};
 use super::tree::{Content, Hashes};
 use crate::error::{Code, Error, Result};
 
@@ -60,9 +60,9 @@ impl Lockfile {
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
-    pub(super) fn read(roots: &Roots) -> Result<Option<Self>> {
-        let path = roots.own().join(FILE);
-        match roots.read(&path, LOCK_LIMIT) {
+    pub(super) fn read(bounds: &Bounds) -> Result<Option<Self>> {
+        let path = bounds.own().join(FILE);
+        match bounds.read(&path, LOCK_LIMIT) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
             Err(Refusal::Missing) => Ok(None),
             Err(refusal) => Err(refusal.error(&path, |why| refuse(&path, None, &format!("it {why}"), json!({})))),

@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
+use super::bounds::{Bounds, Refusal, TEXT_LIMIT};
 use super::config::{Declared, GitSource, Profile, Scope, Source, TargetConfig};
-use super::roots::{Refusal, Roots, TEXT_LIMIT};
 use super::yaml::{self, Known, Pairs, Unknown};
 use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result, nearest};
@@ -106,18 +106,18 @@ impl Manifest {
     ///
     /// # Errors
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
-    pub(super) fn read(roots: &Roots, folder: &Path) -> Result<Self> {
+    pub(super) fn read(bounds: &Bounds, folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let bytes = match roots.read(&roots.own().join(FILE), TEXT_LIMIT) {
+        let bytes = match bounds.read(&bounds.own().join(FILE), TEXT_LIMIT) {
             Ok(bytes) => bytes,
             Err(Refusal::Missing) => return Err(missing(folder)),
             Err(refusal) => {
-                let own = roots.own().join(FILE);
+                let own = bounds.own().join(FILE);
                 return Err(refusal.error(&own, |why| refuse(&path, None, &format!("it {why}"), json!({}))));
             }
         };
         let text = String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is no UTF-8", json!({})))?;
-        Self::parse(&path, &text, roots.has_allowed())
+        Self::parse(&path, &text, bounds.has_allowed())
     }
 
     /// Checks the text of the file `path`. A module may lie out of the repo where `outside` is true: what is read of it

@@ -4,6 +4,7 @@ pub mod identity;
 pub mod taken_over;
 
 mod baseline;
+mod bounds;
 mod branch;
 mod checkout;
 mod compose;
@@ -13,7 +14,6 @@ mod manifest;
 mod overlay;
 mod patch;
 mod propose;
-mod roots;
 mod tree;
 mod validate;
 mod yaml;
@@ -27,10 +27,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::module::{Module, Target};
 use crate::error::{Code, Error, Result};
+use bounds::Bounds;
 use config::GitSource;
 use lockfile::{Lockfile, Pin};
 use manifest::Manifest;
-use roots::Roots;
 
 pub use checkout::Checkouts;
 pub use config::{Scope, TargetConfig};
@@ -40,7 +40,7 @@ pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 /// A config repo that was opened.
 #[derive(Debug)]
 pub struct Repo {
-    roots: Roots,
+    bounds: Bounds,
     home: PathBuf,
     manifest: Manifest,
     lockfile: Option<Lockfile>,
@@ -102,20 +102,20 @@ impl Repo {
         if !folder.is_dir() {
             return Err(manifest::missing(folder));
         }
-        let roots = Roots::new(folder, allowed)?;
-        let manifest = Manifest::read(&roots, folder)?;
-        let lockfile = Lockfile::read(&roots)?;
-        Ok(Self { roots, home, manifest, lockfile })
+        let bounds = Bounds::new(folder, allowed)?;
+        let manifest = Manifest::read(&bounds, folder)?;
+        let lockfile = Lockfile::read(&bounds)?;
+        Ok(Self { bounds, home, manifest, lockfile })
     }
 
     /// The folder, without links.
     pub fn folder(&self) -> &Path {
-        self.roots.own()
+        self.bounds.own()
     }
 
     /// Whether the user allowed the real path `path`, which is not its own.
     pub fn allows(&self, path: &Path) -> bool {
-        self.roots.allows(path)
+        self.bounds.allows(path)
     }
 
     /// The targets that it is configured for.

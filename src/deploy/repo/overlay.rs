@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Choice;
+use super::bounds::{Bounds, Refusal, TEXT_LIMIT};
 use super::compose::Draft;
 use super::patch::{self, Failure};
-use super::roots::{Refusal, Roots, TEXT_LIMIT};
 use super::tree::{self, Found, META};
 use super::yaml::Known;
 use crate::deploy::module::Layer;
@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 
 /// The overlays that apply: the folders of each layer, lowest first.
 pub(super) struct Overlays<'r> {
-    roots: &'r Roots,
+    bounds: &'r Bounds,
     folders: Vec<Folder>,
 }
 
@@ -31,7 +31,7 @@ struct Folder {
 /// An overlay of a module.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay<'r> {
-    pub(super) roots: &'r Roots,
+    pub(super) bounds: &'r Bounds,
     pub(super) layer: Layer,
     pub(super) folder: PathBuf,
 }
@@ -74,12 +74,12 @@ impl<'r> Overlays<'r> {
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` where their folder is a link that leads out; `E_FILE_FAILED`.
-    pub(super) fn open(roots: &'r Roots, choice: &Choice<'_>) -> Result<Self> {
+    pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
-            let Some(folder) = folder_of(layer, choice).map(|below| roots.own().join(below)) else { continue };
+            let Some(folder) = folder_of(layer, choice).map(|below| bounds.own().join(below)) else { continue };
             let failed = |error| Error::file("read", &folder, error);
-            let real = match roots.real(&folder) {
+            let real = match bounds.real(&folder) {
                 Ok(real) => real,
                 Err(Refusal::Missing) => continue,
                 Err(refusal) => return Err(refusal.error(&folder, |why| refuse(&folder, why))),
@@ -95,7 +95,7 @@ impl<'r> Overlays<'r> {
                 folders.push(Folder { layer, folder, names });
             }
         }
-        Ok(Self { roots, folders })
+        Ok(Self { bounds, folders })
     }
 
     /// Returns the overlays of a module, lowest first. Names that the original had before count where there is none of
@@ -107,7 +107,7 @@ impl<'r> Overlays<'r> {
         let names = [fs_key(id), unbounded_fs_key(id), id.to_owned()];
         let overlay = |folder: &Folder| {
             let name = names.iter().find(|name| folder.names.contains(*name))?;
-            Some(Overlay { roots: self.roots, layer: folder.layer, folder: folder.folder.join(name) })
+            Some(Overlay { bounds: self.bounds, layer: folder.layer, folder: folder.folder.join(name) })
         };
         self.folders.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
     }
@@ -120,7 +120,7 @@ impl Overlay<'_> {
     /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file,
     /// relpath, stderr beside them; `E_FILE_FAILED`.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
-        let own = tree::find(id, self.roots, &self.folder)?;
+        let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;
         match self.made(id)? {
             Made::Dir if !patches.is_empty() => {
@@ -132,7 +132,7 @@ impl Overlay<'_> {
             Made::Dir => {
                 let paths = own.keys().cloned().collect();
                 for (path, found) in own {
-                    let content = found.read(id, self.roots)?;
+                    let content = found.read(id, self.bounds)?;
                     let below = files.get(&path);
                     let same = below.is_some_and(|below| {
                         below.content.bytes == content.bytes && below.content.executable == content.executable
@@ -174,7 +174,7 @@ impl Overlay<'_> {
 
     fn meta(&self, id: &str) -> Result<Known<Meta>> {
         let path = self.folder.join(META).join(FILE);
-        match self.roots.read(&path, TEXT_LIMIT) {
+        match self.bounds.read(&path, TEXT_LIMIT) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| self.refuse(id, &path, &format!("is malformed: {error}"))),
             Err(Refusal::Missing) => Ok(Known::default()),
@@ -189,7 +189,7 @@ impl Overlay<'_> {
             return Ok(BTreeMap::new());
         }
         let mut patches = BTreeMap::new();
-        for (path, found) in tree::find(id, self.roots, &folder)? {
+        for (path, found) in tree::find(id, self.bounds, &folder)? {
             let Some(path) = path.strip_suffix(".patch") else { continue };
             if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
                 return Err(self.refuse(id, &found.from, "names no file of a module"));
@@ -200,7 +200,7 @@ impl Overlay<'_> {
     }
 
     fn patch(&self, id: &str, path: &str, found: Found, files: &mut BTreeMap<String, Draft>) -> Result<()> {
-        let patch = found.read(id, self.roots)?;
+        let patch = found.read(id, self.bounds)?;
         let file = patch.from.as_path();
         let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
         let Some(below) = files.get(path) else {

@@ -89,8 +89,8 @@ pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> 
         check_path(file)?;
         modules.entry(&file.module_id).or_default().insert(&file.path, file);
     }
-    repo.roots.begin();
-    let overlays = Overlays::open(&repo.roots, &proposal.choice)?;
+    repo.bounds.begin();
+    let overlays = Overlays::open(&repo.bounds, &proposal.choice)?;
     let mut written = Written { below: posix(&below), ..Written::default() };
     for (id, files) in &modules {
         let declared = declared(repo, id)?;

@@ -58,8 +58,8 @@ impl Scratch {
 
     /// The files of a folder beside the repo or in it.
     fn files(&self, folder: &str) -> BTreeMap<String, tree::Content> {
-        let roots = Roots::new(self.folder.path(), &[]).unwrap();
-        tree::read("m", &roots, tree::find("m", &roots, &self.path().join(folder)).unwrap()).unwrap()
+        let bounds = Bounds::new(self.folder.path(), &[]).unwrap();
+        tree::read("m", &bounds, tree::find("m", &bounds, &self.path().join(folder)).unwrap()).unwrap()
     }
 
     fn compose(&self) -> Result<Composed> {

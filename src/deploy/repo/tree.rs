@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::roots::{self, FILE_LIMIT, Roots};
+use super::bounds::{self, Bounds, FILE_LIMIT};
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 
@@ -54,10 +54,10 @@ pub(super) struct Content {
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
 /// no UTF-8, more files or folders in folders than a module has; `E_FILE_FAILED`.
-pub(super) fn find(whose: &str, roots: &Roots, root: &Path) -> Result<BTreeMap<String, Found>> {
-    let real = roots.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
+pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, Found>> {
+    let real = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let metadata = std::fs::symlink_metadata(&real).map_err(|error| Error::file("read", root, error))?;
-    let mut walk = Walk { whose, roots, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
+    let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
     if metadata.is_dir() {
         walk.folder(&At { shown: root.to_path_buf(), real: real.clone(), linked: false, depth: 0 }, "")?;
     } else if let (true, Some(name)) = (metadata.is_file(), root.file_name()) {
@@ -71,7 +71,7 @@ pub(super) fn find(whose: &str, roots: &Roots, root: &Path) -> Result<BTreeMap<S
 
 struct Walk<'a> {
     whose: &'a str,
-    roots: &'a Roots,
+    bounds: &'a Bounds,
     root: &'a Path,
     /// The root without links.
     real: &'a Path,
@@ -132,9 +132,9 @@ impl Walk<'_> {
         let below = target.strip_prefix(self.real).ok();
         let is_private =
             |below: &Path| below.components().any(|part| PRIVATE.iter().any(|name| part.as_os_str() == *name));
-        if below.is_none_or(is_private) && !self.roots.allows(&target) {
+        if below.is_none_or(is_private) && !self.bounds.allows(&target) {
             let why = format!("is a link that leads out of `{}`, to `{}`", self.root.display(), target.display());
-            return Err(roots::allowable(refuse(self.whose, &link, &why), &target));
+            return Err(bounds::allowable(refuse(self.whose, &link, &why), &target));
         }
         let metadata = std::fs::symlink_metadata(&target).map_err(|error| Error::file("read", &link, error))?;
         if !metadata.is_dir() {
@@ -163,8 +163,8 @@ impl Found {
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` where it is too large, or no file any more; `E_FILE_FAILED`.
-    pub(super) fn read(self, whose: &str, roots: &Roots) -> Result<Content> {
-        let read = roots.read_real(&self.real, FILE_LIMIT);
+    pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
+        let read = bounds.read_real(&self.real, FILE_LIMIT);
         let (bytes, metadata) =
             read.map_err(|refusal| refusal.error(&self.from, |why| refuse(whose, &self.from, why)))?;
         let executable = is_executable(&metadata);
@@ -176,8 +176,8 @@ impl Found {
 ///
 /// # Errors
 /// As [`Found::read`].
-pub(super) fn read(whose: &str, roots: &Roots, found: BTreeMap<String, Found>) -> Result<BTreeMap<String, Content>> {
-    found.into_iter().map(|(path, found)| Ok((path, found.read(whose, roots)?))).collect()
+pub(super) fn read(whose: &str, bounds: &Bounds, found: BTreeMap<String, Found>) -> Result<BTreeMap<String, Content>> {
+    found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
 /// The SHA-256 of each file and of them all, as the original's lockfiles and baselines have them.
@@ -220,15 +220,15 @@ mod tests {
     use super::*;
 
     fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, Found>> {
-        super::find(whose, &roots(root), root)
+        super::find(whose, &bounds(root), root)
     }
 
     fn read(root: &Path) -> BTreeMap<String, Content> {
-        super::read("m", &roots(root), find("m", root).unwrap()).unwrap()
+        super::read("m", &bounds(root), find("m", root).unwrap()).unwrap()
     }
 
-    fn roots(root: &Path) -> Roots {
-        Roots::new(root.parent().unwrap(), &[]).unwrap()
+    fn bounds(root: &Path) -> Bounds {
+        Bounds::new(root.parent().unwrap(), &[]).unwrap()
     }
 
     fn write(root: &Path, path: &str, text: &str) {

@@ -25,7 +25,7 @@ const TOTAL: u64 = 512 << 20;
 
 /// The folders that may be read.
 #[derive(Debug)]
-pub(super) struct Roots {
+pub(super) struct Bounds {
     own: Root,
     allowed: Arc<[Root]>,
     /// Bytes that may still be read.
@@ -71,8 +71,8 @@ impl Root {
     }
 }
 
-impl Roots {
-    /// Returns the roots of the repo in `own` with the folders that the user allowed.
+impl Bounds {
+    /// Returns the bounds of the repo in `own` with the folders that the user allowed.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` for an allowed folder that is none; `E_NOT_FOUND`, `E_FILE_FAILED`.
@@ -88,7 +88,7 @@ impl Roots {
         Ok(Self { own: Root::open(real(own)?)?, allowed, left: Arc::new(AtomicU64::new(TOTAL)) })
     }
 
-    /// Returns the roots of a checkout in `own`, with the same allowed folders.
+    /// Returns the bounds of a checkout in `own`, with the same allowed folders.
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`.
@@ -135,7 +135,7 @@ impl Roots {
         self.read_real(&self.real(path)?, limit).map(|(bytes, _)| bytes)
     }
 
-    /// Reads the file at a path that [`Roots::real`] gave. A link that came into it since is not followed.
+    /// Reads the file at a path that [`Bounds::real`] gave. A link that came into it since is not followed.
     pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         // Opening a device may do something already.
         if !fs::symlink_metadata(real)?.is_file() {
