@@ -89,6 +89,7 @@ codes! {
     DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
     RootRequired         "E_ROOT_REQUIRED"                 1 -32602 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
     PlanChanged          "E_PLAN_CHANGED"                  1 -32602 Caller  "plan_changed" ["retry_command"] "What would be written is not what was shown any more; nothing was written.";
+    Unapproved           "E_UNAPPROVED"                    1 -32602 Caller  "unapproved" ["ask_user"] "The database asks for something that this user never approved on this machine, such as writing below a folder that was never deployed to; a person at a terminal can.";
     SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
     SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
     ConfigMissing        "E_CONFIG_MISSING"                1 -32602 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::process::{self, Failure, Limits, Output};
 use crate::redact::redact;
 
@@ -92,13 +93,13 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
     let own = if git.is_dir() {
         git
     } else {
-        let said = std::fs::read_to_string(&git).ok()?;
+        let said = file::read_text(&git, file::TEXT).ok()?;
         toplevel.join(said.strip_prefix("gitdir:")?.trim())
     };
     if !own.join("HEAD").exists() {
         return None;
     }
-    match std::fs::read_to_string(own.join("commondir")) {
+    match file::read_text(&own.join("commondir"), file::TEXT) {
         Ok(common) => Some(own.join(common.trim())),
         Err(_) => Some(own),
     }

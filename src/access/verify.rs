@@ -112,10 +112,11 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     }
 }
 
-/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since.
+/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since, and
+/// where a restore replaced a database that had one.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn required(db: &Db<'_>) -> Result<bool> {
-    access::any(db)
+    access::required(db)
 }

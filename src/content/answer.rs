@@ -58,7 +58,8 @@ pub(super) fn page(
 
 /// Returns stored bytes as the text they are known to be.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
+    String::from_utf8(bytes)
+        .map_err(|error| crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }
 
 /// Returns a reply's data.

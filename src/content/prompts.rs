@@ -257,7 +257,8 @@ impl Operation for Delete {
             Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
-        let back = format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision - 1);
+        let back =
+            format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision.saturating_sub(1));
         Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
     }
 }
@@ -305,7 +306,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = prompts::list(db, project.id, &page)?;
+            let slice = prompts::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
             Ok((slice, project.name.clone(), next))

@@ -199,7 +199,11 @@ impl Operation for Delete {
             Ok((resources::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted resource '{}' from project '{project}'", resource.name);
-        let back = format!("`mcpkg resource restore {} {}` brings it back", resource.name, resource.revision - 1);
+        let back = format!(
+            "`mcpkg resource restore {} {}` brings it back",
+            resource.name,
+            resource.revision.saturating_sub(1)
+        );
         Ok(Reply::sentence(sentence, data(&project, &resource)).hint(back))
     }
 }
@@ -249,7 +253,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = resources::list(db, project.id, &page)?;
+            let slice = resources::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|resource| cursor::encode("resources", project.id, &resource.name));
             Ok((slice, project.name.clone(), next))

@@ -7,7 +7,7 @@ use super::json::{push_escaped, push_optional, push_string};
 use super::reads::{Era, not_found, page};
 use crate::content::answer::too_large;
 use crate::content::{cursor, template};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::projects::{self, Selection};
 use crate::store::prompts::Argument;
 use crate::store::{Db, blobs, prompts};
@@ -80,10 +80,10 @@ pub(super) fn get(
         out.extend_from_slice(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"");
         if prompt.template {
             let source = String::from_utf8(blobs::read(db, prompt.content)?)
-                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+                .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
             let declared: Vec<Argument> = match prompt.arguments {
                 Some(json) => serde_json::from_str(json)
-                    .map_err(|error| Error::internal("a prompt's arguments are malformed").with_source(error))?,
+                    .map_err(|error| blobs::damaged_value("a prompt's arguments are malformed").with_source(error))?,
                 None => Vec::new(),
             };
             let text = template::render(name, &source, &declared, given, config.max_answer)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Body, Reply};
+use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::{self, Project, Selection};
@@ -54,6 +55,8 @@ pub struct Context {
     pub consent: Consent,
     /// The identity that the server was started with (`serve --as`).
     pub identity: Option<String>,
+    /// What this user approved on this machine, outside of any database.
+    pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
@@ -87,6 +90,7 @@ impl Context {
             }),
             consent: Consent::Nobody,
             identity: None,
+            approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),

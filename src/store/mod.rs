@@ -34,10 +34,18 @@ pub mod stamps;
 pub mod tokens;
 pub mod watch;
 
+mod index;
+mod locks;
 mod open;
+mod schema;
+mod scratch;
 mod sqlite;
+mod sums;
 
-pub use open::{Access, Applying, SCHEMA_VERSION, Serving};
+pub use locks::{Applying, Serving};
+pub use open::Access;
+pub use schema::SCHEMA_VERSION;
+pub use sums::DAMAGED;
 
 /// How long a writer waits for another process before it answers `E_DB_BUSY`.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -90,8 +98,8 @@ pub struct Db<'c> {
 impl Store {
     /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
     ///
-    /// Checks the header, `application_id` and `user_version`, and brings an older schema up to date after keeping
-    /// a copy beside it. A file that fails a check is left untouched.
+    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
+    /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.
     ///
     /// # Errors
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
@@ -295,6 +303,30 @@ fn in_transaction<T>(connection: &Connection, begin: &str, f: impl FnOnce(&Db<'_
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
+}
+
+impl<'c> Db<'c> {
+    /// Returns what `f` makes of the first row of a query, if there is one.
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        f: impl FnOnce(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        rows.next()?.map(f).transpose()
+    }
+
+    /// Returns what `f` makes of each row of a query.
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        f: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.connection.prepare_cached(sql)?.query_and_then(params, f)?.collect()
+    }
 }
 
 /// Rolls back on drop whatever was not committed, a panic's transaction too.

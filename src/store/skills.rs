@@ -30,7 +30,8 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
           ORDER BY uri LIMIT ?3",
     )?;
     let after = if page.after.is_empty() { "skill://".to_owned() } else { format!("skill://{}/SKILL.md", page.after) };
-    page.slice(statement.query_map(params![project, after, page.fetch()], |row| row.get(0))?)
+    let rows = statement.query_map(params![project, after, page.fetch()], |row| row.get(0))?;
+    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
 }
 
 /// Returns the files below `skill://NAME/`, by URI.
@@ -38,16 +39,11 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
 /// # Errors
 /// How the disk failed.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {}, sha256 FROM resource JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND uri > ?2 AND uri < ?3 ORDER BY uri",
-        resources::COLUMNS
-    ))?;
+    let sql = [resources::QUERY, " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri"].concat();
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
-    let rows = statement.query_map(params![project, from, to], |row| {
+    db.all(&sql, params![project, from, to], |row| {
         Ok(File { resource: resources::from_row(row)?, sha256: row.get("sha256")? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// Returns a page of the prompts by name that have the name of a skill, where no `SKILL.md` is stored under it.
@@ -55,14 +51,14 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
 /// # Errors
 /// How the disk failed.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {} FROM prompt JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND name > ?2 AND length(name) <= 64 AND name NOT GLOB '*[^a-z0-9-]*'
-            AND name NOT GLOB '-*' AND name NOT GLOB '*-' AND name NOT GLOB '*--*'
+    let sql = [
+        prompts::QUERY,
+        " WHERE p.project_id = ?1 AND p.name > ?2 AND length(p.name) <= 64 AND p.name NOT GLOB '*[^a-z0-9-]*'
+            AND p.name NOT GLOB '-*' AND p.name NOT GLOB '*-' AND p.name NOT GLOB '*--*'
             AND NOT EXISTS (SELECT 1 FROM resource
-                             WHERE project_id = ?1 AND uri = 'skill://' || prompt.name || '/SKILL.md')
-          ORDER BY name LIMIT ?3",
-        prompts::COLUMNS
-    ))?;
-    page.slice(statement.query_map(params![project, page.after, page.fetch()], prompts::from_row)?)
+                             WHERE project_id = ?1 AND uri = 'skill://' || p.name || '/SKILL.md')
+          ORDER BY p.name LIMIT ?3",
+    ]
+    .concat();
+    Ok(page.slice(db.all(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
 }

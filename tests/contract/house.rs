@@ -39,22 +39,34 @@ fn imports_go_down_only() {
         let room = room(&path);
         let allowed: &[&str] = match room.as_str() {
             "main" | "lib" | "cli" => continue,
-            "mcp" => {
-                &["present", "op", "access", "content", "deploy", "redact", "store", "error", "clock", "operations"]
-            }
+            "mcp" => &[
+                "present",
+                "op",
+                "access",
+                "content",
+                "deploy",
+                "redact",
+                "store",
+                "error",
+                "file",
+                "clock",
+                "operations",
+            ],
             "present" => &["op", "error"],
-            "op" => &["store", "error", "clock", "schema"],
+            "op" => &["approved", "store", "error", "clock", "schema"],
             "schema" => &[],
-            "store" => &["error", "clock"],
+            "store" => &["error", "clock", "file"],
             "error" => &[],
-            "redact" | "process" => &[],
-            "disk" => &["error", "store"],
+            "file" | "process" | "redact" => &[],
+            "disk" => &["error", "file", "store"],
+            "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
-            "git" => &["error", "process", "redact"],
+            "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             "access" => &["op", "store", "error", "clock", "redact", "content::names"],
             "deploy" => &[
                 "op",
+                "approved",
                 "store",
                 "error",
                 "clock",
@@ -62,6 +74,7 @@ fn imports_go_down_only() {
                 "process",
                 "redact",
                 "disk",
+                "file",
                 "content::command",
                 "content::files",
                 "content::skills",
@@ -73,14 +86,16 @@ fn imports_go_down_only() {
                 "op",
                 "store",
                 "error",
+                "clock",
                 "git",
                 "disk",
+                "file",
                 "redact",
                 "access::required",
                 "content::names",
                 "database::default_path",
             ],
-            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock"],
+            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "file", "clock"],
             other => panic!("a room nobody knows: {other}"),
         };
         for used in code(&text).split("crate::").skip(1) {

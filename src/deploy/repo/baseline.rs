@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::bounds::{LOCK_LIMIT, Refusal};
+use super::bounds::Refusal;
 use super::overlay::Overlay;
 use super::tree::{Hashes, META};
 use crate::error::{Code, Error};
+use crate::file;
 
 /// `baseline.json`.
 #[derive(Debug, Deserialize, Serialize)]
@@ -60,7 +61,7 @@ pub(super) fn drift(
     hashes: impl FnOnce() -> Hashes,
 ) -> Vec<String> {
     let path = overlay.folder.join(META).join(Baseline::FILE);
-    let bytes = match overlay.bounds.read(&path, LOCK_LIMIT) {
+    let bytes = match overlay.bounds.read(&path, file::TEXT) {
         Ok(bytes) => bytes,
         Err(Refusal::Missing) => return Vec::new(),
         Err(refusal) => {

@@ -11,17 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Code, Error, Result};
 
-/// The most bytes of a file of a module.
-pub(super) const FILE_LIMIT: u64 = 64 << 20;
-
-/// The most bytes of `agentpack.yaml` and of what an overlay says of itself.
-pub(super) const TEXT_LIMIT: u64 = 4 << 20;
-
-/// The most bytes of the lockfile, which lists every file.
-pub(super) const LOCK_LIMIT: u64 = 32 << 20;
-
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
-const TOTAL: u64 = 512 << 20;
+const TOTAL: u64 = 1 << 30;
 
 /// The folders that may be read.
 #[derive(Debug)]

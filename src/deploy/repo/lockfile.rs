@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::bounds::{Bounds, LOCK_LIMIT, Refusal};
+use super::bounds::{Bounds, Refusal};
 use super::config::GitSource;
 use super::tree::{Content, Hashes};
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// The file's name.
 pub(super) const FILE: &str = "agentpack.lock.json";
@@ -62,7 +63,7 @@ impl Lockfile {
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
     pub(super) fn read(bounds: &Bounds) -> Result<Option<Self>> {
         let path = bounds.own().join(FILE);
-        match bounds.read(&path, LOCK_LIMIT) {
+        match bounds.read(&path, file::TEXT) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
             Err(Refusal::Missing) => Ok(None),
             Err(refusal) => Err(refusal.error(&path, |why| refuse(&path, None, &format!("it {why}"), json!({})))),

@@ -8,11 +8,12 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
-use super::bounds::{Bounds, Refusal, TEXT_LIMIT};
+use super::bounds::{Bounds, Refusal};
 use super::config::{Declared, GitSource, Profile, Scope, Source, TargetConfig};
 use super::yaml::{self, Known, Pairs, Unknown};
 use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result, nearest};
+use crate::file;
 
 /// The file's name.
 pub const FILE: &str = "agentpack.yaml";
@@ -108,7 +109,7 @@ impl Manifest {
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
     pub(super) fn read(bounds: &Bounds, folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let bytes = match bounds.read(&bounds.own().join(FILE), TEXT_LIMIT) {
+        let bytes = match bounds.read(&bounds.own().join(FILE), file::TEXT) {
             Ok(bytes) => bytes,
             Err(Refusal::Missing) => return Err(missing(folder)),
             Err(refusal) => {

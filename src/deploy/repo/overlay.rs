@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Choice;
-use super::bounds::{Bounds, Refusal, TEXT_LIMIT};
+use super::bounds::{Bounds, Refusal};
 use super::compose::Draft;
 use super::patch::{self, Failure};
 use super::tree::{self, Found, META};
@@ -15,6 +15,7 @@ use super::yaml::Known;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, unbounded_fs_key};
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// The overlays that apply: the folders of each layer, lowest first.
 pub(super) struct Overlays<'r> {
@@ -174,7 +175,7 @@ impl Overlay<'_> {
 
     fn meta(&self, id: &str) -> Result<Known<Meta>> {
         let path = self.folder.join(META).join(FILE);
-        match self.bounds.read(&path, TEXT_LIMIT) {
+        match self.bounds.read(&path, file::TEXT) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| self.refuse(id, &path, &format!("is malformed: {error}"))),
             Err(Refusal::Missing) => Ok(Known::default()),

@@ -94,6 +94,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .max_buf_size(MOST_HEAD)
+        .auto_date_header(crate::clock::has_http_date())
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
