@@ -123,15 +123,17 @@ impl Bounds {
 
     /// Reads the file `path`, which may be a link to one that may be read.
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
-        self.read_real(&self.real(path)?, limit).map(|(bytes, _)| bytes)
-    }
-
-    /// Reads the file at a path that [`Bounds::real`] gave. A link that came into it since is not followed.
-    pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
+        let real = self.real(path)?;
         // Opening a device may do something already.
-        if !fs::symlink_metadata(real)?.is_file() {
+        if !fs::symlink_metadata(&real)?.is_file() {
             return Err(Refusal::NoFile);
         }
+        self.read_real(&real, limit).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads the file that was seen at a path that [`Bounds::real`] gave, or below it. A link that came into the path since
+    /// is not followed.
+    pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         let of = |root: &&Root| real.starts_with(&root.path);
         let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
         let file = open_below(root, real)?;
