@@ -57,12 +57,11 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock", "file"],
             "error" => &[],
-            "file" => &[],
-            "redact" => &[],
+            "file" | "process" | "redact" => &[],
             "disk" => &["error", "file", "store"],
             "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
-            "git" => &["error", "file", "redact"],
+            "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             "access" => &["op", "store", "error", "clock", "redact", "content::names"],
             "deploy" => &[
@@ -72,6 +71,7 @@ fn imports_go_down_only() {
                 "error",
                 "clock",
                 "git",
+                "process",
                 "redact",
                 "disk",
                 "file",
