@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 5;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 

@@ -25,6 +25,31 @@ pub struct Argument {
     pub required: bool,
 }
 
+/// The agent whose placeholders a template has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Claude Code: `$0` is the first word, `$name` one that front matter names.
+    Claude,
+    /// OpenCode: `$1` is the first word, the highest number takes all that is left.
+    OpenCode,
+}
+
+impl Dialect {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// Reads a column that the schema checks.
+    fn from_row(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
+        let word = row.get_ref(index)?.as_str_or_null()?;
+        Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))
+    }
+}
+
 /// All of a prompt that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
@@ -34,6 +59,9 @@ pub struct Attributes {
     /// Whether the content is rendered; a plain prompt goes out byte for byte.
     #[serde(default)]
     pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
     /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
@@ -89,8 +117,12 @@ pub struct Body<'r> {
     pub description: Option<&'r str>,
     /// Whether the content is rendered.
     pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    pub dialect: Option<Dialect>,
     /// The arguments, as a JSON array.
     pub arguments: Option<&'r str>,
+    /// What stood before the text in the file it was imported from.
+    pub front_matter: Option<&'r str>,
     /// The content.
     pub content: Blob<'r>,
 }
@@ -138,7 +170,7 @@ pub fn with<T>(
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT p.description, p.template, p.arguments, ",
+        "SELECT p.description, p.template, p.dialect, p.arguments, p.front_matter, ",
         blobs::columns!(),
         " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
@@ -150,8 +182,10 @@ pub fn with<T>(
     let body = Body {
         description: row.get_ref(0)?.as_str_or_null().map_err(rusqlite::Error::from)?,
         template: row.get(1)?,
-        arguments: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        content: Blob::from_row(row, 3)?,
+        dialect: Dialect::from_row(row, 2)?,
+        arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        front_matter: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        content: Blob::from_row(row, 5)?,
     };
     f(&body).map(Some)
 }
@@ -319,7 +353,8 @@ fn write(
     change: Change<'_>,
     content: &str,
 ) -> Result<Prompt> {
-    let Attributes { description, template, arguments, front_matter, file } = &prompt.attributes;
+    let Attributes { description, template, dialect, arguments, front_matter, file } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
@@ -328,8 +363,8 @@ fn write(
         db.connection
             .prepare_cached(
                 "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                     revision, created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                                     revision, created_at, updated_at, dialect)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
                 prompt.uuid.as_bytes(),
@@ -343,7 +378,8 @@ fn write(
                 prompt.blob,
                 prompt.revision,
                 prompt.created_at,
-                prompt.updated_at
+                prompt.updated_at,
+                dialect
             ])
             .map_err(taken)?;
         prompt.id = db.connection.last_insert_rowid();
@@ -351,7 +387,7 @@ fn write(
         db.connection
             .prepare_cached(
                 "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
-                                   blob_id = ?8, revision = ?9, updated_at = ?10 WHERE id = ?1",
+                                   blob_id = ?8, revision = ?9, updated_at = ?10, dialect = ?11 WHERE id = ?1",
             )?
             .execute(params![
                 prompt.id,
@@ -363,7 +399,8 @@ fn write(
                 file,
                 prompt.blob,
                 prompt.revision,
-                prompt.updated_at
+                prompt.updated_at,
+                dialect
             ])
             .map_err(taken)?;
     }
@@ -409,7 +446,7 @@ fn json(value: &impl Serialize) -> Result<String> {
 
 pub(super) const COLUMNS: &str =
     "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
-                       revision, created_at, updated_at";
+                       revision, created_at, updated_at, dialect";
 
 pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
     let arguments = row.get_ref(5)?.as_str_or_null()?;
@@ -420,6 +457,7 @@ pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
         attributes: Attributes {
             description: row.get(3)?,
             template: row.get(4)?,
+            dialect: Dialect::from_row(row, 13)?,
             arguments: arguments.map(serde_json::from_str).transpose().ok().flatten().unwrap_or_default(),
             front_matter: row.get(6)?,
             file: row.get(7)?,

@@ -208,7 +208,7 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
         Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let text = skill::of_command(&prompt.name, file.as_bytes());
+    let text = skill::of_command(&prompt.name, file.as_bytes(), &prompt.attributes.arguments);
     let matter = std::str::from_utf8(&text).ok().and_then(|text| check::main(&prompt.name, text).matter);
     let file = File {
         uri: uri_of(&prompt.name, MAIN),
