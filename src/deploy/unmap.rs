@@ -4,7 +4,6 @@ use super::desired::{Form, Output, Part};
 use super::gather;
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words;
-use crate::content::import::matter;
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +67,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
         }
         Form::Spelled(spelling) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
             (Ok(file), Ok(disk)) => {
-                let body = matter::split(disk).ok().flatten().map_or(disk, |(_, body)| body);
-                let front = &disk[..disk.len() - body.len()];
-                let edited = words::back(file, &first.arguments, spelling, front, body)?;
+                let edited = words::unspell(file, &first.arguments, spelling, disk)?;
                 found.edit(first, edited.into_bytes());
             }
             _ => return Err("it is no text".to_owned()),

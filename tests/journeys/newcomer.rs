@@ -55,7 +55,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert_eq!(ground.run(&["plan", "--check"]).status, 0);
 
     // One of them is edited where Cursor reads it.
-    let edited = ground.read(".cursor/commands/review.md").replace("Review $ARGUMENTS", "Review $ARGUMENTS twice");
+    let edited = ground.read(".cursor/commands/review.md").replace("Review {arguments}", "Review {arguments} twice");
     ground.put(".cursor/commands/review.md", &edited, 0o644);
     let status = ground.data(&["status", "--only", "missing,modified"]);
     assert_eq!(drift(&status), ["modified user_modified .cursor/commands/review.md"]);
@@ -77,7 +77,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert!(paths.iter().any(|path| path.ends_with(".agents/skills/review/SKILL.md")), "{planned:#}");
     let applied = ground.data(&["deploy", "--apply", "--adopt", "--yes"]);
     assert_eq!(applied["applied"], true);
-    assert!(ground.read(".claude/commands/review.md").contains("twice"));
+    assert!(ground.read(".claude/commands/review.md").contains("Review $ARGUMENTS twice"));
 
     let said = ground.ok(&["rollback", "--to", "pristine", "--yes"]);
     assert!(said.contains("Rolled"), "{said}");

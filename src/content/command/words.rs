@@ -36,8 +36,16 @@ pub fn text(file: &str, known: &[Argument], spelling: Spelling) -> String {
     Command::of(file, known).spelled(spelling)
 }
 
-/// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again. `front` is
-/// the front matter that it shall have.
+/// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again.
+///
+/// # Errors
+/// Why that cannot be told, for a person.
+pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str) -> Result<String, String> {
+    let text = matter::split(edited).ok().flatten().map_or(edited, |(_, text)| text);
+    back(file, known, spelling, &edited[..edited.len() - text.len()], text)
+}
+
+/// As [`unspell`], of a text alone; `front` is the front matter that the file shall have.
 ///
 /// # Errors
 /// Why that cannot be told, for a person.
