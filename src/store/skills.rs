@@ -67,7 +67,7 @@ macro_rules! skill_of {
 /// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the
 /// first by name.
 const BETTER: &str = concat!(
-    "SELECT better.name FROM prompt better WHERE better.project_id = ?1 AND ",
+    "SELECT better.name FROM prompt better INDEXED BY prompt_skill WHERE better.project_id = ?1 AND ",
     skill_of!("better"),
     " = ",
     skill_of!("prompt"),
@@ -136,8 +136,7 @@ pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
           WHERE project_id = ?1 AND name <> {skill} AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY name",
         skill = skill_of!("prompt")
     ))?;
-    let rows = statement.query_map([project], |row| {
-        Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? })
-    })?;
+    let rows = statement
+        .query_map([project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
