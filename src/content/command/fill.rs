@@ -67,7 +67,8 @@ pub fn fill(source: &Source<'_>, given: &BTreeMap<String, String>, limit: u64) -
         output.push(if dialect == Dialect::Claude { "\n\nARGUMENTS: " } else { "\n\n" })?;
         output.push(&typed.line)?;
     }
-    Ok(output.text)
+    // OpenCode sends no spaces at either end.
+    Ok(if dialect == Dialect::OpenCode { output.text.trim().to_owned() } else { output.text })
 }
 
 /// Claude Code leaves a number as it was typed where a word is missing; a name becomes nothing.
@@ -179,7 +180,7 @@ mod tests {
     fn a_line_is_filled_in_as_opencode_does() {
         for (text, typed, expected) in [
             ("$1 and $2", "a b c", "a and b c"),
-            ("$1 and $2", "a", "a and "),
+            ("$1 and $2", "a", "a and"),
             ("$0 $1", "a b", "undefined a b"),
             ("$ARGUMENTS", "a 'b c'", "a 'b c'"),
             ("none", "a b", "none\n\na b"),
