@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
@@ -38,7 +39,7 @@ impl Clock {
     pub fn now(&self) -> Millis {
         match &self.fixed {
             Some(fixed) => fixed.load(Ordering::Relaxed),
-            None => jiff::Timestamp::now().as_millisecond(),
+            None => system_now(),
         }
     }
 
@@ -47,11 +48,9 @@ impl Clock {
         match &self.fixed {
             Some(_) => {
                 let millis = u64::try_from(self.now()).unwrap_or(0);
-                let random = Uuid::now_v7();
-                let tail: [u8; 10] = random.as_bytes()[6..].try_into().unwrap_or([0; 10]);
-                uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
+                uuid_at(millis)
             }
-            None => Uuid::now_v7(),
+            None => unique(),
         }
     }
 }
@@ -67,6 +66,36 @@ impl Clock {
             .map_err(|error| Error::internal("the system gives no random bytes").with_source(error.to_string()))?;
         Ok(bytes)
     }
+}
+
+/// The times that can be written: from the year -9999 to the end of 9999.
+const WRITABLE: std::ops::RangeInclusive<Millis> = -377_705_023_201_000..=253_402_207_199_999;
+
+/// Returns the system's time, moved into the years that can be written where its clock is set to any other.
+fn system_now() -> Millis {
+    let millis = |span: Duration| Millis::try_from(span.as_millis()).unwrap_or(Millis::MAX);
+    let now = match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => millis(since),
+        Err(error) => -millis(error.duration()),
+    };
+    now.clamp(*WRITABLE.start(), *WRITABLE.end())
+}
+
+/// Whether the system's clock is in the years of HTTP's dates: a server whose clock is not sends none.
+pub fn has_http_date() -> bool {
+    (0..*WRITABLE.end()).contains(&system_now())
+}
+
+/// Returns a new UUID of version 7; also where the system's clock stands before 1970, of which the version knows nothing.
+pub fn unique() -> Uuid {
+    if system_now() >= 0 { Uuid::now_v7() } else { uuid_at(0) }
+}
+
+fn uuid_at(millis: u64) -> Uuid {
+    let mut tail = [0; 10];
+    // Without randomness ids of one millisecond are equal, and the second one is refused where it is stored.
+    let _ = getrandom::fill(&mut tail);
+    uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
 }
 
 /// Returns `millis` as RFC 3339 in UTC with second precision, such as `2026-11-21T10:00:00Z`.
@@ -108,5 +137,19 @@ mod tests {
     #[test]
     fn times_are_written_in_utc() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(-1), "1969-12-31T23:59:59Z");
+        assert_eq!(rfc3339(*WRITABLE.start()), "-009999-01-02T01:59:59Z");
+        assert_eq!(rfc3339(*WRITABLE.end()), "9999-12-30T21:59:59Z");
+        // What no clock says, but a row may.
+        for odd in [Millis::MIN, Millis::MAX] {
+            assert_eq!(rfc3339(odd), odd.to_string());
+        }
+    }
+
+    #[test]
+    fn ids_are_made_whatever_the_clock_says() {
+        for now in [-1, Millis::MIN, Millis::MAX, *WRITABLE.end()] {
+            assert_eq!(Clock::fixed(now).uuid().get_version_num(), 7, "{now}");
+        }
     }
 }

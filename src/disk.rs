@@ -8,7 +8,11 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::store::deploys::Stat;
+
+pub mod attributes;
+pub mod folder;
 
 /// The SHA-256 of some bytes.
 pub type Sha = [u8; 32];
@@ -115,7 +119,7 @@ pub fn look(path: &Path) -> Result<Found> {
 /// # Errors
 /// As [`metadata`].
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| failed("read", path, error))
+    file::read(path, file::WHOLE).map_err(|error| failed("read", path, error))
 }
 
 /// The permission bits of a file.

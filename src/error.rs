@@ -89,6 +89,7 @@ codes! {
     DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
     RootRequired         "E_ROOT_REQUIRED"                 1 -32602 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
     PlanChanged          "E_PLAN_CHANGED"                  1 -32602 Caller  "plan_changed" ["retry_command"] "What would be written is not what was shown any more; nothing was written.";
+    Unapproved           "E_UNAPPROVED"                    1 -32602 Caller  "unapproved" ["ask_user"] "The database asks for something that this user never approved on this machine, such as writing below a folder that was never deployed to; a person at a terminal can.";
     SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
     SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
     ConfigMissing        "E_CONFIG_MISSING"                1 -32602 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
@@ -112,7 +113,7 @@ codes! {
     PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
     FileFailed           "E_FILE_FAILED"                   1 -32603 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
     NotDatabase          "E_DB_CORRUPT"                    1 -32603 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
-    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database; it was left untouched.";
+    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database, or holds objects that mcpkg does not make; it was left untouched.";
     NewerDatabase        "E_DB_NEWER"                      1 -32603 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
     MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
     Unavailable          "E_DB_UNAVAILABLE"                1 -32603 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
@@ -121,9 +122,10 @@ codes! {
     Busy                 "E_DB_BUSY"                       1 -32603 Machine "db_busy" ["retry_command"] "Another process held the database for longer than the busy time.";
     Replaced             "E_DB_REPLACED"                   1 -32603 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
     InUse                "E_DB_IN_USE"                     1 -32603 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
-    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256; it was not served.";
+    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
     Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
     KeyRequired          "E_KEY_REQUIRED"                  1 -32602 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
+    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
 }

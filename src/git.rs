@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::redact::redact;
 
 /// What would make git work on something else than the folder it is run in, as it is set inside a hook.
@@ -68,13 +69,13 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
     let own = if git.is_dir() {
         git
     } else {
-        let said = std::fs::read_to_string(&git).ok()?;
+        let said = file::read_text(&git, file::TEXT).ok()?;
         toplevel.join(said.strip_prefix("gitdir:")?.trim())
     };
     if !own.join("HEAD").exists() {
         return None;
     }
-    match std::fs::read_to_string(own.join("commondir")) {
+    match file::read_text(&own.join("commondir"), file::TEXT) {
         Ok(common) => Some(own.join(common.trim())),
         Err(_) => Some(own),
     }

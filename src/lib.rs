@@ -5,6 +5,7 @@
 //! `error`, `store`, `clock`; `store` -> `error`, `clock`.
 
 pub mod access;
+pub mod approved;
 pub mod cli;
 pub mod client;
 pub mod clock;
@@ -13,6 +14,7 @@ pub mod database;
 pub mod deploy;
 pub mod disk;
 pub mod error;
+pub mod file;
 pub mod git;
 pub mod mcp;
 pub mod op;

@@ -21,6 +21,8 @@ pub struct Grant {
     pub project_name: Option<String>,
     /// Whether it may only read.
     pub read_only: bool,
+    /// Until when it is good; for ever where `None`.
+    pub expires_at: Option<Millis>,
 }
 
 /// Why a request is not let in. What it says tells nothing to who does not hold the key's secret.
@@ -88,7 +90,13 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
             None => return Ok(Err(Refused::ProjectGone)),
         },
     };
-    Ok(Ok(Grant { key: key.name, project: key.project, project_name, read_only: key.read_only }))
+    Ok(Ok(Grant {
+        key: key.name,
+        project: key.project,
+        project_name,
+        read_only: key.read_only,
+        expires_at: key.expires_at,
+    }))
 }
 
 /// Whether what a key allowed is what it allows still: it is as good as it was, and its project is called the same. What
@@ -112,10 +120,11 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     }
 }
 
-/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since.
+/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since, and
+/// where a restore replaced a database that had one.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn required(db: &Db<'_>) -> Result<bool> {
-    access::any(db)
+    access::required(db)
 }

@@ -64,6 +64,14 @@ pub(super) fn command() -> Command {
                 .help("Names under which clients may reach the server, besides its addresses"),
         )
         .arg(
+            Arg::new("allow-origin")
+                .long("allow-origin")
+                .value_name("ORIGIN,...")
+                .value_delimiter(',')
+                .value_parser(|text: &str| text.parse::<mcp::Origin>())
+                .help("Web pages of other servers that may use this one, such as http://localhost:5173"),
+        )
+        .arg(
             Arg::new("require-key")
                 .long("require-key")
                 .action(ArgAction::SetTrue)
@@ -207,11 +215,17 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
 fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let (http, sse) = (matches.get_flag("http"), matches.get_flag("sse"));
     let hosts: Vec<String> = matches.get_many("allow-host").into_iter().flatten().cloned().collect();
+    let origins: Vec<mcp::Origin> = matches.get_many("allow-origin").into_iter().flatten().cloned().collect();
     let host = matches.get_one("host").copied();
     let port = matches.get_one("port").copied();
     if !http && !sse {
-        let alone = host.map(|_| "host").or(port.map(|_| "port")).or(hosts.first().map(|_| "allow-host"));
-        return match alone {
+        let alone = [
+            (host.is_some(), "host"),
+            (port.is_some(), "port"),
+            (!hosts.is_empty(), "allow-host"),
+            (!origins.is_empty(), "allow-origin"),
+        ];
+        return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
             Some(flag) => Err(Error::new(Code::InvalidArgument, format!("--{flag} goes with --http or --sse"))),
             None => Ok(None),
         };
@@ -222,6 +236,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         http,
         sse,
         hosts,
+        origins,
         key_required: matches.get_flag("require-key"),
         rate: matches.get_one("rate-limit").copied(),
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),

@@ -1,5 +1,6 @@
 //! `mcpkg client check`: does what an agent does when it starts, and tells each step.
 
+mod events;
 mod http;
 mod start;
 mod talk;
@@ -173,7 +174,7 @@ impl Report {
         let with_key = format!("{} --http {} --key-env {KEY}", found.add(), found.runs.shown());
         let mut wire = None;
         let connected = self.step("connect", || {
-            wire = Some(http::Posted::new(url, headers, with_key)?);
+            wire = Some(http::Posted::new(url, headers, with_key, found.place.agent)?);
             Ok(url.to_owned())
         });
         match (connected, wire) {

@@ -111,7 +111,7 @@ impl Read {
     }
 
     fn write(&self, folder: &Path, text: &str) -> Result<()> {
-        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&self.real, &temporary, text.as_bytes(), self.mode)?;
         if let Err(error) = self.check_unchanged() {
             let _ = fs::remove_file(&temporary);
@@ -126,7 +126,7 @@ impl Read {
     }
 
     fn check_unchanged(&self) -> Result<()> {
-        let now = match fs::read(&self.real) {
+        let now = match crate::file::read(&self.real, crate::file::TEXT) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(disk::failed("read", &self.path, error)),
@@ -150,10 +150,10 @@ impl Read {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let hash = disk::hex(&disk::sha256(text.as_bytes())[..6]);
         let copy = folder.join(format!("{name}.{hash}"));
-        if fs::read(&copy).is_ok_and(|kept| kept == text.as_bytes()) {
+        if crate::file::read(&copy, crate::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));
         }
-        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&copy, &temporary, text.as_bytes(), self.mode)?;
         disk::put_in_place(&copy, &temporary, false)?;
         disk::sync_folder(folder);

@@ -1,6 +1,6 @@
 //! What was done to an agent's file, kept in the user's data directory so that it can be taken back to the byte.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -149,7 +149,7 @@ impl Records {
 
     /// Returns what was done to an entry; one that cannot be read is as good as none.
     pub fn get(&self, read: &Read, name: &str) -> Option<Record> {
-        let text = fs::read(self.path(read, name)).ok()?;
+        let text = crate::file::read(&self.path(read, name), crate::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.file == read.real && record.name == name).then_some(record)
     }
@@ -163,7 +163,7 @@ impl Records {
         let Some(record) = record else { return disk::remove(&path) };
         let text =
             serde_json::to_vec_pretty(record).map_err(|error| Error::internal(format!("a record is JSON: {error}")))?;
-        let temporary = self.folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = self.folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&path, &temporary, &text, 0o600)?;
         disk::put_in_place(&path, &temporary, false)
     }

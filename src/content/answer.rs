@@ -22,6 +22,11 @@ pub(super) fn check_size(
     Err(too_large(&what(), size, limit, &how()))
 }
 
+/// Returns the hint for an update that changed nothing: it adds no revision.
+pub(super) fn unchanged(before: i64, after: i64) -> Option<String> {
+    (before == after).then(|| "nothing differs from what was there, so no revision was added".to_owned())
+}
+
 /// Returns the failure of content that is larger than one answer may be.
 pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     Error::new(
@@ -58,7 +63,8 @@ pub(super) fn page(
 
 /// Returns stored bytes as the text they are known to be.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
+    String::from_utf8(bytes)
+        .map_err(|error| crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }
 
 /// Returns a reply's data.

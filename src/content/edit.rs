@@ -102,7 +102,8 @@ fn edit(name: &str, text: &str) -> Result<(tempfile::NamedTempFile, Vec<u8>)> {
     };
     match status {
         Ok(status) if status.success() => {
-            let edited = std::fs::read(file.path()).map_err(|error| Error::file("read", file.path(), error))?;
+            let edited = crate::file::read(file.path(), crate::file::WHOLE)
+                .map_err(|error| Error::file("read", file.path(), error))?;
             Ok((file, edited))
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),

@@ -155,7 +155,8 @@ impl Operation for Update {
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
-            let (content, hints) = match content {
+            let before = prompt.revision;
+            let (content, mut hints) = match content {
                 Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
                     let hints = declare(&mut prompt.attributes, &mut content);
                     (content, hints)
@@ -178,6 +179,7 @@ impl Operation for Update {
             check(&prompt.attributes, &content)?;
             command::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
+            hints.extend(answer::unchanged(before, prompt.revision));
             Ok((prompt, project.name.clone(), hints))
         })?;
         let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
@@ -251,7 +253,8 @@ impl Operation for Delete {
             Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
-        let back = format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision - 1);
+        let back =
+            format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision.saturating_sub(1));
         Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
     }
 }
@@ -299,7 +302,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = prompts::list(db, project.id, &page)?;
+            let slice = prompts::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
             Ok((slice, project.name.clone(), next))

@@ -128,8 +128,9 @@ impl Operation for Update {
         }
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let given = self.content.map(Content::read).transpose()?;
-        let (resource, project) = context.write("resource.update", &self.name, |db, project, author| {
+        let (resource, project, hint) = context.write("resource.update", &self.name, |db, project, author| {
             let mut resource = resources::get(db, project, &self.name)?;
+            let before = resource.revision;
             if let Some(description) = description {
                 resource.attributes.description = description;
             }
@@ -159,10 +160,12 @@ impl Operation for Update {
                 }
             };
             let resource = resources::update(db, author, project, resource, "update", content.as_ref())?;
-            Ok((resource, project.name.clone()))
+            let hint = answer::unchanged(before, resource.revision);
+            Ok((resource, project.name.clone(), hint))
         })?;
         let sentence = format!("Updated resource '{}' in project '{project}'", resource.name);
-        Ok(Reply::sentence(sentence, data(&project, &resource)))
+        let hints = hint.into_iter().collect();
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &resource)) })
     }
 }
 
@@ -193,7 +196,11 @@ impl Operation for Delete {
             Ok((resources::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
         let sentence = format!("Deleted resource '{}' from project '{project}'", resource.name);
-        let back = format!("`mcpkg resource restore {} {}` brings it back", resource.name, resource.revision - 1);
+        let back = format!(
+            "`mcpkg resource restore {} {}` brings it back",
+            resource.name,
+            resource.revision.saturating_sub(1)
+        );
         Ok(Reply::sentence(sentence, data(&project, &resource)).hint(back))
     }
 }
@@ -243,7 +250,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
-            let slice = resources::list(db, project.id, &page)?;
+            let slice = resources::overview(db, project.id, &page)?;
             let last = slice.rows.last().filter(|_| slice.more);
             let next = last.map(|resource| cursor::encode("resources", project.id, &resource.name));
             Ok((slice, project.name.clone(), next))

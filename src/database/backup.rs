@@ -10,7 +10,7 @@ use super::TOOLSET;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::{Serving, access, events};
+use crate::store::{Db, Serving, access, events};
 
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -119,7 +119,7 @@ impl Operation for Restore {
     const TITLE: &'static str = "Restore the database";
     const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
     const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access key that was revoked \
-        since the backup stays revoked.\n\n\
+        since the backup stays revoked, and servers that asked for a key go on asking.\n\n\
         Examples:\n  mcpkg restore mcpkg-backup.db --yes";
     const EFFECT: Effect = Effect::Destroy;
     const TOOLSET: &'static str = TOOLSET;
@@ -144,14 +144,13 @@ impl Operation for Restore {
         let stamp = stamp(context.clock.now());
         let progress = |done, total| (context.progress)("Restoring", done, total);
         // What is damaged is restored all the same.
-        let (revoked, asked) =
-            context.store.read(|db| Ok((access::revoked(db)?, access::any(db)?))).unwrap_or_default();
-        let kept = context.store.restore(&self.file, &context.store.kept_beside(&stamp), &progress)?;
+        let standing = context.store.read(access::standing).unwrap_or_else(|_| access::Standing::unknown());
+        let kept = context.store.kept_beside(&stamp);
         let author = context.author();
-        let asks = context.store.write(|db| {
-            for key_id in &revoked {
-                access::revoke(db, key_id, author.now)?;
-            }
+        let mut no_key = false;
+        let carry = |db: &Db<'_>| {
+            access::keep(db, &standing, author.now)?;
+            no_key = access::required(db)? && !access::any(db)?;
             let event = events::NewEvent {
                 at: author.now,
                 actor: author.actor,
@@ -160,15 +159,16 @@ impl Operation for Restore {
                 subject: &self.file.display().to_string(),
                 outcome: "ok",
             };
-            events::append(db, event)?;
-            access::any(db)
-        })?;
+            events::append(db, event)
+        };
+        context.store.restore(&self.file, &kept, carry, &progress)?;
         drop(alone);
         let sentence =
             format!("Restored the database from {}; what it replaced is {}", self.file.display(), kept.display());
         let data = json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() });
-        let open = "the backup holds no access key: servers over HTTP ask for none until one is made";
-        Ok(Reply::sentence(sentence, data).warn((asked && !asks).then(|| open.to_owned())))
+        let ask = "the backup holds no access key, and what it replaced may have held one: servers over HTTP go on asking \
+                   for a key; `mcpkg access create NAME` makes one";
+        Ok(Reply::sentence(sentence, data).warn(no_key.then(|| ask.to_owned())))
     }
 }
 

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::TOOLSET;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::check;
+use crate::store::check::{self, Findings};
 
 /// Check the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Verify the SHA-256 of every stored content too
+    /// Verify every stored content, every row and the search index too
     #[arg(long)]
     #[serde(default)]
     deep: bool,
@@ -23,28 +23,24 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["check"];
     const TITLE: &'static str = "Check the database";
     const ABOUT: &'static str = "Check that the database is sound; it is never repaired silently";
-    const HELP: &'static str = "A flipped bit inside a content is seen by --deep only.";
+    const HELP: &'static str = "A flipped bit inside a content or a name is seen by --deep only.";
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (verified, faults, code) = context.store.read(|db| {
-            let mut faults = check::faults(db)?;
-            // A file that is broken is more than a content that is.
-            let code = if faults.is_empty() { Code::Damaged } else { Code::NotDatabase };
-            let mut verified = 0;
-            if self.deep {
-                let progress = |done, total| (context.progress)("Verifying", done, total);
-                let (count, damaged) = check::hashes(db, &progress)?;
-                verified = count;
-                faults.extend(damaged);
-            }
-            Ok((verified, faults, code))
-        })?;
+        let findings = if self.deep {
+            context.store.inspect(&|done, total| (context.progress)("Verifying", done, total))?
+        } else {
+            Findings { broken: context.store.read(check::faults)?, ..Findings::default() }
+        };
+        let verified = findings.verified;
         let path = context.store.path().display();
+        let faults: Vec<&str> = findings.faults().collect();
         if !faults.is_empty() {
+            // A file that is broken is more than a content that is.
+            let code = if findings.broken.is_empty() { Code::Damaged } else { Code::NotDatabase };
             return Err(Error::new(code, format!("The database `{path}` is damaged: {}", faults.join("; ")))
                 .hint("`mcpkg restore FILE` brings back a backup")
                 .with_details(json!({ "faults": faults })));

@@ -6,15 +6,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::json;
 use uuid::Uuid;
 
+use super::disk::attributes::Attributes;
+use super::disk::folder::{Entry, Folder, Folders};
 use super::disk::{self, Found};
+use super::journal::{self, Journal};
 use super::plan::{After, Change, Keep, Plan, Quiet, names};
 use super::source::Site;
-use super::undo;
+use super::{roots, undo};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::deploys::{self, Deployed, Image, Stat};
@@ -58,14 +61,21 @@ pub struct Work<'a> {
     pub quiet: Vec<Quiet>,
     /// What the place keeps on disk now.
     pub rows: std::collections::BTreeMap<String, Deployed>,
+    /// The folders that the user's own command writes below; other changes have to lie below one that this user
+    /// deployed to before.
+    pub roots: BTreeSet<PathBuf>,
 }
 
 impl<'a> Work<'a> {
     /// A deploy of a plan.
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
-        let Plan { rows, changes, quiet, .. } = plan;
+        let Plan { desired, rows, changes, quiet } = plan;
         let targets = names(&site.selected);
-        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, targets, adopt, changes, quiet, rows }
+        // What no module lands in any more is known from the database alone.
+        let landed = changes.iter().filter(|change| desired.outputs.contains_key(&change.path));
+        let mut roots = roots::of_changes(landed);
+        roots.extend(desired.roots.into_iter().map(|root| root.path));
+        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, targets, adopt, changes, quiet, rows, roots }
     }
 }
 
@@ -80,27 +90,23 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
+    let roots = approve(context, &work)?;
+    let mut folders = Folders::below(roots.clone());
+    let missing = missing_folders(&mut folders, &work.changes)?;
+    let attributes = attributes_of(&mut folders, &work.changes)?;
     let bytes =
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
         // The transaction of the journal finds them there, and is short.
-        context.store.write(|db| files_of(db, &work))?;
+        context.store.write(|db| files_of(db, &work, &attributes))?;
     }
-    let folders = missing_folders(&work.changes)?;
     let uuid = context.clock.uuid();
-    let (id, place, files) = context.store.write(|db| {
+    let mut recorded = None;
+    let begun = context.store.write(|db| {
         allow(db)?;
         // A project that was deleted meanwhile may have swept away what nothing referred to.
-        let files = files_of(db, &work)?;
+        let files = files_of(db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
-        if snapshots::unfinished(db)?.iter().any(|other| other.place == place && other.state == State::Applying.word())
-        {
-            return Err(Error::new(
-                Code::DeployInProgress,
-                "A deploy here ended half done and could not be undone yet",
-            )
-            .hint("the log says why; the next command tries again"));
-        }
         let new = NewSnapshot {
             uuid,
             place,
@@ -112,49 +118,53 @@ pub fn apply(
             actor: &context.actor,
             now: context.clock.now(),
         };
-        let folders: Vec<String> = folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
-        Ok((snapshots::begin(db, &new, &files, &folders)?, place, files))
+        let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
+        let id = snapshots::begin(db, &new, &files, &missing)?;
+        // On the disk before the journal is: whoever finds a journal without an end can tell that it is this machine's.
+        let sha256 = journal::digest(uuid, work.kind.word(), &work.site.place, &files, &missing);
+        recorded = Some(sha256.clone());
+        Journal::record(context, uuid, &sha256, &roots)?;
+        Ok(Journal { id, uuid, place, is_applying: true, files, roots, sha256 })
+    });
+    let journal = begun.inspect_err(|_| {
+        if let Some(sha256) = &recorded {
+            Journal::forget(context, sha256);
+        }
     })?;
-    let journal = Journal { id, uuid, files };
     let all = work.changes.len();
-    let written = write_all(context, &journal, &work.changes, &folders)
-        .and_then(|stats| finish(context, &work, &journal, place, &stats).map_err(|error| (all, error)));
+    let written = write_all(context, &journal, &work.changes, &missing, &mut folders)
+        .and_then(|stats| finish(context, &work, &journal, &stats).map_err(|error| (all, error)));
     match written {
         Ok(()) => {
             // It is applied, whatever comes of what it leaves beside.
-            if let Err(error) = undo::clean_up(context, place, &journal) {
+            if let Err(error) = undo::clean_up(context, &journal, &mut folders) {
                 tracing::warn!(%error, "files that the deploy replaced still stand beside; the next command removes them");
             }
             Ok(uuid)
         }
-        Err((begun, error)) => Err(undo::after(context, right, place, &journal, begun, error)),
+        Err((begun, error)) => Err(undo::after(context, right, &journal, begun, &mut folders, error)),
     }
 }
 
-/// A snapshot with its files, as the journal holds it.
-pub struct Journal {
-    /// Its key.
-    pub id: i64,
-    /// What users see of it.
-    pub uuid: Uuid,
-    /// Its files, in the order in which they are applied.
-    pub files: Vec<File>,
-}
-
-impl Journal {
-    /// Where the new bytes of file `seq` are written, and where the old file stays meanwhile.
-    pub fn beside(&self, seq: usize, path: &Path) -> (PathBuf, PathBuf) {
-        let key = self.uuid.simple().to_string();
-        let name = |ending: &str| path.with_file_name(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));
-        (name("new"), name("old"))
+/// Refuses changes that only the database asks for, below folders that this user never deployed to, and keeps it that
+/// the user deploys to the others. Returns where all of them really are: they are resolved once, here.
+fn approve(context: &Context, work: &Work<'_>) -> Result<Vec<PathBuf>> {
+    let wanted = roots::of_changes(&work.changes);
+    let others = wanted.difference(&work.roots).cloned().collect();
+    let unapproved = roots::unapproved(context, &others)?;
+    if !unapproved.is_empty() {
+        return Err(roots::refused(&unapproved, &work.changes));
     }
+    let real = roots::real(work.site, &wanted)?;
+    roots::approve(context, &wanted)?;
+    Ok(real)
 }
 
 /// Stores the images of the work, and returns its rows: the changes first, then what is only claimed, then what is let
 /// go.
-fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
+fn files_of(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> Result<Vec<File>> {
     let mut files = Vec::with_capacity(work.changes.len());
-    for change in &work.changes {
+    for (change, attributes) in work.changes.iter().zip(attributes) {
         files.push(File {
             snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),
@@ -166,6 +176,7 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
             keep: change.keep,
             before: store(db, &change.before)?,
             after: store_after(db, &change.after)?,
+            attributes: attributes.as_ref().and_then(Attributes::to_column),
         });
     }
     for quiet in &work.quiet {
@@ -184,6 +195,7 @@ fn files_of(db: &Db<'_>, work: &Work<'_>) -> Result<Vec<File>> {
                 keep: if row.written || work.adopt { Keep::Written } else { Keep::Claimed },
                 before: image.clone(),
                 after: image,
+                attributes: None,
             });
         }
     }
@@ -213,6 +225,7 @@ fn let_go(work: &Work<'_>, quiet: &Quiet) -> Option<File> {
         keep: Keep::Nobody,
         before: image.clone(),
         after: image.clone(),
+        attributes: None,
     })
 }
 
@@ -237,17 +250,11 @@ fn store_after(db: &Db<'_>, after: &After) -> Result<Image> {
 }
 
 /// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
-fn missing_folders(changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
+fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
         for folder in change.path.ancestors().skip(1) {
-            if missing.contains(folder) {
-                break;
-            }
-            if disk::metadata(folder)?.is_some() {
-                if !folder.is_dir() {
-                    return Err(no_folder(folder));
-                }
+            if missing.contains(folder) || folders.open(folder)?.is_some() {
                 break;
             }
             missing.insert(folder.to_owned());
@@ -256,91 +263,123 @@ fn missing_folders(changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     Ok(missing)
 }
 
-fn no_folder(path: &Path) -> Error {
-    Error::new(Code::InvalidPath, format!("`{}` is no folder, and files shall stand in it", path.display()))
-        .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
-        .hint("move it away")
+/// Returns what the files that are replaced or removed are besides their bytes and modes.
+fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
+    let of = |change: &Change| match change.before {
+        Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
+        Found::Absent | Found::Link(_) | Found::Other => Ok(None),
+    };
+    changes.iter().map(of).collect()
 }
 
-/// Writes the files, and returns what the disk said of each right after; where one fails, says how many were begun, and
-/// why.
+/// Writes the files, and returns what the disk said of each right after, where that has not changed since; where one
+/// fails, says how many were begun, and why.
 fn write_all(
     context: &Context,
     journal: &Journal,
     changes: &[Change],
-    folders: &BTreeSet<PathBuf>,
+    missing: &BTreeSet<PathBuf>,
+    folders: &mut Folders,
 ) -> Result<Vec<Option<Stat>>, (usize, Error)> {
-    for folder in folders {
-        if let Err(error) = std::fs::create_dir(folder)
-            && error.kind() != std::io::ErrorKind::AlreadyExists
-        {
-            return Err((0, disk::failed("make", folder, error)));
-        }
+    for folder in missing {
+        folders.make(folder).map_err(|error| (0, error))?;
     }
-    let total = changes.len() as u64;
-    let mut stats = Vec::with_capacity(changes.len());
+    let all = changes.len();
+    let mut stats = Vec::with_capacity(all);
     for (seq, change) in changes.iter().enumerate() {
         if context.is_cancelled() {
             return Err((seq, Error::new(Code::Cancelled, "The deploy was given up")));
         }
-        stats.push(write_one(journal, seq, change).map_err(|error| (seq + 1, error))?);
-        (context.progress)("Writing", seq as u64 + 1, total);
+        let written = holding(folders, &change.path).and_then(|folder| write_one(journal, seq, change, &folder));
+        stats.push(written.map_err(|error| (seq + 1, error))?);
+        (context.progress)("Writing", seq as u64 + 1, all as u64);
     }
     let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
-    let made: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
+    let made: BTreeSet<&Path> = missing.iter().filter_map(|folder| folder.parent()).collect();
     for folder in touched.union(&made) {
-        disk::sync_folder(folder);
+        if let Some(folder) = folders.open(folder).map_err(|error| (all, error))? {
+            folder.sync();
+        }
     }
-    Ok(stats)
+    for (change, stat) in changes.iter().zip(&mut stats) {
+        let there = entry(folders, &change.path).map_err(|error| (all, error))?;
+        if there.is_none() && !matches!(change.after, After::Absent) {
+            return Err((all, changed(&change.path)));
+        }
+        *stat = there.and_then(|entry| entry.stat).filter(|there| Some(there) == stat.as_ref());
+    }
+    match folders.moved().first() {
+        None => Ok(stats),
+        Some(moved) => Err((all, changed(&moved.path))),
+    }
 }
 
-fn write_one(journal: &Journal, seq: usize, change: &Change) -> Result<Option<Stat>> {
-    let path = change.path.as_path();
-    let (new, old) = journal.beside(seq, path);
+/// Opens the folder that holds a file.
+fn holding(folders: &mut Folders, path: &Path) -> Result<Rc<Folder>> {
+    let gone = || disk::failed("write", path, std::io::ErrorKind::NotFound.into());
+    Ok(folders.holding(path)?.ok_or_else(gone)?.0)
+}
+
+fn entry(folders: &mut Folders, path: &Path) -> Result<Option<Entry>> {
+    match folders.holding(path)? {
+        Some((folder, name)) => folder.entry(name),
+        None => Ok(None),
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::new(Code::FileFailed, format!("`{}` was changed while the deploy was applied", path.display()))
+}
+
+fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
+    let name = change.path.file_name().unwrap_or_default();
+    let (new, old) = journal.beside(seq);
     if let After::File { bytes, mode, .. } = &change.after {
-        disk::write_beside(path, &new, bytes, *mode)?;
+        // What takes the place of a file stays whose that was.
+        let replaced =
+            || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
+        let attributes = change.attributes.clone().or_else(replaced);
+        folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
     }
     // As late as can be: what was changed until now is not replaced.
-    if disk::look(path)? != change.before {
-        return Err(Error::new(
-            Code::FileFailed,
-            format!("`{}` was changed while the deploy was applied", path.display()),
-        ));
+    if folder.look(name)? != change.before {
+        return Err(changed(&change.path));
     }
     let replaces = change.before != Found::Absent;
     if replaces && !matches!(change.before, Found::Link(_)) {
         // A link of the old file: putting it back needs no room and keeps all that the file was.
         // Where the disk has no links, the stored image does it.
-        let _ = std::fs::hard_link(path, &old);
+        folder.link_beside(name, &old);
     }
     match &change.after {
-        After::Absent => disk::remove(path)?,
-        After::Link(text) => disk::link(path, &new, text)?,
-        After::File { .. } => disk::put_in_place(path, &new, !replaces)?,
+        After::Absent => folder.remove(name)?,
+        After::Link(text) => folder.put_link(name, &new, text)?,
+        After::File { .. } => folder.put_in_place(name, &new, !replaces)?,
     }
-    Ok(disk::metadata(path)?.as_ref().and_then(disk::stat))
+    Ok(folder.entry(name)?.and_then(|entry| entry.stat))
 }
 
 /// Says in one transaction that everything is there: the rows of the files, and the end of the journal. Where old files
 /// are still beside, the journal stays open until they are gone.
-fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64, stats: &[Option<Stat>]) -> Result<()> {
-    let now = context.clock.now();
+fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
+    let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
     context.store.write(|db| {
-        for ((file, change), written) in journal.files.iter().zip(&work.changes).zip(stats) {
+        for ((file, change), stat) in journal.files.iter().zip(&work.changes).zip(stats) {
             let known = match work.rows.get(&file.path) {
                 Some(row) => Some(row.clone()),
                 None => deploys::at(db, machine, &file.path)?,
             };
-            let pristine = known.map_or_else(|| file.before.clone(), |row| row.pristine);
+            let (pristine, pristine_attributes) = known.map_or_else(
+                || (file.before.clone(), file.attributes.clone()),
+                |row| (row.pristine, row.pristine_attributes),
+            );
             let nothing_is_left = file.after == Image::Absent && pristine == Image::Absent;
             if change.keep == Keep::Nobody || nothing_is_left {
                 deploys::forget(db, machine, place, &file.path)?;
                 continue;
             }
-            // Only while the file is the one that was written.
-            let stat = disk::metadata(&change.path)?.as_ref().and_then(disk::stat);
-            let stat = stat.filter(|stat| Some(*stat) == *written && disk::tells_changes(stat, now));
+            let stat = stat.filter(|stat| disk::tells_changes(stat, now));
             let row = Deployed {
                 path: file.path.clone(),
                 place,
@@ -351,6 +390,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, place: i64, sta
                 written: change.keep == Keep::Written,
                 applied: file.after.clone(),
                 pristine,
+                pristine_attributes,
                 stat,
             };
             deploys::put(db, machine, &row)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::apply;
+use super::disk::attributes::Attributes;
 use super::disk::{self, Found};
 use super::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
 use super::rollback::Goal;
@@ -23,6 +24,7 @@ struct Wanted {
     module_ids: Vec<String>,
     block: bool,
     image: Image,
+    attributes: Option<String>,
     keep: Keep,
     /// The first snapshot that is taken back.
     from: i64,
@@ -121,6 +123,7 @@ impl Back {
                     written: keep == Keep::Written,
                     applied: wanted.image,
                     pristine: row.map_or(before_us, |row| row.pristine.clone()),
+                    pristine_attributes: row.and_then(|row| row.pristine_attributes.clone()),
                     stat: None,
                 }),
             });
@@ -143,6 +146,7 @@ impl Back {
             drifted: !untouched,
             drift: if untouched { Drift::UpstreamPending } else { Drift::UserModified },
             keep: wanted.keep,
+            attributes: Attributes::from_column(wanted.attributes.as_deref()),
         });
         Ok(())
     }
@@ -188,6 +192,7 @@ impl Goal {
                     module_ids: row.module_ids.clone(),
                     block: row.block,
                     image: row.pristine.clone(),
+                    attributes: row.pristine_attributes.clone(),
                     keep: Keep::Nobody,
                     from: pristine_from(db, row)?,
                 });
@@ -200,7 +205,8 @@ impl Goal {
         };
         let from = if *before { snapshot.id } else { snapshot.id + 1 };
         for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
-            let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, .. } = file;
+            let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, attributes, .. } =
+                file;
             // Targets that are not taken back and have the file now go on having it.
             let row = back.rows.get(&path).filter(|row| row.applied != Image::Absent);
             let rest = row.map_or(Vec::new(), |row| others(&row.targets));
@@ -210,7 +216,7 @@ impl Goal {
             }
             targets.extend(rest.into_iter().filter(|target| !targets.contains(target)).collect::<Vec<_>>());
             targets.sort_unstable();
-            found.push(Wanted { path, root, targets, module_ids, block, image, keep, from });
+            found.push(Wanted { path, root, targets, module_ids, block, image, attributes, keep, from });
         }
         Ok(found)
     }

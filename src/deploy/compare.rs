@@ -247,6 +247,7 @@ impl Comparing<'_> {
             drifted: safety.drifted,
             drift: safety.drift,
             keep: Keep::Written,
+            attributes: None,
         });
     }
 
@@ -305,6 +306,7 @@ impl Comparing<'_> {
             written,
             applied: image.clone(),
             pristine: image,
+            pristine_attributes: None,
             stat: None,
         }
     }
@@ -358,6 +360,7 @@ impl Comparing<'_> {
             drifted: !untouched,
             drift: Drift::Extra,
             keep: Keep::Written,
+            attributes: None,
         });
         Ok(())
     }

@@ -35,7 +35,7 @@ pub fn issue(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Issue
         inputs: inputs.to_string(),
         plan_hash: plan_hash.to_owned(),
         issued_at: now,
-        expires_at: now + LIFE,
+        expires_at: now.saturating_add(LIFE),
         consumed_at: None,
     };
     context.store.write(|db| tokens::insert(db, &key(&token), &row))?;
@@ -52,7 +52,7 @@ pub fn check(db: &Db<'_>, token: &str, inputs: &Value, now: Millis) -> Result<To
     if row.consumed_at.is_some() {
         return Err(mismatch("consumed", "The confirm token was used already", json!({})));
     }
-    if now < row.issued_at - SLACK || now >= row.expires_at {
+    if now < row.issued_at.saturating_sub(SLACK) || now >= row.expires_at {
         let at = crate::clock::rfc3339(row.expires_at);
         return Err(Error::new(Code::ConfirmTokenExpired, format!("The confirm token expired at {at}"))
             .with_details(json!({ "expired_at": at }))

@@ -55,8 +55,8 @@ fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
             data["confirm_plan_hash"] = json!(made.hash);
             data["confirm_token_expires_at"] = json!(clock::rfc3339(issued.expires_at));
         }
-        // The plan can be looked at on a full or read-only disk; it cannot be confirmed there.
-        Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull) => {
+        // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
+        Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
             made.warnings.push(format!("no confirm token could be given: {error}"));
         }
         Err(error) => return Err(error),

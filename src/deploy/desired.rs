@@ -9,6 +9,7 @@ use serde_json::json;
 use super::disk::{self, RealFolders, Sha};
 use super::gather;
 use super::module::{Layer, Module, ModuleFile, Target};
+use super::targets::base_of;
 use crate::content::command::skill::split_front;
 use crate::content::command::words::{self, Spelling};
 use crate::error::{Code, Error, Result};
@@ -222,9 +223,7 @@ impl Landing {
             return Err(leaves("the path has no name"));
         };
         let real = self.folders.of(folder);
-        let base = self.bases.iter().filter(|base| root.starts_with(base)).max_by_key(|base| base.as_os_str().len());
-        let base = base.cloned().unwrap_or_else(|| root.to_owned());
-        if !real.starts_with(self.folders.of(&base)) {
+        if !real.starts_with(self.folders.of(base_of(&self.bases, root))) {
             return Err(
                 leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
             );

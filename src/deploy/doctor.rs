@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::TOOLSET;
 use super::desired::Root;
 use super::disk;
+use super::journal;
 use super::module::Target;
 use super::planning::with_schema;
 use super::repo::identity;
@@ -107,9 +108,10 @@ impl Doctor {
     }
 }
 
-/// What other domains say.
+/// What is not of one place: what other domains say, and deploys that did not end.
 fn findings(context: &Context) -> Vec<Finding> {
-    crate::database::health(context).into_iter().chain(crate::client::health(context)).collect()
+    let others = crate::database::health(context).into_iter().chain(crate::client::health(context));
+    others.chain(journal::health(context)).collect()
 }
 
 struct Checked<'r> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::desired::Desired;
+use super::disk::attributes::Attributes;
 use super::disk::{self, Found, Sha};
 use super::module::Target;
 use crate::store::deploys::{Deployed, Image};
@@ -156,6 +157,8 @@ pub struct Change {
     pub drift: Drift,
     /// Whose the file is afterwards.
     pub keep: Keep,
+    /// What a file that comes back was besides its bytes and its mode.
+    pub attributes: Option<Attributes>,
 }
 
 impl Change {

@@ -140,5 +140,5 @@ fn written(db: &Db<'_>, listed: &Listed, prompt: &Prompt) -> Result<String> {
 
 fn text(db: &Db<'_>, prompt: &Prompt) -> Result<String> {
     String::from_utf8(blobs::get(db, prompt.blob)?)
-        .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))
+        .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }

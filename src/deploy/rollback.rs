@@ -1,5 +1,6 @@
 //! `rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -13,8 +14,8 @@ use super::back::Back;
 use super::deploying::unconfirmed;
 use super::disk;
 use super::planning::{self, changes_json, summary, with_schema};
+use super::roots;
 use super::source::{Choice, Scope, Site};
-use super::undo;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
@@ -74,11 +75,15 @@ impl Operation for Rollback {
             return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
         }
         // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        let mut approved = BTreeSet::new();
         let asked = if context.consent == Consent::Ask {
             let back = compare()?;
             if !back.changes.is_empty() {
-                (context.ask)(shown(&back, &site), &format!("Roll {} back to {}?", site.place.root, goal.word))
+                let roots = roots::of_changes(&back.changes);
+                let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
+                (context.ask)(shown(&back, &site), &question)
                     .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
+                approved = roots;
             }
             Some(data(&goal, &back))
         } else {
@@ -105,6 +110,7 @@ impl Operation for Rollback {
             changes: back.changes,
             quiet: back.quiet,
             rows: back.rows,
+            roots: approved,
         };
         let id = apply::apply(context, &right, work, |_| Ok(()))?;
         take_empty_folders(context, &site)?;
@@ -114,6 +120,19 @@ impl Operation for Rollback {
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
         Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
     }
+}
+
+/// What a person is asked; folders that the user never deployed to are named.
+fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String {
+    if unapproved.is_empty() {
+        return format!("Roll {} back to {}?", site.place.root, goal.word);
+    }
+    let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
+    format!(
+        "Only the database says that files below {} were deployed; this user never did so from this machine. Roll back to {} all the same?",
+        roots.join(", "),
+        goal.word
+    )
 }
 
 fn shown(back: &Back, site: &Site) -> Body {
@@ -147,10 +166,10 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Res
 }
 
 fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
-    match context.store.read(|db| deploys::place(db, &site.place))? {
-        Some(place) => undo::take_empty_folders(context, place, 0),
-        None => Ok(()),
+    if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {
+        roots::folders(context)?.remove_empty(&context.store.read(|db| snapshots::folders(db, place, 0))?);
     }
+    Ok(())
 }
 
 fn data(goal: &Goal, back: &Back) -> serde_json::Value {

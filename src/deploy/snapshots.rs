@@ -9,6 +9,7 @@ use similar::TextDiff;
 
 use super::TOOLSET;
 use super::disk;
+use super::journal;
 use super::rollback;
 use super::source::{Choice, Site};
 use crate::clock;
@@ -48,6 +49,8 @@ impl Operation for List {
             true => None,
             false => Some(Site::find(context, &self.choice)?.place),
         };
+        let (_, elsewhere) = journal::unfinished(context)?;
+        let is_elsewhere = |snapshot: &Snapshot| elsewhere.iter().any(|other| other.id == snapshot.id);
         let found: Vec<(Snapshot, String)> = context.store.read(|db| {
             let place = match &key {
                 Some(key) => match deploys::place(db, key)? {
@@ -70,7 +73,7 @@ impl Operation for List {
                 snapshot.uuid.to_string(),
                 clock::rfc3339(snapshot.created_at),
                 snapshot.kind.clone(),
-                state(snapshot),
+                state(snapshot, is_elsewhere(snapshot)),
                 snapshot.files.to_string(),
                 snapshot.targets.join(","),
                 root.clone(),
@@ -78,14 +81,22 @@ impl Operation for List {
         });
         let columns = &["id", "made", "kind", "state", "files", "targets", "root"];
         let table = Table { columns, rows: rows.collect(), empty: "Nothing was deployed yet".to_owned() };
-        let list: Vec<Value> = found.iter().map(|(snapshot, root)| summary(snapshot, root)).collect();
-        Ok(Reply::new(Body::Table(table), json!({ "snapshots": list })))
+        let summary = |(snapshot, root): &(Snapshot, String)| {
+            let mut summary = summary(snapshot, root);
+            if is_elsewhere(snapshot) {
+                summary["begun_here"] = json!(false);
+            }
+            summary
+        };
+        Ok(Reply::new(Body::Table(table), json!({ "snapshots": found.iter().map(summary).collect::<Vec<_>>() })))
     }
 }
 
-fn state(snapshot: &Snapshot) -> String {
+/// `elsewhere` says that it did not end, and was not begun by this user on this machine.
+fn state(snapshot: &Snapshot, elsewhere: bool) -> String {
     let pinned = if snapshot.pinned { ", pinned" } else { "" };
-    format!("{}{pinned}", snapshot.state)
+    let elsewhere = if elsewhere { ", not begun here" } else { "" };
+    format!("{}{elsewhere}{pinned}", snapshot.state)
 }
 
 fn summary(snapshot: &Snapshot, root: &str) -> Value {

@@ -1,15 +1,20 @@
 //! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
 
-use std::io::ErrorKind;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::apply::{self, Journal};
-use super::disk::{self, Found};
+use serde_json::json;
+
+use super::apply;
+use super::disk::Found;
+use super::disk::attributes::Attributes;
+use super::disk::folder::{Folder, Folders, Moved};
+use super::journal::{self, Journal};
 use super::plan::After;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::deploys::{self, Image};
-use crate::store::snapshots::{self, File, Snapshot, State};
+use crate::store::snapshots::{self, File, State};
 use crate::store::{Access, Applying};
 
 /// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
@@ -32,75 +37,91 @@ fn try_recover(context: &Context) -> Result<()> {
     }
 }
 
-/// Finishes what others left unfinished: what was being applied is undone, what was applied is cleaned up. Where one
-/// fails, the others are finished all the same.
+/// Finishes what this machine's own applies left unfinished: what was being applied is undone, what was applied is
+/// cleaned up. Where one fails, the others are finished all the same. A journal that comes from elsewhere is never
+/// touched ([`journal::unfinished`]).
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED`.
 pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
+    let (ours, _) = journal::unfinished(context)?;
+    journal::sweep(context, &ours)?;
     let mut finished = Ok(());
-    for snapshot in context.store.read(snapshots::unfinished)? {
-        if let Err(error) = finish_one(context, &snapshot) {
+    for journal in &ours {
+        if let Err(error) = finish_one(context, journal) {
             finished = Err(error);
         }
     }
     finished
 }
 
-fn finish_one(context: &Context, snapshot: &Snapshot) -> Result<()> {
-    let files = context.store.read(|db| snapshots::files(db, snapshot.id))?;
-    let journal = Journal { id: snapshot.id, uuid: snapshot.uuid, files };
+fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
+    let mut folders = Folders::below(journal.roots.clone());
     // One that was applied is never undone, whatever became of it since.
-    if snapshot.state != State::Applying.word() {
-        return clean_up(context, snapshot.place, &journal);
+    if !journal.is_applying {
+        return clean_up(context, journal, &mut folders);
     }
-    let kept = put_back(context, snapshot.place, &journal, journal.files.len())?;
+    let kept = put_back(context, journal, journal.files.len(), &mut folders)?;
     let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
     if kept.is_empty() {
         tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
     } else {
         let files = kept.join(", ");
-        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since; they were left as they are");
+        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since, or whose folder is a link now; they were left as they are");
     }
     Ok(())
 }
 
-/// Undoes an apply that failed when so many of its files were `begun`, and returns its failure.
-pub fn after(context: &Context, _right: &Applying, place: i64, journal: &Journal, begun: usize, error: Error) -> Error {
+/// Undoes an apply that failed when so many of its files were `begun`, and returns its failure, which says what is where.
+pub fn after(
+    context: &Context,
+    _right: &Applying,
+    journal: &Journal,
+    begun: usize,
+    folders: &mut Folders,
+    error: Error,
+) -> Error {
     let why = error.message().to_owned();
-    let undone = match put_back(context, place, journal, begun) {
-        Ok(kept) if kept.is_empty() => {
-            Error::new(Code::DeployUndone, format!("{why}; everything was put back, nothing is deployed"))
-        }
+    let mut details = json!({ "cause": error.code().name(), "cause_details": error.details() });
+    let mut hints = error.hints().to_vec();
+    let mut said = match put_back(context, journal, begun, folders) {
+        Ok(kept) if kept.is_empty() => format!("{why}; everything was put back, nothing is deployed"),
         Ok(kept) => {
             let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
-            let list = files.join("`, `");
-            Error::new(Code::DeployUndone, format!("{why}; everything was put back but `{list}`, changed meanwhile"))
-                .with_details(serde_json::json!({ "kept": files }))
+            details["kept"] = json!(files);
+            format!("{why}; everything was put back but `{}`, changed meanwhile", files.join("`, `"))
         }
-        Err(second) => Error::new(Code::DeployUndone, format!("{why}; putting back stopped: {second}"))
-            .hint("the next mcpkg command goes on with it, once the disk allows"),
+        Err(second) => {
+            hints.push("the next mcpkg command goes on with it, once the disk allows".to_owned());
+            format!("{why}; putting back stopped: {second}")
+        }
     };
-    let cause = serde_json::json!({ "cause": error.code().name(), "cause_details": error.details() });
-    let details = match undone.details() {
-        Some(more) => serde_json::json!({ "cause": error.code().name(), "kept": more["kept"] }),
-        None => cause,
-    };
-    error.hints().iter().fold(undone.with_details(details), |undone, hint| undone.hint(hint)).with_source(error)
+    let moved = folders.moved();
+    if !moved.is_empty() {
+        let places: Vec<String> = moved.iter().map(ToString::to_string).collect();
+        said += &format!(
+            "; folders were moved meanwhile, and what was put back is where they are now: {}",
+            places.join(", ")
+        );
+        let place = |moved: &Moved| json!({ "path": moved.path, "now": moved.now });
+        details["moved"] = moved.iter().map(place).collect();
+    }
+    let undone = Error::new(Code::DeployUndone, said).with_details(details);
+    hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns those that are
-/// neither, which are left alone. Then the folders that were made go, where they are empty.
-fn put_back(context: &Context, place: i64, journal: &Journal, begun: usize) -> Result<Vec<PathBuf>> {
+/// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns
+/// those that are neither, which are left alone. Then the folders that were made go, where they are empty.
+fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
     // Where all of it was taken away since, nothing is brought back; the images stay in the database.
-    let stands = Path::new(&context.store.read(|db| deploys::place_key(db, place))?.root).is_dir();
+    let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
         if file.op == "claim" {
             continue;
         }
-        match put_one_back(context, journal, seq, stands) {
+        match put_one_back(context, journal, seq, stands, folders) {
             Ok(true) => {}
             Ok(false) => kept.push(PathBuf::from(&file.path)),
             Err(error) => failed = Some(error),
@@ -109,60 +130,72 @@ fn put_back(context: &Context, place: i64, journal: &Journal, begun: usize) -> R
     if let Some(error) = failed {
         return Err(error);
     }
-    take_empty_folders(context, place, journal.id)?;
+    folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?);
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
+    Journal::forget(context, &journal.sha256);
     Ok(kept)
 }
 
-fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool) -> Result<bool> {
+fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, folders: &mut Folders) -> Result<bool> {
     let file = &journal.files[seq];
     let path = Path::new(&file.path);
-    let (new, old) = journal.beside(seq, path);
-    disk::remove(&new)?;
-    let found = disk::look(path)?;
+    let held = match folders.holding(path) {
+        // A link or a file stands where a folder was: what is behind it was never written to.
+        Err(error) if error.code() == Code::InvalidPath => return Ok(false),
+        held => held?,
+    };
+    let (folder, name) = match held {
+        Some(held) => held,
+        None if file.before == Image::Absent => return Ok(true),
+        None if !stands => return Ok(false),
+        None => {
+            match path.parent().map_or(Ok(()), |folder| folders.make_all(folder)) {
+                Err(error) if error.code() == Code::InvalidPath => return Ok(false),
+                made => made?,
+            }
+            match folders.holding(path)? {
+                Some(held) => held,
+                None => return Ok(false),
+            }
+        }
+    };
+    let (new, old) = journal.beside(seq);
+    folder.remove(&new)?;
+    let found = folder.look(name)?;
     let is_before = is(&found, &file.before);
     if !is_before && !is(&found, &file.after) && found != Found::Absent {
-        disk::remove(&old)?;
+        folder.remove(&old)?;
         return Ok(false);
     }
     if !is_before {
-        if let Some(folder) = path.parent()
-            && file.before != Image::Absent
-            && disk::metadata(folder)?.is_none()
-        {
-            if !stands {
-                return Ok(false);
-            }
-            match std::fs::create_dir_all(folder) {
-                // A file stands where a folder was.
-                Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::AlreadyExists) => {
-                    return Ok(false);
-                }
-                made => made.map_err(|error| disk::failed("make", folder, error))?,
-            }
-        }
-        match &file.before {
-            Image::Absent => disk::remove(path)?,
-            _ if disk::metadata(&old)?.is_some() => {
-                std::fs::rename(&old, path).map_err(|error| disk::failed("put back", path, error))?;
-            }
-            image => match context.store.read(|db| apply::wanted(db, image))? {
-                After::Absent => disk::remove(path)?,
-                After::Link(text) => disk::link(path, &new, &text)?,
-                After::File { bytes, mode, .. } => {
-                    disk::write_beside(path, &new, &bytes, mode)?;
-                    disk::put_in_place(path, &new, false)?;
-                }
-            },
-        }
-        if let Some(folder) = path.parent() {
-            disk::sync_folder(folder);
-        }
+        bring_back(context, &folder, name, file, (&new, &old))?;
+        folder.sync();
     }
     // Renaming a link of a file onto the file itself does nothing, and leaves both.
-    disk::remove(&old)?;
+    folder.remove(&old)?;
     Ok(true)
+}
+
+fn bring_back(
+    context: &Context,
+    folder: &Folder,
+    name: &OsStr,
+    file: &File,
+    (new, old): (&OsStr, &OsStr),
+) -> Result<()> {
+    if file.before != Image::Absent && folder.entry(old)?.is_some() {
+        return folder.rename(old, name);
+    }
+    match context.store.read(|db| apply::wanted(db, &file.before))? {
+        After::Absent => folder.remove(name),
+        After::Link(text) => folder.put_link(name, new, &text),
+        After::File { bytes, mode, .. } => {
+            let attributes = Attributes::from_column(file.attributes.as_deref());
+            folder.write_beside(name, new, &bytes, mode, attributes.as_ref())?;
+            folder.put_in_place(name, new, false)
+        }
+    }
 }
 
 fn is(found: &Found, image: &Image) -> bool {
@@ -176,44 +209,44 @@ fn is(found: &Found, image: &Image) -> bool {
     }
 }
 
-/// Removes the folders that a place's snapshots from `id` on made, where nobody put anything else in them.
-///
-/// # Errors
-/// How the disk failed.
-pub fn take_empty_folders(context: &Context, place: i64, id: i64) -> Result<()> {
-    for folder in context.store.read(|db| snapshots::folders(db, place, id))? {
-        let _ = std::fs::remove_dir(folder);
-    }
-    Ok(())
-}
-
 /// Removes the old files that stayed beside while an apply went on, and the folders that it emptied, and closes its
 /// journal.
 ///
 /// # Errors
-/// How the disk failed.
-pub fn clean_up(context: &Context, place: i64, journal: &Journal) -> Result<()> {
-    let mut any = false;
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`.
+pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> Result<()> {
     for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
-        any = true;
-        let old = journal.beside(seq, Path::new(&file.path)).1;
-        if matches!(&file.before, Image::File { sha256, .. } if disk::look(&old)?.sha256().is_some_and(|there| there != sha256))
+        let old = journal.beside(seq).1;
+        let folder = match folders.holding(Path::new(&file.path)) {
+            Err(error) if error.code() == Code::InvalidPath => {
+                tracing::warn!(%error, file = file.path, "its folder was replaced; the old file stays where that is now");
+                continue;
+            }
+            held => held?,
+        };
+        let Some((folder, _)) = folder else { continue };
+        if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
         {
             // Written to in the moment in which it was replaced: the only copy of that.
-            let (file, old) = (&file.path, old.display().to_string());
-            tracing::warn!(file, kept = old, "a file was changed while it was replaced; what it was then is kept");
+            let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
+            tracing::warn!(
+                file = file.path,
+                kept,
+                "a file was changed while it was replaced; what it was then is kept"
+            );
             continue;
         }
-        disk::remove(&old)?;
+        folder.remove(&old)?;
     }
     if journal.files.iter().any(|file| file.after == Image::Absent) {
-        take_empty_folders(context, place, 0)?;
+        folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, 0))?);
     }
-    if !any {
-        return Ok(());
+    if journal.files.iter().any(leaves_work) {
+        let now = context.clock.now();
+        context.store.write(|db| snapshots::close(db, journal.id, now))?;
     }
-    let now = context.clock.now();
-    context.store.write(|db| snapshots::close(db, journal.id, now))
+    Journal::forget(context, &journal.sha256);
+    Ok(())
 }
 
 /// Whether something is left to be done for a file after all are written: an old one stays beside, or its folder may be

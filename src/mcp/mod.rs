@@ -24,7 +24,7 @@ use crate::store::projects::Selection;
 
 pub use extension::{Answer, Extended, Extension};
 pub use transport::stdio::serve_stdio;
-pub use transport::{Network, serve_http};
+pub use transport::{Network, Origin, serve_http};
 
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;

@@ -8,7 +8,7 @@ use super::reads::{Era, not_found, page};
 use crate::content::answer::too_large;
 use crate::content::command::fill::{Source, fill};
 use crate::content::cursor;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::projects::{self, Selection};
 use crate::store::prompts::Argument;
 use crate::store::{Db, blobs, prompts};
@@ -81,10 +81,10 @@ pub(super) fn get(
         out.extend_from_slice(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"");
         if prompt.template {
             let source = String::from_utf8(blobs::read(db, prompt.content)?)
-                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+                .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
             let declared: Vec<Argument> = match prompt.arguments {
                 Some(json) => serde_json::from_str(json)
-                    .map_err(|error| Error::internal("a prompt's arguments are malformed").with_source(error))?,
+                    .map_err(|error| blobs::damaged_value("a prompt's arguments are malformed").with_source(error))?,
                 None => Vec::new(),
             };
             let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);

@@ -384,6 +384,8 @@ impl ServerHandler for Server {
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
         let cancelled = Arc::new(AtomicBool::new(false));
+        // Whatever an operation says of itself, it writes nothing for who may only read.
+        let store = if config.read_only { self.store.reading() } else { self.store.clone() };
         let operation = Context {
             clock: Clock::system(),
             actor: actor(&config, client.as_deref()),
@@ -391,7 +393,7 @@ impl ServerHandler for Server {
             identity: Some(config.identity.name().to_owned()),
             progress: notes.progress(&context),
             cancelled: Arc::clone(&cancelled),
-            ..Context::shell(self.store.clone(), config.selection.clone())
+            ..Context::shell(store, config.selection.clone())
         };
         let working = async {
             // A write waits for the one before it in the database, where nothing else waits for it.

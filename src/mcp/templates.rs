@@ -84,8 +84,9 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     match Own::parse(uri) {
         None => {
             let Some((text, _)) = super::skills::of_prompt(db, selection, uri)? else { return Ok(false) };
-            let text = String::from_utf8(text)
-                .map_err(|error| Error::internal("a prompt's content is not UTF-8").with_source(error))?;
+            let text = String::from_utf8(text).map_err(|error| {
+                crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error)
+            })?;
             if text.len() as u64 > config.max_answer {
                 let how = format!("mcpkg skill show {} -o DIR", skills::name_of(uri).unwrap_or_default());
                 return Err(too_large(&format!("Resource '{uri}'"), text.len() as u64, config.max_answer, &how));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Body, Reply};
+use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::{self, Project, Selection};
@@ -54,6 +55,8 @@ pub struct Context {
     pub consent: Consent,
     /// The identity that the server was started with (`serve --as`).
     pub identity: Option<String>,
+    /// What this user approved on this machine, outside of any database.
+    pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
     /// The database that `store` stands in for, where a look may not make it.
@@ -83,6 +86,7 @@ impl Context {
             }),
             consent: Consent::Nobody,
             identity: None,
+            approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
             stands_for: None,
         }
@@ -101,7 +105,8 @@ impl Context {
         self.store.read(|db| f(db, &projects::require(db, &self.selection)?))
     }
 
-    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject`.
+    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject` where
+    /// `f` changed any row.
     ///
     /// # Errors
     /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
@@ -114,8 +119,12 @@ impl Context {
         let author = self.author();
         self.store.write(|db| {
             let project = projects::require(db, &self.selection)?;
+            let before = db.changed_rows();
             let value = f(db, &project, author)?;
-            self.event(db, author, Some(&project.name), kind, subject)?;
+            // What was so already did not happen.
+            if db.changed_rows() != before {
+                self.event(db, author, Some(&project.name), kind, subject)?;
+            }
             Ok(value)
         })
     }
@@ -164,8 +173,13 @@ impl Context {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Appends the event of a refused change. A disk that cannot take it gets a line in the log instead.
+    /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes
+    /// no row at all, a line in the log stands for it.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
+        if !self.store.may_write() {
+            tracing::info!(kind, subject, refused = error.code().name(), "refused to a caller who may only read");
+            return;
+        }
         if error.code() == Code::Busy {
             // Who waited the whole busy time does not wait for it again.
             tracing::info!(kind, subject, "the trail was not written either");

@@ -60,7 +60,8 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Key>> {
     let sql = format!("SELECT {KEY} FROM access_key WHERE name > ?1 ORDER BY name LIMIT ?2");
     let mut statement = db.connection.prepare_cached(&sql)?;
-    page.slice(statement.query_map(params![page.after, page.fetch()], from_row)?)
+    let rows = statement.query_map(params![page.after, page.fetch()], from_row)?;
+    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
 }
 
 /// Returns the key called `name`.
@@ -97,15 +98,43 @@ pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Returns the ids of the keys that were revoked.
+/// What a restore does not loosen.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The ids of the keys that were revoked.
+    revoked: Vec<String>,
+    /// Whether servers ask for a key.
+    required: bool,
+}
+
+impl Standing {
+    /// What is taken to stand in a database that cannot be read: servers ask for a key.
+    pub fn unknown() -> Self {
+        Self { revoked: Vec::new(), required: true }
+    }
+}
+
+/// Returns what a restore does not loosen.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn revoked(db: &Db<'_>) -> Result<Vec<String>> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+pub fn standing(db: &Db<'_>) -> Result<Standing> {
+    let sql = "SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id";
+    Ok(Standing { revoked: db.all(sql, [], |row| Ok(row.get(0)?))?, required: required(db)? })
+}
+
+/// Makes what stood in another database stand in this one: what was revoked is, and servers go on asking for a key.
+///
+/// # Errors
+/// How the disk failed.
+pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
+    for key_id in &standing.revoked {
+        revoke(db, key_id, now)?;
+    }
+    if standing.required {
+        db.connection.execute("INSERT OR REPLACE INTO setting (key, value) VALUES ('keys_required', 1)", [])?;
+    }
+    Ok(())
 }
 
 /// Returns whether there is any key, a revoked one too.
@@ -115,6 +144,15 @@ pub fn revoked(db: &Db<'_>) -> Result<Vec<String>> {
 pub fn any(db: &Db<'_>) -> Result<bool> {
     let mut statement = db.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM access_key)")?;
     Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Returns whether servers ask for a key: there is one, or there was one in what a restore replaced.
+///
+/// # Errors
+/// How the disk failed.
+pub fn required(db: &Db<'_>) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM access_key) OR EXISTS (SELECT 1 FROM setting WHERE key = 'keys_required')";
+    Ok(db.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Key> {

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, OpenFlags};
 
 use super::open::{self, Access, beside};
-use super::{Store, check, sqlite};
+use super::scratch::Scratch;
+use super::{Db, Store, check, schema, sqlite};
 use crate::error::{Code, Error, Result};
 
 /// Pages copied between two reports of progress.
@@ -20,8 +21,8 @@ impl Store {
     /// Writes a consistent copy of the database to `to` while others read and write; returns its size in bytes.
     ///
     /// 1. Read in one transaction, so that a busy writer cannot make the copy start over.
-    /// 2. Write beside the destination, mode 0600.
-    /// 3. Open the copy, check its structure and the SHA-256 of every content.
+    /// 2. Write into a scratch folder beside the destination, mode 0600.
+    /// 3. Open the copy and look through all of it.
     /// 4. Put it on the disk, then rename it to its place.
     ///
     /// # Errors
@@ -42,14 +43,14 @@ impl Store {
         if !folder.is_dir() {
             return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
         }
-        let failed = |error| Error::file("write", to, error);
-        let unfinished = tempfile::Builder::new().prefix(".mcpkg-backup-").tempfile_in(folder).map_err(failed)?;
-        self.write_copy(unfinished.path(), progress)?;
+        let scratch = Scratch::make(&self.0.path, folder)?;
+        let copy = scratch.copy();
+        self.write_copy(&copy, progress)?;
         if checked {
-            check_copy(unfinished.path())?;
+            check_copy(&copy, to)?;
         }
-        open::sync(unfinished.path())?;
-        unfinished.persist_noclobber(to).map_err(|error| failed(error.error))?;
+        open::sync(&copy)?;
+        disk_put(&copy, to)?;
         open::sync(folder)?;
         fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
     }
@@ -57,8 +58,8 @@ impl Store {
     fn write_copy(&self, to: &Path, progress: &Progress<'_>) -> Result<()> {
         let source = sqlite::connect(&self.0.path, self.0.access, super::READER_CACHE, true)?;
         source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
-        open::make_private(to)?;
-        let mut copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        open::create_private(to).map_err(|error| Error::file("write", to, error))?;
+        let mut copy = sqlite::connect(to, Access::Writable, super::POOLED_CACHE, false)?;
         copy_pages(&source, &mut copy, || Ok(()), progress)?;
         // The copy is one file: out of WAL mode, so that opening it makes no side files.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
@@ -66,55 +67,61 @@ impl Store {
     }
 
     /// Replaces the content of the open database by that of the backup at `from`, in one transaction of the live
-    /// file, so that running servers see it. Keeps what it replaces beside the file and returns where.
+    /// file, so that running servers see it. Keeps what it replaces at `kept`.
+    ///
+    /// 1. Check whose file it is, copy it into a scratch folder, bring the copy up to date, look through all of it.
+    /// 2. `carry` writes into the copy what is not to be lost with what is replaced.
+    /// 3. Wait for the writers of the live file, keep it, replace its pages.
     ///
     /// # Errors
-    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`.
-    pub fn restore(&self, from: &Path, kept: &Path, progress: &Progress<'_>) -> Result<PathBuf> {
+    /// As [`Store::backup`] for the copy it keeps; how `from` fails its checks; `E_DB_NEWER`, `E_MAY_ONLY_READ`; what `carry` returns.
+    pub fn restore(
+        &self,
+        from: &Path,
+        kept: &Path,
+        carry: impl FnOnce(&Db<'_>) -> Result<()>,
+        progress: &Progress<'_>,
+    ) -> Result<()> {
+        self.check_may_write()?;
         if from.canonicalize().is_ok_and(|from| from == self.0.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup of it"));
         }
-        check_copy(from)?;
-        let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let version: u32 = source.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version > open::SCHEMA_VERSION {
-            return Err(Error::new(
-                Code::NewerDatabase,
-                format!(
-                    "The backup `{}` has schema {version}; this mcpkg knows schemas up to {}",
-                    from.display(),
-                    open::SCHEMA_VERSION
-                ),
-            ));
+        open::check_header(from)?;
+        let source = sqlite::connect(from, Access::ReadOnly, super::READER_CACHE, true)?;
+        let version = open::check_version(&source, from)?;
+        schema::check(&source, version, from)?;
+        let scratch = Scratch::make(&self.0.path, self.0.path.parent().unwrap_or(Path::new(".")))?;
+        open::create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
+        let mut staged = sqlite::connect(&scratch.copy(), Access::Writable, super::POOLED_CACHE, false)?;
+        copy_pages(&source, &mut staged, || Ok(()), &|_, _| {})?;
+        if version < super::SCHEMA_VERSION {
+            refuse(check::structure(&staged)?.first().map(String::as_str), from)?;
+            schema::migrate(&mut staged, from)?;
         }
-        // An older backup is brought up to date in a scratch copy, so that the live file never holds an old schema.
-        let scratch = tempfile::Builder::new()
-            .prefix(".mcpkg-restore-")
-            .tempdir_in(self.0.path.parent().unwrap_or(Path::new(".")))
-            .map_err(|error| Error::file("write beside", &self.0.path, error))?;
-        let staged = scratch.path().join("staged.db");
-        fs::File::create_new(&staged).map_err(|error| Error::file("write", &staged, error))?;
-        open::make_private(&staged)?;
-        let mut copy = Connection::open_with_flags(&staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        copy_pages(&source, &mut copy, || Ok(()), &|_, _| {})?;
-        copy.close().map_err(|(_, error)| Error::from(error))?;
-        let staged = open::open(&staged)?;
-        let source = staged.connection;
-        source.execute("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'", [])?;
-
+        refuse(check::inspect(&staged, &|_, _| {})?.faults().next(), from)?;
+        super::in_transaction(&staged, "BEGIN IMMEDIATE", |db| {
+            let generation = "UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'";
+            db.connection.execute(generation, [])?;
+            carry(db)
+        })?;
         let mut live = sqlite::connect(&self.0.path, Access::Writable, super::POOLED_CACHE, false)?;
         // Kept while nobody can write: what others commit stands in it or comes after the restore.
         // It may be damaged, which is why it is replaced.
         let keep = || self.copy_to(kept, false, &|_, _| {}).map(drop);
-        copy_pages(&source, &mut live, keep, progress)?;
-        Ok(kept.to_path_buf())
+        copy_pages(&staged, &mut live, keep, progress)
     }
 
     /// Returns where a restore keeps what it replaces: beside the file, with the time in its name.
     pub fn kept_beside(&self, stamp: &str) -> PathBuf {
         beside(&self.0.path, &format!(".before-restore-{stamp}"))
     }
+}
+
+/// Moves a finished copy to its place, where nothing is.
+fn disk_put(copy: &Path, to: &Path) -> Result<()> {
+    let copy = tempfile::TempPath::try_from_path(copy).map_err(|error| Error::file("write", to, error))?;
+    copy.persist_noclobber(to).map_err(|error| Error::file("write", to, error.error))
 }
 
 /// Copies all pages; a restore into a live file waits for its writers, never for its readers. Runs `locked` when no
@@ -156,15 +163,16 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     }
 }
 
-/// Opens the copy as a stranger would, and checks it.
-fn check_copy(path: &Path) -> Result<()> {
-    open::check_header(path)?;
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let mut faults = check::structure(&connection)?;
-    if faults.is_empty() {
-        (_, faults) = check::hashes(&super::Db { connection: &connection }, &|_, _| {})?;
-    }
-    match faults.first() {
+/// Opens the copy that is going to be `to` as a stranger would, and looks through all of it.
+fn check_copy(copy: &Path, to: &Path) -> Result<()> {
+    open::check_header(copy)?;
+    let connection = sqlite::connect(copy, Access::Writable, super::READER_CACHE, false)?;
+    schema::check(&connection, super::SCHEMA_VERSION, to)?;
+    refuse(check::inspect(&connection, &|_, _| {})?.faults().next(), to)
+}
+
+fn refuse(fault: Option<&str>, path: &Path) -> Result<()> {
+    match fault {
         None => Ok(()),
         Some(fault) => Err(Error::new(Code::NotDatabase, format!("`{}` is damaged: {fault}", path.display()))
             .hint("use another backup")),

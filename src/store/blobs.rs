@@ -98,7 +98,7 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
 pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut statement = db.connection.prepare_cached(concat!("SELECT ", columns!(), " FROM blob b WHERE b.id = ?1"))?;
     let mut rows = statement.query([id])?;
-    let row = rows.next()?.ok_or_else(|| Error::internal(format!("blob {id} has no row")))?;
+    let row = rows.next()?.ok_or_else(|| damaged_value("a content that a row names is gone"))?;
     stream(db, Blob::from_row(row, 0)?, each)
 }
 
@@ -201,6 +201,18 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
         [],
     )?;
     Ok(())
+}
+
+/// Returns the SHA-256 of the blob with key `id`.
+pub(super) fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
+    let mut statement = db.connection.prepare_cached("SELECT sha256 FROM blob WHERE id = ?1")?;
+    Ok(statement.query_row([id], |row| row.get(0))?)
+}
+
+/// Returns the failure of a value that mcpkg would not have written.
+pub fn damaged_value(what: &str) -> Error {
+    Error::new(Code::Damaged, format!("The database is damaged: {what}"))
+        .hint("`mcpkg check --deep` says more; `mcpkg restore FILE` brings back a backup")
 }
 
 pub(super) fn damaged(sha256: &[u8]) -> Error {

@@ -102,13 +102,16 @@ pub struct Deployed {
     pub applied: Image,
     /// What stood there before.
     pub pristine: Image,
+    /// What a file that stood there before was besides, as its column has it.
+    pub pristine_attributes: Option<String>,
     /// Of the file as it was left there, where that tells a change.
     pub stat: Option<Stat>,
 }
 
 const COLUMNS: &str = "d.path, d.place_id, d.root, d.targets, d.module_ids, d.block, d.written,
     d.applied_blob, a.sha256, d.applied_mode, d.applied_link,
-    d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode
+    d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode,
+    d.pristine_attributes
   FROM deployed d LEFT JOIN blob a ON a.id = d.applied_blob LEFT JOIN blob p ON p.id = d.pristine_blob";
 
 /// The source of a project, as [`PlaceKey::source`] has it.
@@ -207,8 +210,8 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
         .prepare_cached(
             "INSERT OR REPLACE INTO deployed (machine, path, place_id, root, targets, module_ids, block, written,
                applied_blob, applied_mode, applied_link, pristine_blob, pristine_mode, pristine_link,
-               size, mtime, ctime, inode)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+               size, mtime, ctime, inode, pristine_attributes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         )?
         .execute(params![
             machine,
@@ -229,6 +232,7 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
             stat(|stat| stat.mtime),
             stat(|stat| stat.ctime),
             stat(|stat| stat.inode),
+            file.pristine_attributes,
         ])?;
     Ok(())
 }
@@ -287,6 +291,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployed> {
         written: row.get(6)?,
         applied: Image::from_row(row, 7)?,
         pristine: Image::from_row(row, 11)?,
+        pristine_attributes: row.get(19)?,
         stat,
     })
 }

@@ -19,6 +19,7 @@ pub mod blobs;
 pub mod check;
 pub mod deploys;
 pub mod events;
+pub mod lists;
 pub mod modules;
 pub mod page;
 pub mod projects;
@@ -34,10 +35,18 @@ pub mod stamps;
 pub mod tokens;
 pub mod watch;
 
+mod index;
+mod locks;
 mod open;
+mod schema;
+mod scratch;
 mod sqlite;
+mod sums;
 
-pub use open::{Access, Applying, SCHEMA_VERSION, Serving};
+pub use locks::{Applying, Serving};
+pub use open::Access;
+pub use schema::SCHEMA_VERSION;
+pub use sums::DAMAGED;
 
 /// How long a writer waits for another process before it answers `E_DB_BUSY`.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -66,9 +75,16 @@ impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
     }
 }
 
-/// The open database; cheap to clone, shared by threads.
+/// The open database, and what this handle of it may do; cheap to clone, shared by threads.
 #[derive(Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store(Arc<Shared>, Rights);
+
+/// What a handle of the store may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    ReadAndWrite,
+    Read,
+}
 
 struct Shared {
     path: PathBuf,
@@ -87,17 +103,24 @@ pub struct Db<'c> {
     connection: &'c Connection,
 }
 
+impl Db<'_> {
+    /// How many rows this connection has inserted, updated and deleted so far.
+    pub fn changed_rows(&self) -> u64 {
+        self.connection.total_changes()
+    }
+}
+
 impl Store {
     /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
     ///
-    /// Checks the header, `application_id` and `user_version`, and brings an older schema up to date after keeping
-    /// a copy beside it. A file that fails a check is left untouched.
+    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
+    /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.
     ///
     /// # Errors
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = open::open(path)?;
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             path: opened.path,
             access: opened.access,
             identity: opened.identity,
@@ -105,7 +128,19 @@ impl Store {
             readers: OnceLock::new(),
             writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
-        })))
+        };
+        Ok(Self(Arc::new(shared), Rights::ReadAndWrite))
+    }
+
+    /// Returns a handle through which nothing can be written, for a caller who may only read.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self(Arc::clone(&self.0), Rights::Read)
+    }
+
+    /// Whether this handle may write. The disk may refuse it still: see [`Store::access`].
+    pub fn may_write(&self) -> bool {
+        self.1 == Rights::ReadAndWrite
     }
 
     /// The file's path, absolute.
@@ -148,8 +183,10 @@ impl Store {
     /// When this returns `Ok`, the write is on the disk.
     ///
     /// # Errors
-    /// What `f` returns, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY` after [`BUSY_TIMEOUT`], `E_DB_REPLACED`, `E_STORAGE`.
+    /// What `f` returns, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY` after [`BUSY_TIMEOUT`],
+    /// `E_DB_REPLACED`, `E_STORAGE`.
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.check_may_write()?;
         if self.0.access != Access::Writable {
             return Err(self.read_only());
         }
@@ -200,6 +237,14 @@ impl Store {
     pub(crate) fn notice_replacement(&self) {
         let replaced = open::Identity::of(&self.0.path, self.0.access).as_ref() != Some(&self.0.identity);
         self.0.replaced.store(replaced, Ordering::Relaxed);
+    }
+
+    fn check_may_write(&self) -> Result<()> {
+        if self.may_write() {
+            return Ok(());
+        }
+        Err(Error::new(Code::MayOnlyRead, "This access key may only read")
+            .hint("`mcpkg access create NAME` makes a key that may write"))
     }
 
     fn check_in_place(&self) -> Result<()> {
@@ -295,6 +340,30 @@ fn in_transaction<T>(connection: &Connection, begin: &str, f: impl FnOnce(&Db<'_
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
+}
+
+impl<'c> Db<'c> {
+    /// Returns what `f` makes of the first row of a query, if there is one.
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        f: impl FnOnce(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        rows.next()?.map(f).transpose()
+    }
+
+    /// Returns what `f` makes of each row of a query.
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        f: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.connection.prepare_cached(sql)?.query_and_then(params, f)?.collect()
+    }
 }
 
 /// Rolls back on drop whatever was not committed, a panic's transaction too.

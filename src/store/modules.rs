@@ -4,7 +4,7 @@ use rusqlite::params;
 use sha2::{Digest, Sha256};
 
 use super::Db;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A module's row. It stays when its prompt or resources are deleted, so that a restore brings it back as it was;
 /// whoever lists modules begins with those.
@@ -35,7 +35,7 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
     while let Some(row) = rows.next()? {
         let list = |column: usize| -> Result<Vec<String>> {
             serde_json::from_str(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-                .map_err(|error| Error::internal("a module's row is malformed").with_source(error))
+                .map_err(|error| super::blobs::damaged_value("a module's row is malformed").with_source(error))
         };
         found.push(Row {
             item: row.get(0)?,

@@ -4,26 +4,22 @@
 //! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
 //! moment fail (measured: a third of six).
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Read;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::sqlite;
+use super::locks::lock;
+use super::schema::{self, SCHEMA_VERSION};
+use super::{scratch, sqlite};
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
 
-/// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 5;
-
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
-mod embedded {
-    refinery::embed_migrations!("migrations/sqlite");
-}
 
 /// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,23 +84,17 @@ pub(super) struct Opened {
 /// Opens, makes or migrates the database at `path`; see [`super::Store::open`].
 pub(super) fn open(path: &Path) -> Result<Opened> {
     let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
-    if !path.exists() {
-        create(&path)?;
+    match fs::metadata(&path) {
+        Ok(_) => {}
+        Err(error) if path.is_symlink() => return Err(dangling(&path, error)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => create(&path)?,
+        Err(error) => return Err(unavailable(&path, &error)),
     }
     // A symlink to a database is followed here, once: the side files of SQLite stand beside the real file.
     let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
     check_header(&path)?;
     let (access, connection, version) = connect(&path)?;
-    if version > SCHEMA_VERSION {
-        return Err(Error::new(
-            Code::NewerDatabase,
-            format!(
-                "The database `{}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}",
-                path.display()
-            ),
-        )
-        .hint("use the newer mcpkg, or restore a backup made by this version"));
-    }
+    schema::check(&connection, version, &path)?;
     if version < SCHEMA_VERSION {
         if access != Access::Writable {
             return Err(Error::new(
@@ -120,6 +110,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         migrate_in_place(&path)?;
     }
     if access == Access::Writable {
+        scratch::sweep(&path);
         // A backup is not in WAL mode; for a file that is, this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
@@ -134,12 +125,14 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
         Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
             .hint("the file was left untouched; move it aside and `mcpkg restore` a backup, or name another with --db")
     };
-    let mut file = File::open(path).map_err(|error| unavailable(path, &error))?;
+    let mut file = file::open(path).map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory | ErrorKind::Unsupported => {
+            Error::new(Code::NotDatabase, format!("`{}` is no database: {error}", path.display()))
+                .hint("name the database file itself with --db")
+        }
+        _ => unavailable(path, &error),
+    })?;
     let metadata = file.metadata().map_err(|error| unavailable(path, &error))?;
-    if metadata.is_dir() {
-        return Err(Error::new(Code::NotDatabase, format!("`{}` is a folder, not a database", path.display()))
-            .hint("name the database file itself with --db"));
-    }
     if metadata.len() == 0 {
         return Err(corrupt("is empty (0 bytes), not a database"));
     }
@@ -158,12 +151,50 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Returns the schema version that the header names, where this program knows it.
+///
+/// # Errors
+/// `E_DB_NEWER`; `E_DB_CORRUPT` for a number that no version has.
+pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let path = path.display();
+    match u32::try_from(version) {
+        Ok(version) if version <= SCHEMA_VERSION => Ok(version),
+        Ok(_) => {
+            let what =
+                format!("The database `{path}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}");
+            Err(Error::new(Code::NewerDatabase, what)
+                .hint("use the newer mcpkg, or restore a backup made by this version"))
+        }
+        Err(_) => {
+            Err(Error::new(Code::NotDatabase, format!("The database `{path}` says that it has schema {version}")).hint(
+                "its header is damaged: the file was left untouched; restore a backup, or name another with --db",
+            ))
+        }
+    }
+}
+
+/// Refuses a link that leads nowhere or in circles: behind it may be a disk that is not mounted.
+fn dangling(link: &Path, error: std::io::Error) -> Error {
+    let target = fs::read_link(link).unwrap_or_default();
+    Error::new(
+        Code::Unavailable,
+        format!(
+            "The database `{}` is a link to `{}`, which cannot be opened: {error}",
+            link.display(),
+            target.display()
+        ),
+    )
+    .hint("mount the disk it leads to; or remove the link to begin with an empty database")
+    .with_source(error)
+}
+
 /// Opens the file as far as its place allows, and returns its schema version.
 fn connect(path: &Path) -> Result<(Access, Connection, u32)> {
     let attempt = |access| {
         let connection = sqlite::connect(path, access, super::POOLED_CACHE, false)?;
         // In WAL mode the first read needs the side files, so it shows whether they can be had.
-        let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))?;
+        let version = check_version(&connection, path)?;
         Ok::<_, Error>((connection, version))
     };
     let mut failure = None;
@@ -209,7 +240,7 @@ fn create(path: &Path) -> Result<()> {
             .with_source(error)
     })?;
     let _lock = lock(path)?;
-    if path.exists() {
+    if fs::symlink_metadata(path).is_ok() {
         return Ok(());
     }
     if wal_size(path) > 0 {
@@ -232,7 +263,7 @@ fn create(path: &Path) -> Result<()> {
         let mut connection = sqlite::connect(&unfinished, Access::Writable, super::POOLED_CACHE, false)?;
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        migrate(&mut connection)?;
+        schema::migrate(&mut connection, path)?;
         connection.close().map_err(|(_, error)| Error::from(error))?;
         sync(&unfinished)?;
         fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;
@@ -247,7 +278,7 @@ fn create(path: &Path) -> Result<()> {
 /// Brings an older database up to date, after keeping a copy of it.
 fn migrate_in_place(path: &Path) -> Result<()> {
     let mut connection = sqlite::connect(path, Access::Writable, super::POOLED_CACHE, false)?;
-    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let version = check_version(&connection, path)?;
     if version >= SCHEMA_VERSION {
         return Ok(()); // another process was faster
     }
@@ -261,74 +292,7 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    migrate(&mut connection)
-}
-
-fn migrate(connection: &mut Connection) -> Result<()> {
-    embedded::migrations::runner().set_grouped(true).run(connection).map_err(|error| {
-        match error.kind() {
-            refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
-                Code::MigrationDiverged,
-                format!("The database's migration history is not this program's: {error}"),
-            )
-            .hint("restore a backup, or use the mcpkg that wrote this file"),
-            _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
-                .hint("nothing was changed"),
-        }
-        .with_source(error)
-    })?;
-    connection.execute_batch(&format!("PRAGMA user_version = {SCHEMA_VERSION};"))?;
-    Ok(())
-}
-
-/// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
-pub struct Serving {
-    _file: File,
-}
-
-impl Serving {
-    /// Announces a server at the database of `path`.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY` while a restore runs.
-    pub fn announce(path: &Path) -> Result<Self> {
-        let file = open_lock_file(&beside(path, ".serving"))?;
-        file.try_lock_shared().map_err(|_| {
-            Error::new(Code::Busy, format!("The database `{}` is being restored", path.display()))
-                .hint("start the server again when the restore is done")
-        })?;
-        Ok(Self { _file: file })
-    }
-
-    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn keep_away(path: &Path) -> Result<Option<Self>> {
-        let file = open_lock_file(&beside(path, ".serving"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
-        }
-    }
-}
-
-fn lock(path: &Path) -> Result<File> {
-    let file = open_lock_file(&beside(path, ".lock"))?;
-    file.lock().map_err(|error| unavailable(path, &error))?;
-    Ok(file)
-}
-
-fn open_lock_file(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path).map_err(|error| unavailable(path, &error))
+    schema::migrate(&mut connection, path)
 }
 
 /// Returns `path` with `suffix` added to its file name.
@@ -359,7 +323,7 @@ fn create_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-fn create_private(path: &Path) -> std::io::Result<()> {
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
     #[cfg(unix)]
@@ -391,39 +355,11 @@ pub(super) fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
 }
 
-fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     let code = match error.kind() {
-        std::io::ErrorKind::StorageFull => Code::DiskFull,
+        ErrorKind::StorageFull => Code::DiskFull,
         _ => Code::Unavailable,
     };
     Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
         .hint("check that the folder exists and is writable, or name another place with --db")
-}
-
-/// The right to apply a deploy: one process at a time has it. Dropping it, or the end of the process, gives it back.
-pub struct Applying {
-    file: File,
-}
-
-impl Drop for Applying {
-    fn drop(&mut self) {
-        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
-        let _ = self.file.unlock();
-    }
-}
-
-impl Applying {
-    /// Takes the right to apply deploys of the database of `path`; `None` where another process, or another thread of
-    /// this one, has it.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn begin(path: &Path) -> Result<Option<Self>> {
-        let file = open_lock_file(&beside(path, ".applying"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
-        }
-    }
 }

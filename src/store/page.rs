@@ -1,7 +1,5 @@
 //! Keyset pages: the cost of a page does not depend on how many rows stand before it.
 
-use crate::error::Result;
-
 /// Which part of a list ordered by name is wanted.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -36,10 +34,10 @@ impl Page {
         i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1)
     }
 
-    pub(super) fn slice<T>(&self, rows: impl Iterator<Item = rusqlite::Result<T>>) -> Result<Slice<T>> {
-        let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    /// Returns the rows that [`Page::fetch`] brought as a page.
+    pub(super) fn slice<T>(&self, mut rows: Vec<T>) -> Slice<T> {
         let more = rows.len() > self.limit;
         rows.truncate(self.limit);
-        Ok(Slice { rows, more })
+        Slice { rows, more }
     }
 }

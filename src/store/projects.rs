@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::page::{Page, Slice};
-use super::{Db, blobs, sqlite};
+use super::{Db, blobs, lists, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -184,7 +184,8 @@ const SUMMARY: &str = "SELECT id, uuid, name, created_at,
 /// How the disk failed.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
     let mut statement = db.connection.prepare_cached(&format!("{SUMMARY} WHERE name > ?1 ORDER BY name LIMIT ?2"))?;
-    page.slice(statement.query_map(params![page.after, page.fetch()], summary_from_row)?)
+    let rows = statement.query_map(params![page.after, page.fetch()], summary_from_row)?;
+    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
 }
 
 /// Returns what a project holds.
@@ -220,7 +221,9 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
+    search::unindex_project(db, project.id)?;
     db.connection.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([project.id])?;
+    lists::forget(db, &project)?;
     blobs::sweep(db)?;
     Ok(project)
 }

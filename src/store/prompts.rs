@@ -1,16 +1,48 @@
 //! Prompts.
 
-use rusqlite::{OptionalExtension, params};
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::blobs::{self, Blob};
+use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
+use super::sums::{self, DAMAGED, checksum, intact};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+
+/// What a row's `listed_sum` is over, and that.
+macro_rules! listed {
+    () => {
+        "p.project_id, p.name, p.description, p.arguments, p.listed_sum"
+    };
+}
+
+/// What both checksums of a row are over, and them: [`REST`] columns.
+macro_rules! summed {
+    () => {
+        concat!(
+            listed!(),
+            ", p.uuid, p.template, b.sha256, p.front_matter, p.file, p.revision, p.created_at, p.updated_at, p.dialect, \
+             p.row_sum"
+        )
+    };
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! columns {
+    () => {
+        concat!("SELECT ", summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
+    };
+}
+/// [`columns`] for other files.
+pub(super) const QUERY: &str = columns!();
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +129,8 @@ pub struct Prompt {
     pub updated_at: Millis,
 }
 
-/// What prompts/list needs of a row, borrowed.
+/// What prompts/list needs of a row, borrowed. Of a damaged row only the name, as far as it can be read, and a
+/// description that says so.
 #[derive(Debug)]
 pub struct Line<'r> {
     /// The project's key.
@@ -138,9 +171,11 @@ pub fn each(
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
     let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT project_id, name, description, arguments FROM prompt WHERE project_id = ",
+        "SELECT ",
+        listed!(),
+        " FROM prompt p WHERE p.project_id = ",
         resolved!(),
-        " AND name > ?3 ORDER BY name LIMIT ?4"
+        " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -149,6 +184,11 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
+        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) {
+            let name = sums::legible(row, 1);
+            each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None })?;
+            continue;
+        }
         each(&Line {
             project: row.get(0)?,
             name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
@@ -170,7 +210,9 @@ pub fn with<T>(
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT p.description, p.template, p.dialect, p.arguments, p.front_matter, ",
+        "SELECT ",
+        summed!(),
+        ", ",
         blobs::columns!(),
         " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
@@ -179,13 +221,14 @@ pub fn with<T>(
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
+    check(row)?;
     let body = Body {
-        description: row.get_ref(0)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        template: row.get(1)?,
-        dialect: Dialect::from_row(row, 2)?,
+        description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        template: row.get(6)?,
+        dialect: Dialect::from_row(row, 13)?,
         arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        front_matter: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        content: Blob::from_row(row, 5)?,
+        front_matter: row.get_ref(8)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        content: Blob::from_row(row, REST)?,
     };
     f(&body).map(Some)
 }
@@ -193,13 +236,27 @@ pub fn with<T>(
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM prompt JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND name > ?2 ORDER BY name LIMIT ?3"
-    ))?;
-    page.slice(statement.query_map(params![project, page.after, page.fetch()], from_row)?)
+    slice(db, project, page, from_row)
+}
+
+/// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
+///
+/// # Errors
+/// How the disk failed.
+pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
+    slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+fn slice(
+    db: &Db<'_>,
+    project: i64,
+    page: &Page,
+    from_row: impl FnMut(&Row<'_>) -> Result<Prompt>,
+) -> Result<Slice<Prompt>> {
+    let sql = concat!(columns!(), " WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3");
+    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
 /// Returns the prompt `name` of a project.
@@ -215,13 +272,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    Ok(db
-        .connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM prompt JOIN blob ON blob.id = blob_id WHERE project_id = ?1 AND name = ?2"
-        ))?
-        .query_row(params![project, name], from_row)
-        .optional()?)
+    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], from_row)
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
@@ -260,15 +311,15 @@ pub fn insert(
         attributes,
         blob: blobs::put(db, content.as_bytes())?,
         size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: number + 1,
+        revision: number,
         created_at: author.now,
         updated_at: author.now,
     };
     write(db, author, project, prompt, Change { action: "create", restored: None }, content)
 }
 
-/// Writes a prompt that was read before and changed since; adds its revision. `content` is the text of `prompt.blob`
-/// or the new one.
+/// Writes a prompt that was read before and changed since; adds its revision. One that is as it was stays so, without a
+/// new revision. `content` is the text of `prompt.blob` or the new one.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name is taken.
@@ -282,8 +333,6 @@ pub fn update(
 ) -> Result<Prompt> {
     prompt.blob = blobs::put(db, content.as_bytes())?;
     prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
-    prompt.revision += 1;
-    prompt.updated_at = author.now;
     write(db, author, project, prompt, Change { action, restored: None }, content)
 }
 
@@ -293,9 +342,12 @@ pub fn update(
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     let mut prompt = get(db, project, name)?;
-    prompt.revision += 1;
-    keep_revision(db, author, project, &prompt, Change { action: "delete", restored: None })?;
+    prompt.revision = revisions::next(prompt.revision)?;
+    let sha256 = blobs::sha256(db, prompt.blob)?;
+    keep_revision(db, author, project, &prompt, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM prompt WHERE id = ?1")?.execute([prompt.id])?;
+    search::unindex(db, Kind::Prompt, prompt.id)?;
+    lists::changed(db, project, Kind::Prompt)?;
     Ok(prompt)
 }
 
@@ -304,13 +356,13 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// # Errors
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
-    let live = db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM prompt JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
-        .query_row([revision.item.as_bytes()], from_row)
-        .optional()?;
+    // A damaged row is made whole by what is brought back.
+    let live = db.one(concat!(columns!(), " WHERE p.uuid = ?1"), [revision.item.as_bytes()], |row| {
+        from_row(row)
+            .or_else(|error| Ok(Prompt { uuid: revision.item, name: name.to_owned(), ..placeholder(row, error)? }))
+    })?;
     let content = blobs::get(db, revision.blob)?;
-    let text = std::str::from_utf8(&content).map_err(|_| Error::internal("a prompt's content is not UTF-8"))?;
+    let text = std::str::from_utf8(&content).map_err(|_| blobs::damaged_value("a prompt's content is not UTF-8"))?;
     let attributes = attributes(&revision.attributes)?;
     let mut prompt = live.unwrap_or(Prompt {
         id: 0,
@@ -329,8 +381,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
     }
     prompt.blob = revision.blob;
     prompt.size = revision.size;
-    prompt.revision = revisions::newest(db, revision.item)? + 1;
-    prompt.updated_at = author.now;
+    prompt.revision = revisions::newest(db, revision.item)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, prompt, change, text)
 }
@@ -338,13 +389,14 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
 /// Returns the attributes a revision kept.
 ///
 /// # Errors
-/// `E_INTERNAL` where they cannot be read.
+/// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
     serde_json::from_str(json)
-        .map_err(|error| Error::internal("a prompt's attributes are malformed").with_source(error))
+        .map_err(|error| blobs::damaged_value("a prompt's attributes are malformed").with_source(error))
 }
 
-/// Inserts where `prompt.id` is 0, else updates; keeps the revision, indexes the words.
+/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
+/// notes where the project's list shows something else. `prompt.revision` is the one before.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -356,15 +408,41 @@ fn write(
     let Attributes { description, template, dialect, arguments, front_matter, file } = &prompt.attributes;
     let dialect = dialect.map(Dialect::word);
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
+    let difference = if prompt.id == 0 { Difference::Listed } else { difference(db, &prompt, arguments.as_deref())? };
+    if difference == Difference::None {
+        return Ok(prompt);
+    }
+    prompt.revision = revisions::next(prompt.revision)?;
+    prompt.updated_at = author.now;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
+    let integer = ValueRef::Integer;
+    let sha256 = blobs::sha256(db, prompt.blob)?;
+    let listed_sum = checksum([
+        integer(project.id),
+        sums::text(Some(&prompt.name)),
+        sums::text(description.as_deref()),
+        sums::text(arguments.as_deref()),
+    ]);
+    let row_sum = checksum([
+        integer(listed_sum),
+        ValueRef::Blob(prompt.uuid.as_bytes()),
+        integer((*template).into()),
+        ValueRef::Blob(&sha256),
+        sums::text(front_matter.as_deref()),
+        sums::text(file.as_deref()),
+        integer(prompt.revision),
+        integer(prompt.created_at),
+        integer(prompt.updated_at),
+        sums::text(dialect),
+    ]);
     if prompt.id == 0 {
         db.connection
             .prepare_cached(
                 "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                     revision, created_at, updated_at, dialect)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                                     revision, created_at, updated_at, listed_sum, row_sum, dialect)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .execute(params![
                 prompt.uuid.as_bytes(),
@@ -379,6 +457,8 @@ fn write(
                 prompt.revision,
                 prompt.created_at,
                 prompt.updated_at,
+                listed_sum,
+                row_sum,
                 dialect
             ])
             .map_err(taken)?;
@@ -387,7 +467,8 @@ fn write(
         db.connection
             .prepare_cached(
                 "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
-                                   blob_id = ?8, revision = ?9, updated_at = ?10, dialect = ?11 WHERE id = ?1",
+                                   blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
+                                   row_sum = ?13, dialect = ?14 WHERE id = ?1",
             )?
             .execute(params![
                 prompt.id,
@@ -399,12 +480,18 @@ fn write(
                 file,
                 prompt.blob,
                 prompt.revision,
+                prompt.created_at,
                 prompt.updated_at,
+                listed_sum,
+                row_sum,
                 dialect
             ])
             .map_err(taken)?;
     }
-    keep_revision(db, author, project, &prompt, change)?;
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Prompt)?;
+    }
+    keep_revision(db, author, project, &prompt, &sha256, change)?;
     search::index(
         db,
         Kind::Prompt,
@@ -417,11 +504,26 @@ fn write(
     Ok(prompt)
 }
 
+/// Returns how a prompt differs from its row.
+fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<Difference> {
+    let Attributes { description, template, dialect, front_matter, file, .. } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
+    let mut statement = db.connection.prepare_cached(
+        "SELECT name IS ?2 AND description IS ?3 AND arguments IS ?4,
+                template IS ?5 AND dialect IS ?6 AND front_matter IS ?7 AND file IS ?8 AND blob_id IS ?9
+           FROM prompt WHERE id = ?1",
+    )?;
+    let item =
+        params![prompt.id, prompt.name, description, arguments, template, dialect, front_matter, file, prompt.blob];
+    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
+}
+
 fn keep_revision(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     prompt: &Prompt,
+    sha256: &[u8; 32],
     change: Change<'_>,
 ) -> Result<()> {
     revisions::insert(
@@ -436,6 +538,7 @@ fn keep_revision(
             name: &prompt.name,
             attributes: &json(&prompt.attributes)?,
             blob: prompt.blob,
+            sha256,
         },
     )
 }
@@ -444,28 +547,70 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-pub(super) const COLUMNS: &str =
-    "prompt.id, uuid, name, description, template, arguments, front_matter, file, blob_id, size,
-                       revision, created_at, updated_at, dialect";
+const LISTED: Range<usize> = 0..4;
+const ROW: Range<usize> = 4..14;
+const REST: usize = 15;
 
-pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Prompt> {
-    let arguments = row.get_ref(5)?.as_str_or_null()?;
+/// Refuses a row that is not as it was written.
+fn check(row: &Row<'_>) -> Result<()> {
+    if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get_ref(3)?) {
+        return Ok(());
+    }
+    Err(Kind::Prompt.damaged(&sums::legible(row, 1)))
+}
+
+/// Whether the arguments can go out as they stand: JSON of one line, as mcpkg writes it.
+fn is_plain_json(arguments: ValueRef<'_>) -> bool {
+    match arguments {
+        ValueRef::Null => true,
+        ValueRef::Text(text) => {
+            !text.iter().any(u8::is_ascii_control) && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Reads a row of the query [`columns`].
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(super) fn from_row(row: &Row<'_>) -> Result<Prompt> {
+    check(row)?;
+    let arguments = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?;
     Ok(Prompt {
-        id: row.get(0)?,
-        uuid: Uuid::from_bytes(row.get(1)?),
-        name: row.get(2)?,
+        id: row.get(REST)?,
+        uuid: Uuid::from_bytes(row.get(5)?),
+        name: row.get(1)?,
         attributes: Attributes {
-            description: row.get(3)?,
-            template: row.get(4)?,
+            description: row.get(2)?,
+            template: row.get(6)?,
             dialect: Dialect::from_row(row, 13)?,
             arguments: arguments.map(serde_json::from_str).transpose().ok().flatten().unwrap_or_default(),
-            front_matter: row.get(6)?,
-            file: row.get(7)?,
+            front_matter: row.get(8)?,
+            file: row.get(9)?,
         },
-        blob: row.get(8)?,
-        size: row.get(9)?,
+        blob: row.get(REST + 1)?,
+        size: row.get(REST + 2)?,
         revision: row.get(10)?,
         created_at: row.get(11)?,
         updated_at: row.get(12)?,
+    })
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    Ok(Prompt {
+        id: row.get(REST)?,
+        uuid: Uuid::nil(),
+        name: sums::legible(row, 1),
+        attributes: Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() },
+        blob: 0,
+        size: 0,
+        revision: 0,
+        created_at: 0,
+        updated_at: 0,
     })
 }

@@ -1,17 +1,48 @@
 //! Resources.
 
-use rusqlite::{OptionalExtension, params};
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::blobs::{self, Blob};
+use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::source::Source;
+use super::sums::{self, DAMAGED, checksum, intact};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
+
+/// What a row's `listed_sum` is over, and that.
+macro_rules! listed {
+    () => {
+        "r.project_id, r.name, r.uri, r.description, r.mime_type, r.listed_sum"
+    };
+}
+
+/// What both checksums of a row are over, and them: [`REST`] columns.
+macro_rules! summed {
+    () => {
+        concat!(
+            listed!(),
+            ", r.uuid, r.text, b.sha256, r.executable, r.revision, r.created_at, r.updated_at, r.row_sum"
+        )
+    };
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! columns {
+    () => {
+        concat!("SELECT ", summed!(), ", r.id, r.blob_id, b.size FROM resource r JOIN blob b ON b.id = r.blob_id")
+    };
+}
+/// [`columns`] for other files.
+pub(super) const QUERY: &str = columns!();
 
 /// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +85,8 @@ pub struct Resource {
     pub updated_at: Millis,
 }
 
-/// What resources/list needs of a row, borrowed.
+/// What resources/list needs of a row, borrowed. Of a damaged row only name and URI, as far as they can be read, and a
+/// description that says so.
 #[derive(Debug)]
 pub struct Line<'r> {
     /// The project's key.
@@ -95,9 +127,11 @@ pub fn each(
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
     let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT project_id, name, uri, description, mime_type FROM resource WHERE project_id = ",
+        "SELECT ",
+        listed!(),
+        " FROM resource r WHERE r.project_id = ",
         resolved!(),
-        " AND name > ?3 ORDER BY name LIMIT ?4"
+        " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
     let mut seen = 0;
@@ -106,6 +140,12 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
+        if !intact(row, LISTED)? {
+            let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
+            let (project, description) = (row.get(0)?, Some(DAMAGED));
+            each(&Line { project, name: &name, uri: &uri, description, mime_type: None })?;
+            continue;
+        }
         each(&Line {
             project: row.get(0)?,
             name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
@@ -139,7 +179,9 @@ pub fn with<T>(
     macro_rules! by {
         ($column:literal) => {
             concat!(
-                "SELECT r.name, r.uri, r.mime_type, r.text, ",
+                "SELECT ",
+                summed!(),
+                ", ",
                 blobs::columns!(),
                 " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
                 $column,
@@ -157,12 +199,13 @@ pub fn with<T>(
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
+    check(row)?;
     let body = Body {
-        name: row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
-        uri: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-        mime_type: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        text: row.get(3)?,
-        content: Blob::from_row(row, 4)?,
+        name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
+        uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
+        mime_type: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        text: row.get(7)?,
+        content: Blob::from_row(row, REST)?,
     };
     f(&body).map(Some)
 }
@@ -185,13 +228,27 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND name > ?2 ORDER BY name LIMIT ?3"
-    ))?;
-    page.slice(statement.query_map(params![project, page.after, page.fetch()], from_row)?)
+    slice(db, project, page, from_row)
+}
+
+/// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
+///
+/// # Errors
+/// How the disk failed.
+pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
+    slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+fn slice(
+    db: &Db<'_>,
+    project: i64,
+    page: &Page,
+    from_row: impl FnMut(&Row<'_>) -> Result<Resource>,
+) -> Result<Slice<Resource>> {
+    let sql = concat!(columns!(), " WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3");
+    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
 /// Returns the resource `name` of a project.
@@ -207,17 +264,11 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
-    let (column, value) = match key {
-        Key::Name(name) => ("name", name),
-        Key::Uri(uri) => ("uri", uri),
+    let (sql, value) = match key {
+        Key::Name(name) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
+        Key::Uri(uri) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
     };
-    Ok(db
-        .connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE project_id = ?1 AND {column} = ?2"
-        ))?
-        .query_row(params![project, value], from_row)
-        .optional()?)
+    db.one(sql, params![project, value], from_row)
 }
 
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
@@ -225,12 +276,8 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// # Errors
 /// How the disk failed.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND uri >= ?2 AND uri < ?2 || char(0x10ffff) ORDER BY uri"
-    ))?;
-    let rows = statement.query_map(params![project, prefix], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let below = " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?2 || char(0x10ffff) ORDER BY r.uri";
+    db.all(&[columns!(), below].concat(), params![project, prefix], from_row)
 }
 
 /// Returns the resource with the id `uuid` of a project, if there is one.
@@ -238,13 +285,8 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// # Errors
 /// How the disk failed.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
-    Ok(db
-        .connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?2 AND project_id = ?1"
-        ))?
-        .query_row(params![project, uuid.as_bytes()], from_row)
-        .optional()?)
+    let sql = concat!(columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
+    db.one(sql, params![project, uuid.as_bytes()], from_row)
 }
 
 /// Adds a resource; one made under the name of a deleted one goes on with its id and history.
@@ -268,14 +310,15 @@ pub fn insert(
         attributes,
         blob: blobs::put_source(db, content)?,
         size: i64::try_from(content.size()).unwrap_or(i64::MAX),
-        revision: number + 1,
+        revision: number,
         created_at: author.now,
         updated_at: author.now,
     };
     write(db, author, project, resource, Change { action: "create", restored: None })
 }
 
-/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision.
+/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision. One
+/// that is as it was stays so, without a new revision.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name or URI is taken.
@@ -291,8 +334,6 @@ pub fn update(
         resource.blob = blobs::put_source(db, content)?;
         resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
     }
-    resource.revision += 1;
-    resource.updated_at = author.now;
     write(db, author, project, resource, Change { action, restored: None })
 }
 
@@ -302,9 +343,12 @@ pub fn update(
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     let mut resource = get(db, project, name)?;
-    resource.revision += 1;
-    keep_revision(db, author, project, &resource, Change { action: "delete", restored: None })?;
+    resource.revision = revisions::next(resource.revision)?;
+    let sha256 = blobs::sha256(db, resource.blob)?;
+    keep_revision(db, author, project, &resource, &sha256, Change { action: "delete", restored: None })?;
     db.connection.prepare_cached("DELETE FROM resource WHERE id = ?1")?.execute([resource.id])?;
+    search::unindex(db, Kind::Resource, resource.id)?;
+    lists::changed(db, project, Kind::Resource)?;
     Ok(resource)
 }
 
@@ -319,11 +363,10 @@ pub fn restore(
     name: &str,
     revision: &Revision,
 ) -> Result<Resource> {
-    let live = db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM resource JOIN blob ON blob.id = blob_id WHERE uuid = ?1"))?
-        .query_row([revision.item.as_bytes()], from_row)
-        .optional()?;
+    // A damaged row is made whole by what is brought back.
+    let live = db.one(concat!(columns!(), " WHERE r.uuid = ?1"), [revision.item.as_bytes()], |row| {
+        from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
+    })?;
     // What is damaged is not brought back as if it were good.
     blobs::stream_by_id(db, revision.blob, |_| Ok(()))?;
     let attributes = attributes(&revision.attributes)?;
@@ -334,9 +377,9 @@ pub fn restore(
         attributes,
         blob: revision.blob,
         size: revision.size,
-        revision: revisions::newest(db, revision.item)? + 1,
+        revision: revisions::newest(db, revision.item)?,
         created_at: live.as_ref().map_or(author.now, |live| live.created_at),
-        updated_at: author.now,
+        updated_at: live.as_ref().map_or(author.now, |live| live.updated_at),
     };
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, resource, change)
@@ -345,13 +388,14 @@ pub fn restore(
 /// Returns the attributes a revision kept.
 ///
 /// # Errors
-/// `E_INTERNAL` where they cannot be read.
+/// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
     serde_json::from_str(json)
-        .map_err(|error| Error::internal("a resource's attributes are malformed").with_source(error))
+        .map_err(|error| blobs::damaged_value("a resource's attributes are malformed").with_source(error))
 }
 
-/// Inserts where `resource.id` is 0, else updates; keeps the revision, indexes the words of a text.
+/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
+/// text, and notes where the project's list shows something else. `resource.revision` is the one before.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -360,6 +404,12 @@ fn write(
     change: Change<'_>,
 ) -> Result<Resource> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let difference = if resource.id == 0 { Difference::Listed } else { difference(db, &resource)? };
+    if difference == Difference::None {
+        return Ok(resource);
+    }
+    resource.revision = revisions::next(resource.revision)?;
+    resource.updated_at = author.now;
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "resource.uri") {
             Error::new(
@@ -373,12 +423,31 @@ fn write(
             error.into()
         }
     };
+    let integer = ValueRef::Integer;
+    let sha256 = blobs::sha256(db, resource.blob)?;
+    let listed_sum = checksum([
+        integer(project.id),
+        sums::text(Some(&resource.name)),
+        sums::text(Some(uri)),
+        sums::text(description.as_deref()),
+        sums::text(mime_type.as_deref()),
+    ]);
+    let row_sum = checksum([
+        integer(listed_sum),
+        ValueRef::Blob(resource.uuid.as_bytes()),
+        integer((*text).into()),
+        ValueRef::Blob(&sha256),
+        integer((*executable).into()),
+        integer(resource.revision),
+        integer(resource.created_at),
+        integer(resource.updated_at),
+    ]);
     if resource.id == 0 {
         db.connection
             .prepare_cached(
                 "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
-                                       revision, created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                                       revision, created_at, updated_at, listed_sum, row_sum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 resource.uuid.as_bytes(),
@@ -392,7 +461,9 @@ fn write(
                 resource.blob,
                 resource.revision,
                 resource.created_at,
-                resource.updated_at
+                resource.updated_at,
+                listed_sum,
+                row_sum
             ])
             .map_err(taken)?;
         resource.id = db.connection.last_insert_rowid();
@@ -400,7 +471,8 @@ fn write(
         db.connection
             .prepare_cached(
                 "UPDATE resource SET name = ?2, uri = ?3, description = ?4, mime_type = ?5, text = ?6, executable = ?7,
-                                     blob_id = ?8, revision = ?9, updated_at = ?10 WHERE id = ?1",
+                                     blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
+                                     row_sum = ?13 WHERE id = ?1",
             )?
             .execute(params![
                 resource.id,
@@ -412,11 +484,17 @@ fn write(
                 executable,
                 resource.blob,
                 resource.revision,
-                resource.updated_at
+                resource.created_at,
+                resource.updated_at,
+                listed_sum,
+                row_sum
             ])
             .map_err(taken)?;
     }
-    keep_revision(db, author, project, &resource, change)?;
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Resource)?;
+    }
+    keep_revision(db, author, project, &resource, &sha256, change)?;
     if resource.attributes.text {
         let description = resource.attributes.description.as_deref();
         let body = blobs::beginning(db, resource.blob, search::INDEXED as i64)?;
@@ -428,11 +506,23 @@ fn write(
     Ok(resource)
 }
 
+/// Returns how a resource differs from its row.
+fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
+    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let mut statement = db.connection.prepare_cached(
+        "SELECT name IS ?2 AND uri IS ?3 AND description IS ?4 AND mime_type IS ?5,
+                text IS ?6 AND executable IS ?7 AND blob_id IS ?8 FROM resource WHERE id = ?1",
+    )?;
+    let item = params![resource.id, resource.name, uri, description, mime_type, text, executable, resource.blob];
+    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
+}
+
 fn keep_revision(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     resource: &Resource,
+    sha256: &[u8; 32],
     change: Change<'_>,
 ) -> Result<()> {
     let attributes = serde_json::to_string(&resource.attributes)
@@ -449,30 +539,64 @@ fn keep_revision(
             name: &resource.name,
             attributes: &attributes,
             blob: resource.blob,
+            sha256,
         },
     )
 }
 
-pub(super) const COLUMNS: &str =
-    "resource.id, uuid, name, uri, description, mime_type, text, executable, blob_id, size, revision,
-                       created_at, updated_at";
+const LISTED: Range<usize> = 0..5;
+const ROW: Range<usize> = 5..13;
+const REST: usize = 14;
 
-pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Resource> {
+/// Refuses a row that is not as it was written.
+fn check(row: &Row<'_>) -> Result<()> {
+    if intact(row, LISTED)? && intact(row, ROW)? {
+        return Ok(());
+    }
+    Err(Kind::Resource.damaged(&sums::legible(row, 1)))
+}
+
+/// Reads a row of the query [`columns`].
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(super) fn from_row(row: &Row<'_>) -> Result<Resource> {
+    check(row)?;
     Ok(Resource {
-        id: row.get(0)?,
-        uuid: Uuid::from_bytes(row.get(1)?),
-        name: row.get(2)?,
+        id: row.get(REST)?,
+        uuid: Uuid::from_bytes(row.get(6)?),
+        name: row.get(1)?,
         attributes: Attributes {
-            uri: row.get(3)?,
-            description: row.get(4)?,
-            mime_type: row.get(5)?,
-            text: row.get(6)?,
-            executable: row.get(7)?,
+            uri: row.get(2)?,
+            description: row.get(3)?,
+            mime_type: row.get(4)?,
+            text: row.get(7)?,
+            executable: row.get(9)?,
         },
-        blob: row.get(8)?,
-        size: row.get(9)?,
+        blob: row.get(REST + 1)?,
+        size: row.get(REST + 2)?,
         revision: row.get(10)?,
         created_at: row.get(11)?,
         updated_at: row.get(12)?,
+    })
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    let description = Some(DAMAGED.to_owned());
+    let uri = sums::legible(row, 2);
+    Ok(Resource {
+        id: row.get(REST)?,
+        uuid: Uuid::nil(),
+        name: sums::legible(row, 1),
+        attributes: Attributes { uri, description, mime_type: None, text: false, executable: false },
+        blob: 0,
+        size: 0,
+        revision: 0,
+        created_at: 0,
+        updated_at: 0,
     })
 }

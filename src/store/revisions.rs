@@ -1,13 +1,31 @@
 //! Every state a prompt or resource was in.
 
-use rusqlite::{OptionalExtension, params};
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::Db;
 use super::projects::Project;
+use super::sums::{self, checksum, intact};
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
+
+/// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+macro_rules! columns {
+    () => {
+        "SELECT v.project_id, v.kind, v.item, v.number, v.action, v.restored, v.name, v.attributes, b.sha256, v.actor,
+                v.at, v.row_sum, v.blob_id, b.size
+           FROM revision v JOIN blob b ON b.id = v.blob_id"
+    };
+}
+
+/// [`columns`] for other files.
+pub(super) const QUERY: &str = columns!();
+
+const ROW: Range<usize> = 0..11;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +83,16 @@ impl Kind {
         Ok(crate::error::nearest(name, names.iter().map(String::as_str)).map(str::to_owned))
     }
 
+    /// Returns the failure of a row that is not as it was written.
+    pub(super) fn damaged(self, name: &str) -> Error {
+        Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
+            .with_details(serde_json::json!({ "name": name }))
+            .hint(format!(
+                "it was not served; `mcpkg {0} history {name}` shows earlier states, which `mcpkg {0} restore` brings back",
+                self.word()
+            ))
+    }
+
     /// Returns the failure of a name that is taken.
     pub fn taken(self, project: &Project, name: &str) -> Error {
         Error::new(
@@ -104,6 +132,8 @@ pub(super) struct NewRevision<'a> {
     pub(super) name: &'a str,
     pub(super) attributes: &'a str,
     pub(super) blob: i64,
+    /// The SHA-256 of the content.
+    pub(super) sha256: &'a [u8; 32],
 }
 
 /// A revision's row. As data it has neither its content nor the attributes.
@@ -137,10 +167,26 @@ pub struct Revision {
 }
 
 pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
+    let integer = ValueRef::Integer;
+    let actor = super::events::plain(author.actor);
+    let row_sum = checksum([
+        integer(new.project),
+        sums::text(Some(new.kind.word())),
+        ValueRef::Blob(new.item.as_bytes()),
+        integer(new.number),
+        sums::text(Some(new.change.action)),
+        new.change.restored.map_or(ValueRef::Null, integer),
+        sums::text(Some(new.name)),
+        sums::text(Some(new.attributes)),
+        ValueRef::Blob(new.sha256),
+        sums::text(Some(&actor)),
+        integer(author.now),
+    ]);
     db.connection
         .prepare_cached(
-            "INSERT INTO revision (project_id, kind, item, number, action, restored, name, attributes, blob_id, actor, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO revision (project_id, kind, item, number, action, restored, name, attributes, blob_id, actor, at,
+                                   row_sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             new.project,
@@ -152,13 +198,15 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
             new.name,
             new.attributes,
             new.blob,
-            super::events::plain(author.actor),
-            author.now
+            actor,
+            author.now,
+            row_sum
         ])?;
     Ok(())
 }
 
-/// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it.
+/// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it. One that is
+/// damaged has the action `damaged` and nothing but its number.
 ///
 /// # Errors
 /// How the disk failed.
@@ -174,12 +222,9 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());
     };
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 ORDER BY number DESC LIMIT ?2"
-    ))?;
+    let sql = concat!(columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![item.as_bytes(), limit], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.all(sql, params![item.as_bytes(), limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
 /// Returns revision `number` of the item that has or last had `name`.
@@ -188,16 +233,17 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
 /// `E_NOT_FOUND` where there is no such item or revision.
 pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
-    db.connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM revision JOIN blob ON blob.id = blob_id WHERE item = ?1 AND number = ?2"
-        ))?
-        .query_row(params![item.as_bytes(), number], from_row)
-        .optional()?
-        .ok_or_else(|| {
-            Error::new(Code::NotFound, format!("{} '{name}' has no revision {number}", kind.title()))
-                .hint(format!("`mcpkg {} history {name}` shows those there are", kind.word()))
-        })
+    let sql = concat!(columns!(), " WHERE v.item = ?1 AND v.number = ?2");
+    db.one(sql, params![item.as_bytes(), number], from_row)?.ok_or_else(|| {
+        Error::new(Code::NotFound, format!("{} '{name}' has no revision {number}", kind.title()))
+            .hint(format!("`mcpkg {} history {name}` shows those there are", kind.word()))
+    })
+}
+
+/// Returns the number after `number`.
+pub(super) fn next(number: i64) -> Result<i64> {
+    let next = number.checked_add(1).filter(|next| *next > 0);
+    next.ok_or_else(|| super::blobs::damaged_value("a revision has a number that mcpkg does not give"))
 }
 
 /// Returns the newest number an item reached, 0 where it has none.
@@ -250,19 +296,41 @@ fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid
         .optional()?)
 }
 
-const COLUMNS: &str = "item, number, action, restored, name, attributes, blob_id, size, actor, at";
-
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Revision> {
+pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
+    if !intact(row, ROW)? {
+        let what = format!("Revision {} of '{}' is damaged", row.get::<_, i64>(3)?, sums::legible(row, 6));
+        return Err(Error::new(Code::Damaged, what)
+            .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
+    }
     Ok(Revision {
-        item: Uuid::from_bytes(row.get(0)?),
-        number: row.get(1)?,
-        action: row.get(2)?,
-        restored: row.get(3)?,
-        name: row.get(4)?,
-        attributes: row.get(5)?,
-        blob: row.get(6)?,
-        size: row.get(7)?,
-        actor: row.get(8)?,
-        at: row.get(9)?,
+        item: Uuid::from_bytes(row.get(2)?),
+        number: row.get(3)?,
+        action: row.get(4)?,
+        restored: row.get(5)?,
+        name: row.get(6)?,
+        attributes: row.get(7)?,
+        blob: row.get(12)?,
+        size: row.get(13)?,
+        actor: row.get(9)?,
+        at: row.get(10)?,
+    })
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    Ok(Revision {
+        item: Uuid::nil(),
+        number: row.get(3)?,
+        action: "damaged".to_owned(),
+        restored: None,
+        name: sums::legible(row, 6),
+        attributes: "{}".to_owned(),
+        blob: 0,
+        size: 0,
+        at: 0,
+        actor: String::new(),
     })
 }

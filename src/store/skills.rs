@@ -1,6 +1,6 @@
 //! Skills: the resources below `skill://NAME/`, `SKILL.md` among them, and the prompts that can pass for one.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::Db;
 use super::page::{Page, Slice};
@@ -30,7 +30,8 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
           ORDER BY uri LIMIT ?3",
     )?;
     let after = if page.after.is_empty() { "skill://".to_owned() } else { format!("skill://{}/SKILL.md", page.after) };
-    page.slice(statement.query_map(params![project, after, page.fetch()], |row| row.get(0))?)
+    let rows = statement.query_map(params![project, after, page.fetch()], |row| row.get(0))?;
+    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
 }
 
 /// Returns the files below `skill://NAME/`, by URI.
@@ -38,16 +39,11 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
 /// # Errors
 /// How the disk failed.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {}, sha256 FROM resource JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND uri > ?2 AND uri < ?3 ORDER BY uri",
-        resources::COLUMNS
-    ))?;
+    let sql = [resources::QUERY, " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri"].concat();
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
-    let rows = statement.query_map(params![project, from, to], |row| {
+    db.all(&sql, params![project, from, to], |row| {
         Ok(File { resource: resources::from_row(row)?, sha256: row.get("sha256")? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// The name of the skill that the prompt of a table stands for, in the words of the index `prompt_skill`: `Code.Review` is
@@ -70,18 +66,18 @@ const BETTER: &str = concat!(
     "SELECT better.name FROM prompt better INDEXED BY prompt_skill WHERE better.project_id = ?1 AND ",
     skill_of!("better"),
     " = ",
-    skill_of!("prompt"),
-    " AND better.id <> prompt.id AND (better.name = ",
-    skill_of!("prompt"),
-    " OR (better.name < prompt.name AND prompt.name <> ",
-    skill_of!("prompt"),
+    skill_of!("p"),
+    " AND better.id <> p.id AND (better.name = ",
+    skill_of!("p"),
+    " OR (better.name < p.name AND p.name <> ",
+    skill_of!("p"),
     "))"
 );
 
 /// The `SKILL.md` that goes before a prompt.
 const STORED: &str = concat!(
     "SELECT resource.name FROM resource WHERE resource.project_id = ?1 AND uri = 'skill://' || ",
-    skill_of!("prompt"),
+    skill_of!("p"),
     " || '/SKILL.md'"
 );
 
@@ -91,13 +87,16 @@ const STORED: &str = concat!(
 /// # Errors
 /// How the disk failed.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {} FROM prompt JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND name > ?2 AND NOT EXISTS ({STORED}) AND NOT EXISTS ({BETTER})
-          ORDER BY name LIMIT ?3",
-        prompts::COLUMNS
-    ))?;
-    page.slice(statement.query_map(params![project, page.after, page.fetch()], prompts::from_row)?)
+    let sql = [
+        prompts::QUERY,
+        " WHERE p.project_id = ?1 AND p.name > ?2 AND NOT EXISTS (",
+        STORED,
+        ") AND NOT EXISTS (",
+        BETTER,
+        ") ORDER BY p.name LIMIT ?3",
+    ]
+    .concat();
+    Ok(page.slice(db.all(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
 }
 
 /// Returns the prompt that stands for the skill `name`, if there is one.
@@ -105,13 +104,12 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
 /// # Errors
 /// How the disk failed.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {} FROM prompt JOIN blob ON blob.id = blob_id
-          WHERE project_id = ?1 AND {} = ?2 ORDER BY name <> ?2, name LIMIT 1",
-        prompts::COLUMNS,
-        skill_of!("prompt")
-    ))?;
-    Ok(statement.query_row(params![project, name], prompts::from_row).optional()?)
+    let sql = [
+        prompts::QUERY,
+        concat!(" WHERE p.project_id = ?1 AND ", skill_of!("p"), " = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"),
+    ]
+    .concat();
+    db.one(&sql, params![project, name], prompts::from_row)
 }
 
 /// A prompt that no agent finds as a skill, since another item has its name for one.
@@ -131,12 +129,10 @@ pub struct Hidden {
 /// # Errors
 /// How the disk failed.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT name, {skill}, ({BETTER} ORDER BY better.name <> {skill}, better.name LIMIT 1) FROM prompt
-          WHERE project_id = ?1 AND name <> {skill} AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY name",
-        skill = skill_of!("prompt")
-    ))?;
-    let rows = statement
-        .query_map([project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = format!(
+        "SELECT p.name, {skill}, ({BETTER} ORDER BY better.name <> {skill}, better.name LIMIT 1) FROM prompt p
+          WHERE p.project_id = ?1 AND p.name <> {skill} AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name",
+        skill = skill_of!("p")
+    );
+    db.all(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
 }

@@ -44,7 +44,8 @@ pub enum Keep {
 impl Keep {
     const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
 
-    const fn word(self) -> &'static str {
+    /// The word of the column.
+    pub const fn word(self) -> &'static str {
         match self {
             Keep::Written => "written",
             Keep::Claimed => "claimed",
@@ -159,13 +160,17 @@ pub struct File {
     pub before: Image,
     /// What was left there.
     pub after: Image,
+    /// What a file that stood there was besides, as its column has it; of rows that say what shall stand there again
+    /// ([`state_at`], [`state_before`]), what that file is to be.
+    pub attributes: Option<String>,
 }
 
 const COLUMNS: &str = "id, uuid, place_id, kind, state, targets, profile, rolled_back_to, pinned, actor, created_at,
     (SELECT count(*) FROM snapshot_file WHERE snapshot_id = snapshot.id) FROM snapshot";
 
 const FILE_COLUMNS: &str = "f.path, f.root, f.op, f.targets, f.module_ids, f.block,
-    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link, f.snapshot_id, f.keep
+    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link, f.snapshot_id, f.keep,
+    f.before_attributes
   FROM snapshot_file f LEFT JOIN blob b ON b.id = f.before_blob LEFT JOIN blob a ON a.id = f.after_blob";
 
 /// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
@@ -192,8 +197,8 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     let id = db.connection.last_insert_rowid();
     let mut insert = db.connection.prepare_cached(
         "INSERT INTO snapshot_file (snapshot_id, seq, place_id, path, root, op, targets, module_ids, block,
-           before_blob, before_mode, before_link, after_blob, after_mode, after_link, keep)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+           before_blob, before_mode, before_link, after_blob, after_mode, after_link, keep, before_attributes)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?;
     for (seq, file) in (0_i64..).zip(files) {
         let (before_blob, before_mode, before_link) = file.before.columns();
@@ -214,7 +219,8 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
             after_blob,
             after_mode,
             after_link,
-            file.keep.word()
+            file.keep.word(),
+            file.attributes
         ])?;
     }
     let mut insert = db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
@@ -308,8 +314,8 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
         // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
-        (Some(last), None) => (last.keep == Keep::Written).then_some(last),
-        (Some(last), Some(_)) => Some(last),
+        (Some(last), None) => (last.keep == Keep::Written).then_some(File { attributes: None, ..last }),
+        (Some(last), Some(_)) => Some(File { attributes: None, ..last }),
         (None, first) => first.map(|first| File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
     })
 }
@@ -321,7 +327,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 /// How the disk failed.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
-        (Some(last), Some(first)) => Some(File { after: first.before, ..last }),
+        (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
         (None, Some(first)) => Some(File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
         (_, None) => None,
     })
@@ -385,6 +391,17 @@ pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
           WHERE place_id = ?1 AND snapshot_id >= ?2 ORDER BY length(path) DESC",
     )?;
     let rows = statement.query_map([place, id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the folders that a snapshot made, in order.
+///
+/// # Errors
+/// How the disk failed.
+pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
+    let mut statement =
+        db.connection.prepare_cached("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path")?;
+    let rows = statement.query_map([id], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -462,5 +479,6 @@ fn file_from_row(row: &Row<'_>) -> rusqlite::Result<File> {
         block: row.get(5)?,
         before: Image::from_row(row, 6)?,
         after: Image::from_row(row, 10)?,
+        attributes: row.get(16)?,
     })
 }

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::blobs::PIECE;
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// Content that can be read from its beginning any number of times. Two are equal whose bytes are.
 #[derive(Clone, Debug)]
@@ -33,13 +34,15 @@ impl Source {
     /// `E_NOT_FOUND`, `E_FILE_FAILED`.
     pub fn file(path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
-        let mut file = File::open(path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
+        if file::is_own_descriptor(path) {
             // A pipe is read once.
             let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).map_err(failed)?;
+            File::open(path).and_then(|pipe| pipe.take(file::WHOLE + 1).read_to_end(&mut bytes)).map_err(failed)?;
+            file::check_size(bytes.len() as u64, file::WHOLE).map_err(failed)?;
             return Ok(Self::from(bytes));
         }
+        let mut file = file::open(path).map_err(failed)?;
+        file::check_size(file.metadata().map_err(failed)?.len(), file::CONTENT).map_err(failed)?;
         let mut survey = Survey::default();
         loop {
             let piece = read_piece(&mut file).map_err(failed)?;
@@ -122,7 +125,7 @@ impl Again<'_> {
         let failed = |error| Error::file("read", self.path, error);
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(File::open(self.path).map_err(failed)?.take(self.source.size)),
+            None => self.file.insert(file::open(self.path).map_err(failed)?.take(self.source.size)),
         };
         let piece = read_piece(file).map_err(failed)?;
         self.seen.add(&piece);

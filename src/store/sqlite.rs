@@ -4,10 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{Access, BUSY_TIMEOUT};
 use crate::error::{Code, Error, Result};
+
+/// Bytes of the longest value or row; longer ones of a file are refused without reading them.
+const LONGEST: i32 = 256 << 20;
 
 /// Returns a connection to `path` with a page cache of `cache` KiB.
 pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {
@@ -65,12 +70,19 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON;
          PRAGMA cache_size = -{cache};
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
+    // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
+    // foreign keys are no triggers.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
     // Else binding a value that a plan could depend on, a LIMIT too, prepares the statement anew.
-    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
@@ -92,10 +104,34 @@ pub(super) fn full() -> Error {
     Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
 }
 
+/// Whether an error without a code of its own comes of what rows hold, and not of a statement's text: of a value that a
+/// function does not take, or of the search index, which reads its own tables when a statement is prepared.
+fn is_of_rows(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(..) => true,
+        rusqlite::Error::SqlInputError { msg, .. } => msg.contains("fts5") || msg.contains("vtable"),
+        _ => false,
+    }
+}
+
+/// Returns the answer for a file that holds what mcpkg does not write.
+fn damaged(error: rusqlite::Error) -> Error {
+    Error::new(Code::NotDatabase, format!("The database is damaged: {error}"))
+        .hint("`mcpkg check --deep` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
+        .with_source(error)
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
         let Some(failure) = error.sqlite_error().copied() else {
-            return Error::internal(format!("The store failed: {error}")).with_source(error);
+            return match error {
+                // A value that mcpkg does not write.
+                FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..) => {
+                    damaged(error)
+                }
+                _ => Error::internal(format!("The store failed: {error}")).with_source(error),
+            };
         };
         let translated = match failure.code {
             ErrorCode::DiskFull => full(),
@@ -106,10 +142,7 @@ impl From<rusqlite::Error> for Error {
                     .hint("make the file and its folder writable, or name another database with --db")
             }
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
-                Error::new(Code::NotDatabase, format!("The database is damaged: {error}"))
-                    .hint("`mcpkg check` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
-            }
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return damaged(error),
             ErrorCode::SystemIoFailure => {
                 Error::new(Code::Storage, format!("The disk answered with an error: {error}"))
                     .hint("the write is not acknowledged; check the disk")
@@ -118,6 +151,9 @@ impl From<rusqlite::Error> for Error {
                 Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
                     .hint("check that the file and its folder exist and are readable and writable")
             }
+            // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
+            ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
             ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
             _ => Error::internal(format!("The store failed: {error}")),
         };

@@ -31,7 +31,7 @@ pub struct Token {
 pub fn insert(db: &Db<'_>, sha256: &[u8; 32], token: &Token) -> Result<()> {
     db.connection
         .prepare_cached("DELETE FROM confirm_token WHERE expires_at < ?1")?
-        .execute([token.issued_at - KEPT])?;
+        .execute([token.issued_at.saturating_sub(KEPT)])?;
     db.connection
         .prepare_cached(
             "INSERT INTO confirm_token (sha256, inputs, plan_hash, issued_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)",

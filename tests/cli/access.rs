@@ -164,6 +164,6 @@ fn an_export_holds_no_keys_and_a_restore_revives_none() {
     assert_snapshot!(scratch.run(&["restore", "with.db", "--yes"]).stderr, @"");
     assert_eq!(scratch.json(&["access", "list"])["keys"][0]["state"], "revoked");
     assert_snapshot!(scratch.run(&["restore", "empty.db", "--yes"]).stderr, @r#"
-    warning: the backup holds no access key: servers over HTTP ask for none until one is made
+    warning: the backup holds no access key, and what it replaced may have held one: servers over HTTP go on asking for a key; `mcpkg access create NAME` makes one
     "#);
 }

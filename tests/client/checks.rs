@@ -55,7 +55,7 @@ fn a_good_server_passes_as_every_agent_starts_it() {
         assert_eq!(step(&steps, "prompts").1, "1", "{agent}");
         let revision = match agent {
             "claude-code" | "copilot" => "2026-07-28",
-            "codex" => "2025-06-18",
+            "codex" | "gemini" => "2025-06-18",
             _ => "2025-11-25",
         };
         assert!(step(&steps, "greeting").1.ends_with(revision), "{agent}: {steps:?}");
@@ -181,6 +181,31 @@ fn a_url_is_asked_the_same() {
     // Nobody listens there any more.
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");
+}
+
+#[test]
+fn gemini_is_particular_about_events_and_is_given_none_that_it_does_not_know() {
+    let ground = Ground::new();
+    let server = crate::support::Http::start(&ground.scratch, &[]);
+    ok(&ground, &["add", "gemini", "--http", &format!("http://{}/mcp", server.address)]);
+    let ran = run(&ground, &["check", "gemini"]);
+    assert!(ran.status == 0 && ran.stdout.contains(", 2025-06-18"), "{ran}");
+    ok(&ground, &["remove", "gemini"]);
+    // A server that opens its streams with an event without data on every revision.
+    let hello = r#"{"jsonrpc":"2.0","id":"check-1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}}"#;
+    let event = |data: &str| format!("event: message\ndata: {data}\n\n");
+    let gone = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
+    let primed = answer("text/event-stream", "Mcp-Session-Id: s1\r\n", &format!("id: 0\ndata:\n\n{}", event(hello)));
+    let plain = answer("text/event-stream", "Mcp-Session-Id: s1\r\n", &event(hello));
+    let accepted = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let listens = answer("text/event-stream", "", "id: 1\nretry: 3000\ndata: \n\n");
+    for answers in [vec![primed, gone.clone()], vec![plain, accepted, listens, gone]] {
+        let (port, _server) = web(answers);
+        ok(&ground, &["add", "gemini", "--http", &format!("http://127.0.0.1:{port}/mcp")]);
+        let ran = run(&ground, &["check", "gemini"]);
+        assert!(ran.status == 1 && ran.stdout.contains("an event without data, which Gemini CLI"), "{ran}");
+        ok(&ground, &["remove", "gemini"]);
+    }
 }
 
 #[test]

@@ -39,18 +39,30 @@ fn imports_go_down_only() {
         let room = room(&path);
         let allowed: &[&str] = match room.as_str() {
             "main" | "lib" | "cli" => continue,
-            "mcp" => {
-                &["present", "op", "access", "content", "deploy", "redact", "store", "error", "clock", "operations"]
-            }
+            "mcp" => &[
+                "present",
+                "op",
+                "access",
+                "content",
+                "deploy",
+                "redact",
+                "store",
+                "error",
+                "file",
+                "clock",
+                "operations",
+            ],
             "present" => &["op", "error"],
-            "op" => &["store", "error", "clock", "schema"],
+            "op" => &["approved", "store", "error", "clock", "schema"],
             "schema" => &[],
-            "store" => &["error", "clock"],
+            "store" => &["error", "clock", "file"],
             "error" => &[],
+            "file" => &[],
             "redact" => &[],
-            "disk" => &["error", "store"],
+            "disk" => &["error", "file", "store"],
+            "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
-            "git" => &["error", "redact"],
+            "git" => &["error", "file", "redact"],
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
             "access" => {
@@ -58,12 +70,14 @@ fn imports_go_down_only() {
             }
             "deploy" => &[
                 "op",
+                "approved",
                 "store",
                 "error",
                 "clock",
                 "git",
                 "redact",
                 "disk",
+                "file",
                 "content::command",
                 "content::files",
                 "content::skills",
@@ -75,14 +89,16 @@ fn imports_go_down_only() {
                 "op",
                 "store",
                 "error",
+                "clock",
                 "git",
                 "disk",
+                "file",
                 "redact",
                 "access::required",
                 "content::names",
                 "database::default_path",
             ],
-            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "clock"],
+            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "file", "clock"],
             other => panic!("a room nobody knows: {other}"),
         };
         for used in code(&text).split("crate::").skip(1) {
@@ -110,6 +126,21 @@ fn the_sql_engine_is_named_in_the_store_only() {
 fn git_is_run_in_one_place() {
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
         assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
+    }
+}
+
+#[test]
+fn files_are_read_in_one_place() {
+    // A folder that is synced, a shell's own pipe, the name of the machine.
+    const OTHERWISE: [&str; 4] = ["store/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
+        if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
+            continue;
+        }
+        for read in ["fs::read(", "fs::read_to_string(", "File::open("] {
+            let found = code(text).contains(read) && !path.components().any(|part| part.as_os_str() == "tests");
+            assert!(!found, "{} uses {read} where crate::file bounds what is read", path.display());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Contract 000, on scratch homes and roots: the defects of its original by their numbers, its tools, its tokens.
 
 mod answers;
+mod attributes;
 mod blocks;
 mod conformance;
 mod conformance_places;

@@ -1,4 +1,5 @@
-// The TypeScript clients: `node client.mjs legacy|modern 1|2`. 1 is the SDK that most clients are built on, 2 the one that
+// The TypeScript clients: `node client.mjs legacy|modern 1|1.23|2`. 1 is the SDK that most clients are built on, 1.23 the last
+// that greets with 2025-06-18 and takes an event without data for a broken message, as Gemini CLI does, and 2 the one that
 // knows the modern era.
 
 import { createRequire } from 'node:module';
@@ -16,6 +17,8 @@ const client = new sdk.Client({ name: 'e2e', version: '1.0.0' }, {
     capabilities: {},
     versionNegotiation: { mode: modern ? { pin: VERSIONS.modern } : 'legacy' },
 });
+const broken = [];
+client.onerror = (error) => broken.push(String(error?.message ?? error));
 const seen = [];
 sdk.watch(client, (method, params) => seen.push({ method, uri: params?.uri }));
 const count = (method) => seen.filter((notification) => notification.method === method).length;
@@ -32,8 +35,9 @@ function second() {
 }
 
 function first() {
-    const found = ['index', 'stdio', 'streamableHttp', 'sse'].map((file) => require(`@modelcontextprotocol/sdk/client/${file}.js`));
-    const types = require('@modelcontextprotocol/sdk/types.js');
+    const name = generation === '1' ? '@modelcontextprotocol/sdk' : `sdk-${generation}`;
+    const found = ['index', 'stdio', 'streamableHttp', 'sse'].map((file) => require(`${name}/client/${file}.js`));
+    const types = require(`${name}/types.js`);
     const watch = (client, f) => {
         for (const kind of ['PromptListChanged', 'ResourceListChanged', 'ResourceUpdated']) {
             client.setNotificationHandler(types[`${kind}NotificationSchema`], ({ method, params }) => f(method, params));
@@ -158,6 +162,9 @@ await check('unsubscribe', async () => {
     shell('resource', 'update', tag, '--content', 'three');
     await pause(500);
     same(count('notifications/resources/updated'), before);
+});
+if (!modern) await check('no message was broken', async () => {
+    same(broken, []);
 });
 await check('close', async () => {
     await client.close();

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 
 need_node
 npm_packages clients @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/client@2.4.0 \
-    @modelcontextprotocol/sdk@1.32.2
+    @modelcontextprotocol/sdk@1.32.2 sdk-1.23@npm:@modelcontextprotocol/sdk@1.23.0
 need_python mcp==2.3.0
 need_mcpkg
 
@@ -53,6 +53,7 @@ clients() {
         check "$1 $era TypeScript-2" node tests/e2e/client.mjs "$era" 2
     done
     check "$1 legacy TypeScript-1" node tests/e2e/client.mjs legacy 1
+    check "$1 legacy TypeScript-1.23" node tests/e2e/client.mjs legacy 1.23
 }
 
 [ $# -gt 0 ] || set -- stdio http http-key sse

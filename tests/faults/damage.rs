@@ -112,6 +112,124 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     client.finish();
 }
 
+/// Changes the database at rest by SQL, as a damaged disk might.
+fn damage(scratch: &Scratch, sql: &str) {
+    let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    connection.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF").expect("no checks");
+    connection.execute_batch(sql).expect("the change");
+    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).expect("one file");
+}
+
+#[test]
+fn f09_a_row_that_is_not_as_it_was_written_is_reported_and_never_served() {
+    for (table, column, value) in [
+        ("prompt", "name", "'damag3d'"),
+        ("prompt", "description", "'another'"),
+        ("prompt", "description", "x'ff'"),
+        ("prompt", "arguments", "'[]'"),
+        ("prompt", "template", "1 - template"),
+        ("prompt", "blob_id", "(SELECT max(id) FROM blob)"),
+        ("prompt", "uuid", "randomblob(16)"),
+        ("prompt", "updated_at", "updated_at + 1"),
+        ("resource", "name", "'damag3d'"),
+        ("resource", "uri", "'file:///damag3d'"),
+        ("resource", "mime_type", "'text/html'"),
+        ("resource", "blob_id", "(SELECT max(id) FROM blob)"),
+        ("resource", "text", "1 - text"),
+    ] {
+        let scratch = Scratch::with_project();
+        scratch.ok(&["prompt", "create", "damaged", "one {{ a }}", "-d", "of mine", "--argument", "a"]);
+        scratch.ok(&["prompt", "create", "sound", "two"]);
+        scratch.ok(&["resource", "create", "damaged", "file:///damaged", "three"]);
+        scratch.ok(&["resource", "create", "sound", "file:///sound", "four"]);
+        scratch.ok(&["backup", "good.db"]);
+        let value = if value == "x'ff'" { "CAST(x'ff' AS TEXT)" } else { value };
+        damage(&scratch, &format!("UPDATE {table} SET {column} = {value} WHERE name = 'damaged'"));
+        let case = format!("{table}.{column}");
+        let name = if column == "name" { "damag3d" } else { "damaged" };
+        let deep = scratch.run(&["check", "--deep"]);
+        assert!(deep.status == 1 && deep.stderr.contains(&format!("'{name}'")), "{case}: {deep}");
+        assert_refused(&scratch, &["backup", "bad.db"], "E_DB_CORRUPT");
+        assert_refused(&scratch, &[table, "show", name], "E_DAMAGED");
+        // Lists say which one it is, and show the others.
+        let listed = scratch.ok(&[table, "list"]);
+        assert!(listed.contains("sound"), "{case}: {listed}");
+        let in_list = !matches!(column, "template" | "blob_id" | "uuid" | "updated_at" | "text");
+        assert!(listed.contains("Damaged in the database"), "{case}: {listed}");
+        let mut client = Client::legacy(&scratch, "2025-06-18");
+        let listed = client.result(&format!("{table}s/list"), json!({})).to_string();
+        assert_eq!(listed.contains("Damaged in the database"), in_list, "{case}: {listed}");
+        let (method, damaged, sound) = match table {
+            "prompt" => ("prompts/get", json!({ "name": name }), json!({ "name": "sound" })),
+            _ => {
+                let uri = if column == "uri" { "file:///damag3d" } else { "file:///damaged" };
+                ("resources/read", json!({ "uri": uri }), json!({ "uri": "file:///sound" }))
+            }
+        };
+        let error = client.error(method, damaged);
+        assert!(error["message"].as_str().is_some_and(|it| it.contains("is damaged")), "{case}: {error}");
+        assert!(client.result(method, sound).is_object(), "{case}");
+        client.finish();
+        // An earlier state makes it whole.
+        if column != "name" && column != "uuid" {
+            scratch.ok(&[table, "restore", name, "1"]);
+            let shown = scratch.run(&[table, "show", name]);
+            // A prompt with an argument is not shown without it.
+            assert!(!shown.stderr.contains("damaged: its row"), "{case}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn f09_a_damaged_revision_is_named_and_not_brought_back() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "n", "one"]);
+    scratch.ok(&["prompt", "update", "n", "--content", "two"]);
+    damage(&scratch, "UPDATE revision SET name = 'other' WHERE number = 1");
+    let deep = scratch.run(&["check", "--deep"]);
+    assert!(deep.status == 1 && deep.stderr.contains("Revision 1 of 'other' is damaged"), "{deep}");
+    assert_refused(&scratch, &["prompt", "restore", "n", "1"], "E_DAMAGED");
+    assert_eq!(scratch.json(&["prompt", "history", "n"])["revisions"][1]["action"], "damaged");
+    assert_eq!(scratch.ok(&["prompt", "show", "n"]), "two");
+}
+
+#[test]
+fn f09_every_content_that_a_row_names_is_verified_and_every_row() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "n", "text of a prompt"]);
+    let root = scratch.path().join("root");
+    std::fs::create_dir(&root).expect("a folder");
+    let root = root.to_string_lossy().into_owned();
+    scratch.file("root/.claude/commands/n.md", "stood before");
+    scratch.ok(&["deploy", "--apply", "--yes", "--adopt", "--root", &root, "--target", "claude_code"]);
+    let good = fs::read(scratch.db()).expect("the database");
+    assert!(scratch.ok(&["check", "--deep"]).contains("is sound"));
+    for (sql, says) in [
+        (
+            "UPDATE blob SET head = CAST('stood befone' AS BLOB) WHERE head = CAST('stood before' AS BLOB)",
+            "the file that stood before",
+        ),
+        ("UPDATE deployed SET pristine_blob = 4711", "a row of table deployed refers to one that is gone"),
+        ("UPDATE deployed SET applied_mode = NULL", "image 'applied' in table deployed is malformed"),
+        ("UPDATE snapshot_file SET after_blob = 4711", "a row of table snapshot_file refers"),
+        ("UPDATE snapshot SET targets = '{}'", "snapshot has malformed targets"),
+        ("UPDATE snapshot SET uuid = x'00'", "CHECK constraint failed in snapshot"),
+        ("DELETE FROM revision", "is not what its last revision says"),
+        ("DELETE FROM prompt", "is gone although nobody deleted it"),
+        ("UPDATE project SET name = '../p'", "'../p' has a name that mcpkg does not take"),
+        ("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt)", "the search index does not hold the words"),
+        ("UPDATE search_data SET block = zeroblob(length(block)) WHERE id > 100", "search"),
+    ] {
+        fs::write(scratch.db(), &good).expect("the database as it was");
+        damage(&scratch, sql);
+        let deep = scratch.run(&["check", "--deep"]);
+        assert!(deep.status == 1 && deep.stderr.contains(says), "{sql}: {deep}");
+        let backup = scratch.run(&["--json", "backup", "bad.db"]);
+        assert!(super::fails(&backup, "E_DB_CORRUPT"), "{sql}: {backup}");
+        assert!(!scratch.path().join("bad.db").exists());
+    }
+}
+
 #[test]
 fn f10_what_is_not_ours_is_refused_and_untouched() {
     let scratch = Scratch::new();

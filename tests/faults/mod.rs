@@ -10,6 +10,7 @@ mod noise;
 mod pipes;
 mod power;
 mod replaced;
+mod strangers;
 mod together;
 mod versions;
 

@@ -6,7 +6,7 @@ use mcpkg::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{assert_refused, assert_sound};
-use crate::support::{Client, Scratch, skipped};
+use crate::support::{Client, Http, Request, Scratch, skipped};
 
 /// Changes the database at rest by SQL, as another program would.
 fn alter(scratch: &Scratch, sql: &str) {
@@ -24,6 +24,33 @@ fn f16_a_newer_schema_is_refused_and_untouched() {
             assert_refused(&scratch, arguments, "E_DB_NEWER");
         }
         assert!(fs::read(scratch.db()).expect("the database") == before, "the {journal} file was touched");
+    }
+}
+
+#[test]
+fn f16_a_version_that_no_schema_has_is_refused_and_untouched() {
+    for version in [-1, i32::MIN] {
+        let scratch = Scratch::with_project();
+        scratch.ok(&["backup", "backup.db"]);
+        alter(&scratch, &format!("PRAGMA user_version = {version}; PRAGMA journal_mode = DELETE;"));
+        let before = fs::read(scratch.db()).expect("the database");
+        for arguments in [&["prompt", "list"][..], &["check"], &["serve"], &["restore", "backup.db", "--yes"]] {
+            assert_refused(&scratch, arguments, "E_DB_CORRUPT");
+        }
+        assert!(fs::read(scratch.db()).expect("the database") == before, "{version}: the file was touched");
+    }
+}
+
+#[test]
+fn f16_an_upgrade_that_was_interrupted_goes_on() {
+    // Versions before the fourth wrote the number of the schema after the schema.
+    for version in [1, 2] {
+        let scratch = Scratch::new();
+        let fixture = format!("{}/tests/fixtures/v3.db", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(&fixture, scratch.db()).expect("a copy");
+        alter(&scratch, &format!("PRAGMA user_version = {version}"));
+        assert_eq!(scratch.ok(&["prompt", "show", "plain"]), "two");
+        assert_sound(&scratch);
     }
 }
 
@@ -133,22 +160,72 @@ fn f18_a_clock_that_goes_back_changes_no_order() {
     assert_eq!(kinds, [&once[..], &once[..], &["prompt.restore"]].concat());
 }
 
-#[test]
-fn f18_a_real_clock_that_goes_back_breaks_nothing() {
+/// The library that gives a process another clock, where the machine has it.
+fn faketime() -> Option<String> {
     let libraries =
         ["/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib64/faketime"];
-    let library = libraries.iter().map(|folder| format!("{folder}/libfaketime.so.1"));
-    let Some(library) = library.into_iter().find(|path| fs::exists(path).unwrap_or(false)) else {
-        return skipped("there is no libfaketime");
-    };
+    let mut libraries = libraries.iter().map(|folder| format!("{folder}/libfaketime.so.1"));
+    let found = libraries.find(|path| fs::exists(path).unwrap_or(false));
+    if found.is_none() {
+        skipped("there is no libfaketime");
+    }
+    found
+}
+
+/// A process that is started with `FAKETIME`.
+fn at(scratch: &Scratch, library: &str, time: &str) -> std::process::Command {
+    let mut command = scratch.command();
+    command.env("LD_PRELOAD", library).env("FAKETIME", time).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    command
+}
+
+#[test]
+fn f18_a_clock_before_1970_or_after_9999_stops_nothing() {
+    let Some(library) = faketime() else { return };
+    let scratch = Scratch::with_project();
+    scratch.ok(&["access", "create", "key", "--expires", "1d"]);
+    for (n, time) in
+        ["@1960-01-01 00:00:00", "@1901-12-14 00:00:00", "@9999-12-31 23:59:58", "+9000y"].iter().enumerate()
+    {
+        let run = |arguments: &[&str]| {
+            let ran = scratch.finish(at(&scratch, &library, time).args(arguments));
+            assert!(ran.status == 0 && !ran.stderr.contains("panicked"), "{time}: {ran}");
+            ran.stdout
+        };
+        let name = format!("n{n}");
+        run(&["prompt", "create", &name, "x"]);
+        run(&["prompt", "update", &name, "--content=y"]);
+        assert_eq!(run(&["prompt", "show", &name]), "y");
+        for arguments in [
+            &["prompt", "list"][..],
+            &["prompt", "history", &name],
+            &["events"],
+            &["access", "create", &name, "--expires", "2w"],
+            &["access", "list"],
+            &["check", "--deep"],
+            &["backup", "--keep", "2", "backups"],
+            &["snapshot", "list"],
+        ] {
+            run(arguments);
+        }
+        // A server over HTTP answers too, with a date or without one.
+        let mut server = Http::spawn(at(&scratch, &library, time).args(["--json", "serve", "--http", "--port", "0"]));
+        assert_eq!(server.send(&Request::new("GET", "/mcp")).status, 401, "{time}");
+        server.end();
+        assert_eq!(server.ended().code(), Some(0), "{time}");
+    }
+    assert_sound(&scratch);
+}
+
+#[test]
+fn f18_a_real_clock_that_goes_back_breaks_nothing() {
+    let Some(library) = faketime() else { return };
     let scratch = Scratch::with_project();
     let folder = scratch.path().join("backups");
     fs::create_dir(&folder).expect("a folder");
     for (offset, name) in [("+0", "now"), ("-400d", "past"), ("+400d", "future"), ("-1d", "back")] {
         let run = |arguments: &[&str]| {
-            let mut command = scratch.command();
-            command.env("LD_PRELOAD", &library).env("FAKETIME", offset).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-            let ran = scratch.finish(command.args(arguments));
+            let ran = scratch.finish(at(&scratch, &library, offset).args(arguments));
             assert_eq!(ran.status, 0, "{ran}");
             ran.stdout
         };

@@ -110,7 +110,7 @@ fn a_listen_stream_says_the_same_whoever_keeps_it() {
     assert_eq!(head(&streams[0]), head(&streams[1]));
     let [ours, theirs] = &streams;
     assert_eq!(ours.message(), theirs.message());
-    scratch.ok(&["prompt", "update", "greet", "--content", "Hello again"]);
+    scratch.ok(&["prompt", "update", "greet", "--content", "Hello again", "-d", "Greets"]);
     for _ in 0..2 {
         assert_eq!(ours.message(), theirs.message());
     }

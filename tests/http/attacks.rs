@@ -175,11 +175,109 @@ fn foreign_pages_and_names_are_refused() {
         assert_eq!(server.send(&good().with("Host", host)).status, 403, "{host}");
     }
     assert!(server.send(&good().and("Host", "localhost")).status >= 400);
-    for origin in ["http://evil.example", "null", "https://localhost.evil.example"] {
-        assert_eq!(server.send(&good().with("Origin", origin)).status, 403, "{origin}");
-        assert_eq!(server.send(&Request::new("GET", "/sse").with("Origin", origin)).status, 403, "{origin}");
+    let port = server.address.port();
+    // A page of another server on this machine is as foreign as any.
+    let other_port = "http://localhost:5173".to_owned();
+    let with_user = format!("http://user@localhost:{port}");
+    let other_scheme = format!("https://localhost:{port}");
+    for origin in
+        ["http://evil.example", "null", "https://localhost.evil.example", &other_port, &with_user, &other_scheme]
+    {
+        let refused = |request: Request| {
+            let request = request.with("Host", &format!("localhost:{port}")).with("Origin", origin);
+            assert_eq!(server.send(&request).status, 403, "{origin}");
+        };
+        refused(good());
+        refused(Request::new("GET", "/sse"));
+        refused(Request::new("GET", "/readyz"));
+        refused(Request::new("GET", "/metrics"));
+        refused(Request::new("OPTIONS", "/mcp").with("Access-Control-Request-Method", "POST"));
     }
-    assert_eq!(server.send(&good().with("Origin", "http://localhost:5173")).status, 200);
+    for (host, origin) in [("localhost", "127.0.0.1"), ("127.0.0.1", "localhost"), ("[::1]", "localhost")] {
+        let own = good().with("Host", &format!("{host}:{port}")).with("Origin", &format!("http://{origin}:{port}"));
+        assert_eq!(server.send(&own).status, 200, "{host} {origin}");
+    }
+}
+
+#[test]
+fn a_page_that_is_named_is_let_in_and_shown_the_answer() {
+    let page = "http://localhost:5173";
+    let (_scratch, server) = server(&["--allow-origin", "https://app.example,http://localhost:5173"]);
+    let asks = Request::new("OPTIONS", "/mcp").with("Access-Control-Request-Method", "POST").with("Origin", page);
+    let may = server.send(&asks);
+    assert_eq!((may.status, may.header("access-control-allow-origin")), (204, Some(page)));
+    for needed in ["authorization", "content-type", "mcp-session-id", "mcp-protocol-version"] {
+        assert!(may.header("access-control-allow-headers").is_some_and(|all| all.contains(needed)), "{needed}");
+    }
+    let answer = server.send(&good().with("Origin", page));
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some(page)));
+    let shown = answer.header("access-control-expose-headers");
+    assert!(shown.is_some_and(|shown| shown.contains("mcp-session-id")), "{shown:?}");
+    assert_eq!(server.send(&good().with("Origin", "http://localhost:8000")).status, 403);
+    // Who is no page is told nothing of pages.
+    assert_eq!(server.send(&good()).header("access-control-allow-origin"), None);
+    let scratch = Scratch::new();
+    for wrong in ["null", "*", "localhost:5173", "http://localhost:5173/page"] {
+        let ran = scratch.run(&["serve", "--http", "--allow-origin", wrong]);
+        assert_eq!(ran.status, 2, "{wrong} {ran}");
+        assert!(ran.stderr.contains("such as http://localhost:5173"), "{ran}");
+    }
+}
+
+#[test]
+fn what_there_is_one_of_is_not_said_twice() {
+    let (_scratch, server) = server(&[]);
+    let session = server.session("/mcp", "2025-06-18");
+    let ask = http::in_session("/mcp", &session, "ping", json!({})).with("MCP-Protocol-Version", "2025-06-18");
+    assert_eq!(server.send(&ask).status, 200);
+    for (name, value) in [
+        ("Mcp-Session-Id", session.as_str()),
+        ("MCP-Protocol-Version", "2025-06-18"),
+        ("Content-Type", "application/json"),
+        ("Host", "localhost"),
+    ] {
+        for other in [value, "other"] {
+            let refused = server.send(&ask.clone().and(name, other));
+            assert_eq!(refused.status, 400, "{name}: {other}: {}", refused.text());
+            assert!(refused.text().contains(&name.to_ascii_lowercase()), "{}", refused.text());
+        }
+    }
+    for name in ["Authorization", "Origin", "Mcp-Method", "Mcp-Name", "Last-Event-ID"] {
+        let refused = server.send(&good().with(name, "a").and(name, "b"));
+        assert_eq!(refused.status, 400, "{name}");
+    }
+    // What is a list may come in parts.
+    let parts = ask.without("Accept").and("Accept", "application/json").and("Accept", "text/event-stream");
+    assert_eq!(server.send(&parts).status, 200);
+}
+
+#[test]
+fn an_address_is_what_it_says() {
+    let (_scratch, server) = server(&[]);
+    let port = server.address.port();
+    let at = |path: &str| server.send(&http::modern(path, "prompts/list", json!({}))).status;
+    for path in ["//mcp", "///mcp", "/mcp/", "/projects//p/mcp", "/projects/p//mcp", "//projects/p/mcp"] {
+        assert_eq!(at(path), 404, "{path}");
+    }
+    assert_eq!(at(&format!("http://localhost:{port}/mcp")), 200);
+    for target in ["http://evil.example/mcp", "http://user@localhost/mcp", "https://localhost.evil.example/mcp"] {
+        assert_eq!(at(target), 403, "{target}");
+    }
+}
+
+#[test]
+fn readiness_tells_nothing_and_waits_for_nobody() {
+    let scratch = Scratch::with_project();
+    let server = Http::start(&scratch, &["--require-key"]);
+    let ask = || server.send(&Request::new("GET", "/readyz"));
+    assert_eq!((ask().status, ask().text()), (200, "ready\n".to_owned()));
+    assert_eq!(server.send(&Request::new("GET", "/readyz").with("Host", "evil.example")).status, 403);
+    std::fs::rename(scratch.db(), scratch.path().join("elsewhere.db")).expect("the database is moved");
+    let (status, text) = crate::support::eventually("the server notices", || {
+        let told = ask();
+        (told.status != 200).then(|| (told.status, told.text()))
+    });
+    assert_eq!((status, text.as_str()), (503, "not ready\n"));
 }
 
 #[test]

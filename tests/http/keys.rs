@@ -151,6 +151,93 @@ fn an_address_that_guesses_is_told_to_wait_and_a_good_key_still_comes_in() {
 }
 
 #[test]
+fn who_does_not_guess_always_hears_what_is_wrong() {
+    let scratch = scratch();
+    let (gone, good) = (key(&scratch, &["gone"]), key(&scratch, &["good"]));
+    scratch.ok(&["access", "revoke", "gone", "--yes"]);
+    let server = Http::start(&scratch, &[]);
+    let open = http::modern("/mcp", "prompts/list", json!({}));
+    for _ in 0..40 {
+        let missing = server.send(&open);
+        assert_eq!(missing.status, 401, "{}", missing.text());
+        assert!(missing.text().contains("mcpkg access create"), "{}", missing.text());
+        let revoked = server.send(&ask("/mcp", &gone));
+        assert_eq!(revoked.status, 401, "{}", revoked.text());
+        assert!(revoked.text().contains("revoked"), "{}", revoked.text());
+    }
+    // Behind the same address somebody guesses; the others hear what they heard before, and who guesses that it is wrong.
+    let foreign = key(&self::scratch(), &["elsewhere"]);
+    let guess = || server.send(&ask("/mcp", &foreign));
+    let last = std::iter::repeat_with(guess).take(30).last().expect("an answer");
+    assert_eq!(last.status, 429);
+    assert!(last.text().contains("not known here"), "{}", last.text());
+    assert_eq!((server.send(&open).status, server.send(&ask("/mcp", &gone)).status), (401, 401));
+    assert_eq!(server.send(&ask("/mcp", &good)).status, 200);
+}
+
+/// What a stream tells until its end, comments too.
+fn rest(events: &http::Events) -> Vec<String> {
+    std::iter::from_fn(|| events.raw()).collect()
+}
+
+#[test]
+fn a_key_that_ends_hears_nothing_of_what_comes_after() {
+    let over = ": the access key is no longer good";
+    let ends: [(&str, &[&str], &[&str]); 3] = [
+        ("revoked", &[], &["access", "revoke", "k", "--yes"]),
+        ("renamed", &["--project", "p"], &["project", "rename", "p", "p2"]),
+        ("deleted", &["--project", "p"], &["project", "delete", "p", "--yes"]),
+    ];
+    for (how, of, end) in ends {
+        let scratch = scratch();
+        let key = key(&scratch, &[&["k"], of].concat());
+        let server = Http::start(&scratch, &[]);
+        let with = |request: Request| request.with("Authorization", &format!("Bearer {key}"));
+        let wanted = json!({ "notifications": { "promptsListChanged": true, "resourceSubscriptions": ["file:///a"] } });
+        let listen = server.open(&with(http::modern("/mcp", "subscriptions/listen", wanted)));
+        listen.message();
+        let begun = server.send(&with(http::message("/mcp", &http::hello("2025-11-25"))));
+        let session = begun.header("mcp-session-id").expect("a session").to_owned();
+        let told = http::message("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        server.send(&with(told.with("Mcp-Session-Id", &session)));
+        let stream = server.open(&with(Request::new("GET", "/mcp").with("Mcp-Session-Id", &session)));
+        let older = server.open(&with(Request::new("GET", "/sse")));
+        let address = older.data();
+        let say = |message: serde_json::Value| server.send(&with(http::message(&address, &message)));
+        say(http::hello("2024-11-05"));
+        older.message();
+        say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        scratch.ok(&["-p", "p", "prompt", "create", "before", "x"]);
+        let changed = "notifications/prompts/list_changed";
+        assert_eq!([&listen, &stream, &older].map(|events| events.message()["method"].clone()), [changed; 3]);
+        // In this process, one after the other: there is no time in which the next look at the keys could come.
+        let context = scratch.context();
+        let run = |command: &[&str]| {
+            let words = mcpkg::operations().find(|entry| command.starts_with(entry.cli)).expect("an operation");
+            let given = match command[2..] {
+                [name, "--yes"] => json!({ "name": name }),
+                [name, last] if words.cli[1] == "rename" => json!({ "name": name, "to": last }),
+                [name, last] => json!({ "name": name, "content": last }),
+                _ => unreachable!("{command:?}"),
+            };
+            words
+                .from_agent(given)
+                .expect("a call")
+                .run(&context)
+                .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        };
+        run(end);
+        if how == "deleted" {
+            run(&["project", "select", "q", "--yes"]);
+        }
+        run(&["prompt", "create", "after", "x"]);
+        for events in [&listen, &stream, &older] {
+            assert_eq!(rest(events), [over], "{how}");
+        }
+    }
+}
+
+#[test]
 fn nobody_is_let_in_from_outside_without_a_key() {
     let scratch = scratch();
     let ran = scratch.run(&["serve", "--http", "--host", "0.0.0.0", "--port", "0"]);

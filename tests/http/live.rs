@@ -63,9 +63,9 @@ fn a_session_hears_of_lists_and_of_what_it_subscribed_to() {
     ask("resources/subscribe");
     scratch.ok(&["resource", "update", "a", "--content", "2"]);
     let told = events.messages(WHILE);
-    assert_eq!(methods(&told), ["notifications/resources/list_changed", UPDATED]);
+    assert_eq!(methods(&told), [UPDATED], "its list is as it was");
     ask("resources/unsubscribe");
-    scratch.ok(&["resource", "update", "a", "--content", "3"]);
+    scratch.ok(&["resource", "update", "a", "--content", "3", "-d", "The third"]);
     assert_eq!(methods(&events.messages(WHILE)), ["notifications/resources/list_changed"]);
 }
 

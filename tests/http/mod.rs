@@ -4,5 +4,6 @@ mod alike;
 mod attacks;
 mod keys;
 mod live;
+mod reading;
 mod transports;
 mod work;

@@ -329,3 +329,36 @@ fn certificates_that_cannot_be_used_are_named() {
     assert!(ran.stderr.contains("none.pem") && ran.stderr.contains("PEM"), "{ran}");
     assert_eq!(scratch.run(&["serve", "--http", "--tls-cert", &name]).status, 2);
 }
+
+#[test]
+fn only_the_revision_that_knows_events_without_data_gets_them() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let knows = revision == "2025-11-25";
+        let empty = |event: &str| event.lines().any(|line| line.trim_end() == "data:");
+        let begun = server.send(&http::message("/mcp", &http::hello(revision)));
+        assert!(!begun.text().split("\n\n").any(empty), "{revision}: {}", begun.text());
+        let session = begun.header("mcp-session-id").expect("a session").to_owned();
+        let told = http::message("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        server.send(&told.with("Mcp-Session-Id", &session));
+        let call = json!({ "name": "list_prompts", "arguments": {} });
+        let called = server.send(&http::in_session("/mcp", &session, "tools/call", call));
+        assert_eq!(called.text().split("\n\n").any(empty), knows, "{revision}: {}", called.text());
+        let listen = Request::new("GET", "/mcp").with("Mcp-Session-Id", &session);
+        let stream = server.open(&listen);
+        let name = format!("of-{revision}");
+        scratch.ok(&["prompt", "create", &name, "x"]);
+        let first = stream.raw().expect("an event");
+        let event = if knows { stream.raw().expect("another event") } else { first.clone() };
+        assert_eq!(empty(&first), knows, "{revision}: {first}");
+        assert!(event.contains("list_changed"), "{revision}: {event}");
+        // A stream that is taken up again begins the same way, after the event that its client had.
+        let id = event.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id").to_owned();
+        drop(stream);
+        scratch.ok(&["prompt", "update", &name, "-d", "again"]);
+        let again = server.open(&listen.with("Last-Event-ID", &id));
+        let first = again.raw().expect("an event");
+        assert_eq!((empty(&first), first.contains("list_changed")), (knows, !knows), "{revision}: {first}");
+    }
+}

@@ -5,3 +5,4 @@ mod deploys;
 mod first_day;
 mod newcomer;
 mod repos;
+mod told;

@@ -1,6 +1,8 @@
 //! What must hold whatever comes.
 
 mod deploys;
+mod hostile_databases;
+mod hostile_requests;
 mod model;
 mod round_trips;
 mod search;

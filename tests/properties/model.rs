@@ -157,8 +157,12 @@ impl Model {
             }
             _ => unreachable!("projects are done"),
         };
-        order.push((kind, index, state.name.clone()));
         let item = &mut project.of(kind)[index];
+        // What is as it was is no revision.
+        if item.live && live && *item.newest() == state {
+            return Ok(());
+        }
+        order.push((kind, index, state.name.clone()));
         item.live = live;
         item.revisions.push(state);
         Ok(())

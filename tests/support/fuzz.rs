@@ -84,7 +84,7 @@ const BASE_MIB: u64 = 96;
 #[track_caller]
 fn finish(mut child: Child, input: &[u8], deadline: Duration) -> Outcome {
     use std::io::{Read, Write};
-    let (mut stdin, mut stdout, mut stderr) = (
+    let (mut stdin, stdout, stderr) = (
         child.stdin.take().expect("a standard input"),
         child.stdout.take().expect("a standard output"),
         child.stderr.take().expect("a standard error"),

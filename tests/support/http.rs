@@ -51,7 +51,12 @@ impl Http {
 
     /// Starts `command`, which prints its address.
     pub fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a server starts");
+        Self::spawn_with(command, Stdio::null())
+    }
+
+    /// Starts `command`, whose standard error goes to `log`.
+    pub fn spawn_with(command: &mut Command, log: Stdio) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("a server starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a standard output")).read_line(&mut line).expect("a line");
         let told: Value = serde_json::from_str(&line).expect("the server says where it listens");
@@ -119,6 +124,10 @@ impl Http {
     /// Asks the server to end, as a service manager does.
     pub fn end(&self) {
         super::signal(self.child.id(), "TERM");
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn kill(&mut self) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mcpkg::approved::Approved;
 use mcpkg::op::Context;
 use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
@@ -48,6 +49,16 @@ impl Scratch {
         self.path().join("test.db")
     }
 
+    /// The user's state directory.
+    pub fn state(&self) -> PathBuf {
+        self.path().join("state")
+    }
+
+    /// What the user approved, for a context in this process.
+    pub fn approved(&self) -> Approved {
+        Approved::below(self.state().join("mcpkg/approved"))
+    }
+
     /// Writes a file below the folder and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
@@ -71,6 +82,7 @@ impl Scratch {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path())
             .env("MCPKG_DB", self.db())
+            .env("XDG_STATE_HOME", self.state())
             .current_dir(self.path())
             .stdin(Stdio::null());
         command
@@ -130,7 +142,7 @@ impl Scratch {
 
     /// A shell's context on the database, with the selected project.
     pub fn context(&self) -> Context {
-        Context::shell(self.store(), Selection::default())
+        Context { approved: self.approved(), ..Context::shell(self.store(), Selection::default()) }
     }
 
     fn ran(&self, output: std::process::Output) -> Ran {

@@ -1,7 +1,7 @@
 //! Messages posted to a URL, as an agent posts them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -9,27 +9,33 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::Value;
 use tokio_rustls::rustls;
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Error};
+use ureq::{Agent as HttpAgent, Error};
 
+use super::events::{Events, UntilQuiet};
 use super::talk::{DEADLINE, Trouble, Wire};
+use crate::client::agent::Agent;
 use crate::client::entry::Address;
 
 /// The most bytes of one answer, and of one that is none.
 const ANSWER: u64 = 64 << 20;
 const REFUSAL: u64 = 16 << 10;
 
+/// How long a stream that a session listens on is looked at: what a server sends by itself comes at once.
+const LOOK: Duration = Duration::from_millis(300);
+
 /// How long the end of a session is waited for.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// A URL that messages are posted to.
 pub(super) struct Posted {
-    agent: Agent,
+    agent: HttpAgent,
     url: String,
     headers: Vec<(String, String)>,
     /// The variables that the headers are made of.
     variables: Vec<String>,
     /// The command that has the agent send a key.
     with_key: String,
+    events: Events,
     session: Option<String>,
     revision: Option<String>,
     answers: VecDeque<Value>,
@@ -37,14 +43,19 @@ pub(super) struct Posted {
 
 impl Posted {
     /// Looks whether somebody listens there, and takes the keys from the environment.
-    pub(super) fn new(url: &str, headers: &[(String, String)], with_key: String) -> Result<Self, Trouble> {
+    pub(super) fn new(
+        url: &str,
+        headers: &[(String, String)],
+        with_key: String,
+        reads_as: Agent,
+    ) -> Result<Self, Trouble> {
         let address = Address::parse(url).map_err(|error| Trouble::new(error.message(), "add it anew"))?;
         let mut variables = Vec::new();
         let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expanded(value, &mut variables)?)));
         let headers = headers.collect::<Result<Vec<_>, Trouble>>()?;
         connect(&address)?;
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
-        let agent = Agent::config_builder()
+        let agent = HttpAgent::config_builder()
             .user_agent(concat!("mcpkg/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls)
             .http_status_as_error(false)
@@ -53,8 +64,17 @@ impl Posted {
             .max_idle_connections(0)
             .proxy(None)
             .build();
-        let (session, revision, answers) = (None, None, VecDeque::new());
-        Ok(Self { agent: agent.into(), url: url.to_owned(), headers, variables, with_key, session, revision, answers })
+        Ok(Self {
+            agent: agent.into(),
+            url: url.to_owned(),
+            headers,
+            variables,
+            with_key,
+            events: Events::of(reads_as),
+            session: None,
+            revision: None,
+            answers: VecDeque::new(),
+        })
     }
 
     fn post(&mut self, message: &Value, until: Instant) -> Result<(), Trouble> {
@@ -93,7 +113,12 @@ impl Posted {
             return Ok(());
         }
         if is_stream {
-            return self.events(BufReader::new(body(ANSWER)), &message["id"]).map_err(|error| broken(error.into()));
+            let answers = &mut self.answers;
+            return self.events.read(BufReader::new(body(ANSWER)), |told| {
+                let is_answer = told["id"] == message["id"] && told.get("method").is_none();
+                answers.push_back(told);
+                is_answer
+            });
         }
         let mut text = String::new();
         body(ANSWER).read_to_string(&mut text).map_err(|error| broken(error.into()))?;
@@ -137,29 +162,6 @@ impl Posted {
         let why = if reason.is_empty() { usual } else { reason };
         Trouble::new(format!("{why} (status {status})"), advice)
     }
-
-    /// Takes messages from a stream of events until the one that answers is there.
-    fn events(&mut self, mut body: impl BufRead, id: &Value) -> std::io::Result<()> {
-        let mut data = String::new();
-        let mut line = String::new();
-        while body.read_line(&mut line)? > 0 {
-            let text = line.trim_end_matches(['\r', '\n']);
-            if let Some(more) = text.strip_prefix("data:") {
-                data.push_str(more.trim_start());
-            } else if text.is_empty() && !data.is_empty() {
-                if let Ok(message) = serde_json::from_str::<Value>(&data) {
-                    let is_answer = message["id"] == *id && message.get("method").is_none();
-                    self.answers.push_back(message);
-                    if is_answer {
-                        return Ok(());
-                    }
-                }
-                data.clear();
-            }
-            line.clear();
-        }
-        Ok(())
-    }
 }
 
 /// Ends the session: the server would keep it for an hour.
@@ -187,6 +189,26 @@ impl Wire for Posted {
 
     fn agreed(&mut self, revision: &str) {
         self.revision = Some(revision.to_owned());
+    }
+
+    /// Listens to the session for a moment, where the agent is particular about what it hears.
+    fn begun(&mut self) -> Result<(), Trouble> {
+        let Some(session) = self.session.clone().filter(|_| self.events.strict()) else { return Ok(()) };
+        let mut request = self.agent.get(&self.url).config().timeout_global(Some(LOOK)).build();
+        request = request.header(ACCEPT, "text/event-stream").header("Mcp-Session-Id", session);
+        if let Some(revision) = &self.revision {
+            request = request.header("MCP-Protocol-Version", revision);
+        }
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        // A server need not have such a stream, and one that has it mostly says nothing.
+        let Ok(response) = request.call() else { return Ok(()) };
+        if response.status() != 200 {
+            return Ok(());
+        }
+        let quiet = UntilQuiet::new(response.into_body().into_with_config().limit(REFUSAL).reader());
+        self.events.read(BufReader::new(quiet), |_| false)
     }
 }
 
@@ -251,7 +273,7 @@ fn connect(address: &Address) -> Result<(), Trouble> {
 }
 
 /// Says how a server failed in the middle.
-fn broken(error: Error) -> Trouble {
+pub(super) fn broken(error: Error) -> Trouble {
     let log = "see the server's log";
     match error {
         Error::Timeout(_) => Trouble::new("no answer in time", log),

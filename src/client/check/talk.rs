@@ -38,6 +38,10 @@ pub(super) trait Wire {
     fn receive(&mut self, until: Instant) -> Result<Option<Value>, Trouble>;
     /// Is told the revision that both agreed on.
     fn agreed(&mut self, _revision: &str) {}
+    /// Does what the agent does once the session has begun.
+    fn begun(&mut self) -> Result<(), Trouble> {
+        Ok(())
+    }
 }
 
 /// How an agent begins (November 2026).
@@ -53,7 +57,7 @@ impl First {
     pub(super) const fn of(agent: Agent) -> Self {
         match agent {
             Agent::ClaudeCode | Agent::Copilot => First::Discover,
-            Agent::Codex => First::Initialize("2025-06-18"),
+            Agent::Codex | Agent::Gemini => First::Initialize("2025-06-18"),
             _ => First::Initialize("2025-11-25"),
         }
     }
@@ -100,6 +104,7 @@ impl<'w> Talk<'w> {
         self.wire.agreed(&agreed);
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         self.wire.send(&initialized, Instant::now() + DEADLINE)?;
+        self.wire.begun()?;
         Ok(format!("{}, {agreed}", server(&result["serverInfo"])))
     }
 

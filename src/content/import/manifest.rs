@@ -75,7 +75,7 @@ impl Manifest {
     /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is malformed, newer, or names a path that leaves the folder.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file("read", &path, error)),

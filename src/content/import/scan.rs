@@ -9,6 +9,7 @@ use ignore::WalkBuilder;
 use super::manifest::{self, Entry, Manifest};
 use super::place;
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::op::Context;
 use crate::store::source::Source;
 
@@ -190,6 +191,7 @@ fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Resul
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(named);
     walk.standard_filters(!take.ignored).hidden(false).require_git(false).follow_links(true);
+    check_ignore_files(named)?;
     let (root, top) = (root.to_path_buf(), named.to_path_buf());
     walk.filter_entry(move |entry| {
         let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
@@ -198,7 +200,8 @@ fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Resul
         }
         let inside = if entry.path_is_symlink() { stay_inside(entry.path(), &root) } else { Ok(()) };
         // The other end is read below, and lives as long as this.
-        inside.map_err(|error| refused.send(error)).is_ok() && entry.file_name() != ".git"
+        inside.and_then(|()| check_ignore_files(entry.path())).map_err(|error| refused.send(error)).is_ok()
+            && entry.file_name() != ".git"
     });
     let mut files = Vec::new();
     for entry in walk.build() {
@@ -218,6 +221,17 @@ fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Resul
         Ok(error) => Err(error),
         Err(_) => Ok(files),
     }
+}
+
+/// Refuses a folder whose ignore files are none: the walker would wait for a named pipe.
+fn check_ignore_files(folder: &Path) -> Result<()> {
+    for name in [".gitignore", ".ignore", ".git/info/exclude", ".git/commondir"] {
+        let path = folder.join(name);
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            file::open(&path).map_err(|error| Error::file("read", &path, error))?;
+        }
+    }
+    Ok(())
 }
 
 fn loop_at(error: &ignore::Error) -> Option<&Path> {

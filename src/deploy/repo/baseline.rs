@@ -58,7 +58,7 @@ pub(super) fn drift(
     hashes: impl FnOnce() -> Hashes,
 ) -> Vec<String> {
     let path = overlay.folder.join(META).join(Baseline::FILE);
-    let Ok(bytes) = std::fs::read(&path) else { return Vec::new() };
+    let Ok(bytes) = crate::file::read(&path, crate::file::TEXT) else { return Vec::new() };
     match serde_json::from_slice::<Baseline>(&bytes) {
         Ok(baseline) => compare(id, &overlay.folder, touched, &baseline, &hashes()),
         Err(error) => vec![format!("Overlay of module `{id}`: `{}` cannot be read: {error}", path.display())],

@@ -25,7 +25,7 @@ impl Change {
         match self {
             Change::Write(bytes, executable) => {
                 std::fs::metadata(path).is_ok_and(|metadata| super::tree::is_executable(&metadata) == *executable)
-                    && std::fs::read(path).is_ok_and(|found| found == *bytes)
+                    && crate::file::read(path, crate::file::WHOLE).is_ok_and(|found| found == *bytes)
             }
             Change::Remove => !path.exists(),
         }

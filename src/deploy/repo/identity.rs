@@ -58,13 +58,15 @@ pub fn project(root: &Path) -> Result<String> {
 /// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
-    let text = std::fs::read_to_string(&config).ok()?;
+    let text = crate::file::read_text(&config, crate::file::TEXT).ok()?;
     let read = read_origin(&text);
     let plain = is_plain(&text)
         && ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"]
             .iter()
             .all(|variable| std::env::var_os(variable).is_none())
-        && users_configs().iter().all(|file| std::fs::read_to_string(file).map_or(true, |text| is_plain(&text)));
+        && users_configs()
+            .iter()
+            .all(|file| crate::file::read_text(file, crate::file::TEXT).map_or(true, |text| is_plain(&text)));
     match read {
         Ok(url) if plain => url,
         read => {

@@ -61,7 +61,7 @@ impl Lockfile {
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        match std::fs::read(&path) {
+        match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::file("read", &path, error)),

@@ -111,7 +111,7 @@ impl Manifest {
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let text = match std::fs::read(&path) {
+        let text = match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is no UTF-8", json!({})))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::new(

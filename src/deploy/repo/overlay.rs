@@ -151,7 +151,7 @@ impl Overlay {
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn made(&self, id: &str) -> Result<Made> {
         let path = self.folder.join(META).join("overlay.json");
-        match std::fs::read(&path) {
+        match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => match serde_json::from_slice::<Meta>(&bytes) {
                 Ok(meta) => Ok(meta.overlay_kind.unwrap_or(Made::Dir)),
                 Err(error) => Err(self.refuse(id, &path, &format!("is malformed: {error}"))),
@@ -179,7 +179,7 @@ impl Overlay {
     }
 
     fn patch(&self, id: &str, path: &str, file: &Path, files: &mut BTreeMap<String, Draft>) -> Result<()> {
-        let bytes = std::fs::read(file).map_err(|error| Error::file("read", file, error))?;
+        let bytes = crate::file::read(file, crate::file::TEXT).map_err(|error| Error::file("read", file, error))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
         let Some(below) = files.get(path) else {
             let why = format!("changes `{path}`, which is not there");

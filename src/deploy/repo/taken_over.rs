@@ -44,7 +44,7 @@ pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
     let own = root.join(format!(".agentpack.manifest.{}.json", target.name()));
     let legacy = root.join(LEGACY);
     for (path, is_legacy) in [(own, false), (legacy, true)] {
-        let bytes = match std::fs::read(&path) {
+        let bytes = match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => bytes,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
             Err(error) => return (Vec::new(), vec![format!("`{}` cannot be read: {error}", path.display())]),

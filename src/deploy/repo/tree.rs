@@ -1,8 +1,6 @@
 //! The files of a folder: what belongs to a module, where links lead, what it all hashes to.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -155,11 +153,8 @@ impl Found {
     /// `E_FILE_FAILED`, `E_NOT_FOUND`.
     pub(super) fn read(self) -> Result<Content> {
         let failed = |error| Error::file("read", &self.from, error);
-        let mut file = File::open(&self.from).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).saturating_add(1));
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let executable = is_executable(&metadata);
+        let bytes = crate::file::read(&self.from, crate::file::WHOLE).map_err(failed)?;
+        let executable = is_executable(&std::fs::metadata(&self.from).map_err(failed)?);
         Ok(Content { from: self.from, bytes: bytes.into(), executable, linked: self.linked })
     }
 }

@@ -3,7 +3,7 @@
 mod current;
 mod original;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -97,15 +97,26 @@ impl Ground {
     }
 }
 
+/// Returns the folders that nothing may leave: the deploy root, the home folder, Codex's.
+pub fn bases(aims: &[Aim], ground: &Ground) -> Vec<PathBuf> {
+    let bases = ground.root.iter().chain([&ground.home]).chain(ground.codex_home.as_ref());
+    let codex = aims.iter().find(|aim| aim.target == Target::Codex).map(|aim| ground.codex(aim));
+    bases.cloned().chain(codex).collect()
+}
+
+/// Returns the innermost of `bases` that holds `root`, else `root` itself.
+pub fn base_of<'b>(bases: &'b [PathBuf], root: &'b Path) -> &'b Path {
+    let holding = bases.iter().filter(|base| root.starts_with(base));
+    holding.max_by_key(|base| base.as_os_str().len()).map_or(root, PathBuf::as_path)
+}
+
 /// Lands the modules for the targets `selected`. All that are configured take part, so that a choice of targets never
 /// moves a text from one file to another.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
 pub fn land(modules: &[Module], aims: &[Aim], selected: &[Target], ground: &Ground) -> Result<Desired> {
-    let bases = ground.root.iter().chain([&ground.home]).chain(ground.codex_home.as_ref());
-    let codex = aims.iter().find(|aim| aim.target == Target::Codex).map(|aim| ground.codex(aim));
-    let mut landing = Landing::below(bases.cloned().chain(codex).collect());
+    let mut landing = Landing::below(bases(aims, ground));
     let needs_root = |aim: &&Aim| aim.project && selected.contains(&aim.target);
     if aims.iter().any(|aim| needs_root(&aim)) {
         ground.root()?;

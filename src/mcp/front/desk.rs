@@ -46,12 +46,20 @@ impl Desk {
         Ok(Self { readers: Readers::new(store)?, state: Mutex::new(state) })
     }
 
-    /// Looks at the database, for a request that does more than one thing.
+    /// Looks at the database, for a request that does more than one thing; returns its version.
     ///
     /// # Errors
     /// How the disk failed.
-    pub(crate) fn look(&self) -> Result<()> {
-        self.state().look().map(drop)
+    pub(crate) fn look(&self) -> Result<i64> {
+        self.state().look()
+    }
+
+    /// Reads from the database, as a look at its version alone does not.
+    ///
+    /// # Errors
+    /// How the disk failed.
+    pub(crate) fn read_now(&self) -> Result<()> {
+        self.state().reader.statement(access::required).map(drop)
     }
 
     /// Takes the question of a request that was let in, and returns it with the answer given before, where the look at

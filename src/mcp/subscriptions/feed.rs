@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::mcp::templates::{Stamp, served, stamp};
 use crate::store::events::Event;
-use crate::store::projects::Selection;
+use crate::store::lists::{self, List};
+use crate::store::projects::{Project, Selection};
+use crate::store::revisions::Kind;
 use crate::store::watch::Change;
 use crate::store::{Db, Store};
 
@@ -36,11 +39,28 @@ pub(super) struct Feed {
     bell: watch::Sender<()>,
 }
 
-#[derive(Default)]
 struct State {
-    project: Option<i64>,
+    served: Served,
     lists: Lists,
     watched: HashMap<String, Watched>,
+}
+
+/// What is served, as far as its lists tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Served {
+    project: Option<Uuid>,
+    prompts: List,
+    resources: List,
+}
+
+impl Served {
+    const NOTHING: Self = Self { project: None, prompts: List::EMPTY, resources: List::EMPTY };
+
+    fn of(db: &Db<'_>, project: Option<&Project>) -> Result<Self> {
+        let Some(project) = project else { return Ok(Self::NOTHING) };
+        let [prompts, resources] = [Kind::Prompt, Kind::Resource].map(|kind| lists::stamp(db, project, kind));
+        Ok(Self { project: Some(project.uuid), prompts: prompts?, resources: resources? })
+    }
 }
 
 /// A URI that somebody subscribed to.
@@ -53,8 +73,8 @@ struct Watched {
 impl Feed {
     pub(super) fn new(store: &Store, selection: Selection) -> Self {
         // What cannot be read now is told when it can be.
-        let project = store.read(|db| served(db, &selection)).ok().flatten().map(|project| project.id);
-        let state = State { project, ..State::default() };
+        let served = store.read(|db| Served::of(db, served(db, &selection)?.as_ref())).unwrap_or(Served::NOTHING);
+        let state = State { served, lists: Lists::default(), watched: HashMap::new() };
         Self { selection, state: Mutex::new(state), bell: watch::Sender::new(()) }
     }
 
@@ -64,19 +84,23 @@ impl Feed {
     /// How the disk failed; nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = served(db, &self.selection)?;
-        let id = project.as_ref().map(|project| project.id);
-        let mut lists = Lists::default();
-        let other = id != self.state().project;
+        let (now, before) = (Served::of(db, project.as_ref())?, self.state().served);
+        let mut lists = Lists {
+            prompts: u64::from(now.prompts != before.prompts),
+            resources: u64::from(now.resources != before.resources),
+            tools: 0,
+        };
         match change {
             Change::None => return Ok(()),
-            _ if other => lists = EVERYTHING,
             Change::Restored => lists = EVERYTHING,
             Change::Events(events) => {
+                lists.tools =
+                    events.iter().filter(|event| event.outcome == "ok" && event.kind.starts_with("tool.")).count()
+                        as u64;
                 let name = project.as_ref().map(|project| project.name.as_str());
-                events.iter().for_each(|event| lists.add(event, name));
                 // What happens to a project itself may be told under another name than it has now.
                 let ours = |event: &Event| event.project.as_deref() == name || event.kind.starts_with("project.");
-                if lists == Lists::default() && !events.iter().any(ours) {
+                if lists == Lists::default() && now == before && !events.iter().any(ours) {
                     return Ok(());
                 }
             }
@@ -97,10 +121,10 @@ impl Feed {
             }
         }
         let mut state = self.state();
+        state.served = now;
         if lists == Lists::default() && updated.is_empty() {
             return Ok(());
         }
-        state.project = id;
         state.lists.prompts += lists.prompts;
         state.lists.resources += lists.resources;
         state.lists.tools += lists.tools;
@@ -121,32 +145,6 @@ impl Feed {
 }
 
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 0 };
-
-impl Lists {
-    /// Counts the lists that look different after an event, where the project called `name` is served.
-    fn add(&mut self, event: &Event, name: Option<&str>) {
-        if event.outcome != "ok" {
-            return;
-        }
-        let noun = event.kind.split_once('.').map_or(event.kind.as_str(), |(noun, _)| noun);
-        if noun == "tool" {
-            self.tools += 1;
-        }
-        if event.project.as_deref() != name {
-            return;
-        }
-        match noun {
-            "prompt" => self.prompts += 1,
-            "resource" | "skill" => self.resources += 1,
-            "import" => {
-                self.prompts += 1;
-                self.resources += 1;
-            }
-            // Which project is served was looked at already; the rest shows in no list.
-            _ => {}
-        }
-    }
-}
 
 /// What a client has not heard of yet.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -258,39 +256,5 @@ impl State {
                 self.watched.remove(uri);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(kind: &str, project: &str) -> Event {
-        Event {
-            seq: 1,
-            at: 0,
-            actor: "shell".to_owned(),
-            project: Some(project.to_owned()),
-            kind: kind.to_owned(),
-            subject: String::new(),
-            outcome: "ok".to_owned(),
-        }
-    }
-
-    fn changed(events: &[Event]) -> (u64, u64, u64) {
-        let mut lists = Lists::default();
-        events.iter().for_each(|event| lists.add(event, Some("p")));
-        (lists.prompts, lists.resources, lists.tools)
-    }
-
-    #[test]
-    fn events_tell_which_lists_changed() {
-        assert_eq!(changed(&[event("prompt.create", "p")]), (1, 0, 0));
-        assert_eq!(changed(&[event("resource.delete", "p"), event("skill.update", "p")]), (0, 2, 0));
-        assert_eq!(changed(&[event("import", "p")]), (1, 1, 0));
-        assert_eq!(changed(&[event("prompt.create", "q"), event("deploy.apply", "p")]), (0, 0, 0));
-        assert_eq!(changed(&[event("tool.install", "q")]), (0, 0, 1));
-        let refused = Event { outcome: "E_NOT_FOUND".to_owned(), ..event("prompt.create", "p") };
-        assert_eq!(changed(&[refused]), (0, 0, 0));
     }
 }

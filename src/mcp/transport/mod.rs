@@ -12,7 +12,7 @@ pub(super) mod output;
 mod signals;
 pub(super) mod stdio;
 
-pub use http::{Network, serve_http};
+pub use http::{Network, Origin, serve_http};
 
 /// How long a signal waits for what was accepted.
 const GRACE: Duration = Duration::from_secs(5);

@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         http: true,
         sse: false,
         hosts: Vec::new(),
+        origins: Vec::new(),
         key_required: false,
         rate: None,
         tls: None,

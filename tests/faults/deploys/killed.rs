@@ -63,11 +63,12 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
     let big = Big::new();
     let (mut before, mut after, mut uncleaned) = (0, 0, 0);
     let steps: [(&str, &[usize]); 6] = [
-        ("mkdir", &[1, 2]),
-        ("rename", &[1, 50, 100]),
+        ("mkdirat", &[1, 2]),
+        // The record that tells whose journal it is.
+        ("rename", &[1]),
+        ("renameat", &[1, 50, 100]),
         // 200 while it writes, then the 200 old files that stayed beside.
-        ("unlink", &[1, 100, 199, 200, 201, 202, 203, 300, 400, 401]),
-        ("rmdir", &[1, 2]),
+        ("unlinkat", &[1, 100, 199, 200, 201, 202, 203, 300, 400, 401, 402, 403]),
         ("fsync", &[1, 2, 4, 6, 8, 10, 12]),
         ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),
     ];

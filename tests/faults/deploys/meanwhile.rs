@@ -16,7 +16,8 @@ use crate::support::{Thing, set_mode};
 /// A shell's context in the root.
 fn context(big: &Big) -> Context {
     let directory = big.ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
-    Context::shell(big.ground.scratch.store(), Selection { directory, ..Selection::default() })
+    let selection = Selection { directory, ..Selection::default() };
+    Context { approved: big.ground.scratch.approved(), ..Context::shell(big.ground.scratch.store(), selection) }
 }
 
 fn run(context: &Context, command: &[&str], tool: &str, arguments: Value) -> Result<Value> {

@@ -1,6 +1,7 @@
 //! Deploys that die, fail or meet each other: what is on disk is entirely before or entirely after.
 
 mod disks;
+mod elsewhere;
 mod killed;
 mod meanwhile;
 mod together;

@@ -19,6 +19,7 @@ fn context(ground: &Ground) -> Context {
     let mut context = Context::shell(ground.scratch.store(), Selection { directory, ..Selection::default() });
     context.ask = Arc::new(|_, _| Ok(()));
     context.consent = Consent::Given;
+    context.approved = ground.scratch.approved();
     context
 }
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
@@ -14,12 +16,13 @@ use super::Network;
 use super::answer::{self, Body, Refusal};
 use super::connection::Caller;
 use super::doors::{Doors, owner};
-use super::leases::Leases;
 use super::memory::{Manager, is_common};
 use super::metrics::{self, Metrics};
+use super::origin::{self, Origins};
 use super::pack;
 use super::post::{SESSION, post};
 use super::rate::Rate;
+use super::revocation::StreamRevocation;
 use super::sessions::Sessions;
 use super::sse::{self, ALIVE, Clients};
 use super::stream::{Ends, is_stream, stream};
@@ -40,12 +43,13 @@ pub(super) struct App {
     pub(super) server: Server,
     pub(super) config: Arc<Config>,
     pub(super) network: Network,
-    pub(super) desk: Desk,
-    pub(super) doors: Doors,
+    pub(super) desk: Arc<Desk>,
+    origins: Origins,
+    doors: Arc<Doors>,
     pub(super) mcp: StreamableHttpService<Server, Manager>,
     pub(super) manager: Arc<Manager>,
     pub(super) sessions: Arc<Sessions>,
-    leases: Arc<Leases>,
+    revocation: Arc<StreamRevocation>,
     /// The clients of the older transport.
     pub(super) sse: Clients,
     /// Cancelled when the streams shall end.
@@ -74,23 +78,32 @@ impl App {
         let ended = CancellationToken::new();
         let settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(ALIVE))
+            // The answer to initialize would begin with an event without data, whatever the revision.
+            .with_sse_retry(None)
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(ended.clone());
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
+        let desk = Arc::new(Desk::new(&server.store)?);
+        let doors = Arc::new(Doors::new(Arc::clone(&config), key_required));
+        let revocation = StreamRevocation::new(Box::new({
+            let (desk, doors) = (Arc::clone(&desk), Arc::clone(&doors));
+            move |grant, seen| doors.holds(&desk, grant, seen)
+        }));
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
-            desk: Desk::new(&server.store)?,
-            doors: Doors::new(Arc::clone(&config), network.host, &network.hosts, key_required),
+            desk,
+            origins: Origins::new(network.tls.is_some(), network.host, &network.hosts, network.origins.clone()),
+            doors,
             server,
             config,
             network,
             mcp,
             manager,
             sessions: Arc::default(),
-            leases: Arc::default(),
+            revocation,
             sse: Clients::default(),
             closing: CancellationToken::new(),
             ended,
@@ -105,22 +118,32 @@ impl App {
         let begun = Instant::now();
         let place = metrics::place(request.uri().path());
         let packs = pack::wanted(request.headers(), caller.from);
-        let response = match self.route(caller, request).await {
+        let page = self.origins.allowed(request.headers());
+        let mut response = match self.route(caller, request).await {
             Ok(response) if packs => pack::packed(response).await,
             Ok(response) => response,
             Err(refusal) => refusal.into_response(),
         };
+        if let Some(page) = page {
+            origin::allow(&mut response, page);
+        }
         self.metrics.count(place, response.status(), begun.elapsed());
         response
     }
 
     async fn route(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
-        match request.uri().path() {
-            "/healthz" => return Ok(answer::text(StatusCode::OK, "ok\n")),
-            "/readyz" => return Ok(self.ready().await),
-            _ => {}
+        check_single(request.headers())?;
+        if request.uri().path() == "/healthz" {
+            return Ok(answer::text(StatusCode::OK, "ok\n"));
         }
-        self.doors.check_origin(request.uri(), request.headers(), caller.local)?;
+        self.origins.check(request.uri(), request.headers(), caller.local)?;
+        if origin::is_preflight(&request) {
+            return Ok(origin::preflight());
+        }
+        if request.uri().path() == "/readyz" {
+            self.rate.check(&self.config, caller.from)?;
+            return Ok(self.ready());
+        }
         if request.uri().path() == "/metrics" {
             let config = self.doors.admit(&self.desk, request.headers(), caller.from, None)?;
             if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
@@ -157,7 +180,7 @@ impl App {
                 crate::content::names::check("project", name).map_err(|_| unknown())?;
                 (Some(name.to_owned()), place)
             }
-            None => (None, path.trim_start_matches('/')),
+            None => (None, path.strip_prefix('/').unwrap_or(path)),
         };
         let place = match place {
             "mcp" if self.network.http => Place::Mcp,
@@ -173,14 +196,14 @@ impl App {
         self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.path())
     }
 
-    /// Whether the database can be read.
-    async fn ready(&self) -> Response<Body> {
-        let store = self.server.store.clone();
-        let read = tokio::task::spawn_blocking(move || store.read(|_| Ok(()))).await;
-        match read {
-            Ok(Ok(())) => answer::text(StatusCode::OK, "ready\n"),
-            Ok(Err(error)) => answer::text(StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", error.public_message())),
-            Err(_) => answer::text(StatusCode::SERVICE_UNAVAILABLE, "the database could not be read\n"),
+    /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.
+    fn ready(&self) -> Response<Body> {
+        match self.desk.read_now() {
+            Ok(()) => answer::text(StatusCode::OK, "ready\n"),
+            Err(error) => {
+                tracing::warn!(%error, "the database cannot be read");
+                answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+            }
         }
     }
 
@@ -232,16 +255,16 @@ impl App {
             let why = "This server has as many open streams as it takes";
             return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
         };
-        let lease = self.leases.hold(config.grant.as_ref());
+        let key = self.revocation.open(config.grant.as_ref());
         let closing = if listens.is_some() { &self.closing } else { &self.ended };
         let (closing, taken_over) = (closing.clone(), listens.unwrap_or_default());
-        let ends = Ends { closing, over: lease.over(), taken_over };
-        Ok(response.map(|body| stream(body, ends, (permit, lease, held))))
+        let ends = Ends { closing, key, taken_over };
+        Ok(response.map(|body| stream(body, ends, (permit, held))))
     }
 
     /// Ends the streams of keys that are no longer good.
     pub(super) fn check_keys(&self) {
-        self.leases.check(|grant| self.doors.holds(&self.desk, grant));
+        self.revocation.check();
     }
 
     /// Ends the sessions that nobody uses any more.
@@ -251,5 +274,35 @@ impl App {
         for id in self.sessions.sweep() {
             let _ = self.manager.close_session(&id.as_str().into()).await;
         }
+    }
+}
+
+/// Headers of which a second one would leave it to chance which is read.
+const SINGLE: [&str; 9] = [
+    "host",
+    "origin",
+    "authorization",
+    "content-type",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+];
+
+/// Refuses a request that says twice what there is one of.
+fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
+    // Mostly no header is there twice.
+    if headers.len() == headers.keys_len() {
+        return Ok(());
+    }
+    let doubled = |name: &str| format!("The header {name} is there more than once");
+    match SINGLE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        // 2026-07-28 has a code for headers that do not say what the body says.
+        Some(name @ ("mcp-method" | "mcp-name")) => {
+            Err(Refusal::message(ErrorData::new(ErrorCode::HEADER_MISMATCH, doubled(name), None)))
+        }
+        Some(name) => Err(Refusal::new(StatusCode::BAD_REQUEST, doubled(name))),
+        None => Ok(()),
     }
 }

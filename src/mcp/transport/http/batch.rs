@@ -65,7 +65,7 @@ async fn message(app: &Arc<App>, caller: &Caller, config: Arc<Config>, parts: Pa
     let mut line = Vec::new();
     // What was answered before is told again only where the messages before this one changed nothing.
     let answered = match app.desk.look() {
-        Ok(()) => one(app, caller, config, parts, &text, envelope).await,
+        Ok(_) => one(app, caller, config, parts, &text, envelope).await,
         Err(error) => Err(error.into()),
     };
     match answered {

@@ -80,7 +80,7 @@ where
     let patience = app.network.patience;
     let exchange = Exchange::default();
     let stream = HalfClosed::new(stream, exchange.clone());
-    let caller = Caller { local: local.ip(), from: from.ip(), exchange };
+    let caller = Caller { local, from: from.ip(), exchange };
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, caller) = (Arc::clone(&app), caller.clone());
         let answering = caller.exchange.begin();
@@ -94,6 +94,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .max_buf_size(MOST_HEAD)
+        .auto_date_header(crate::clock::has_http_date())
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
@@ -104,7 +105,7 @@ where
 #[derive(Clone)]
 pub(super) struct Caller {
     /// The server's own address that it came to.
-    pub(super) local: IpAddr,
+    pub(super) local: SocketAddr,
     pub(super) from: IpAddr,
     pub(super) exchange: Exchange,
 }

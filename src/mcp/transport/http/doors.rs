@@ -1,26 +1,26 @@
-//! Who is let in, and how far: Host and Origin, access keys, and how often an address may fail.
+//! Who is let in, and how far: access keys, and how many of them an address may guess.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::header::{AUTHORIZATION, HOST, ORIGIN};
-use http::uri::Authority;
-use http::{HeaderMap, StatusCode, Uri};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
 
 use super::answer::Refusal;
-use crate::access::Grant;
+use crate::access::{Grant, Refused};
 use crate::clock::Clock;
 use crate::content;
 use crate::mcp::Config;
 use crate::mcp::front::Desk;
 
-/// Keys that an address may get wrong within [`WINDOW`]; then it hears 429 until that is over.
-const MOST_FAILURES: u32 = 20;
+/// Keys that an address may guess within [`WINDOW`]; for each further one it hears 429 until that is over.
+const MOST_GUESSES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Addresses that are remembered for their failures.
+/// Addresses that are remembered for their guesses.
 const MOST_ADDRESSES: usize = 4096;
 
 /// Decides on each request anew.
@@ -28,51 +28,13 @@ pub(super) struct Doors {
     config: Arc<Config>,
     /// Whether a key is asked for also while none was ever made.
     key_required: bool,
-    /// Names under which this server may be reached.
-    hosts: Vec<String>,
     clock: Clock,
-    failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+    guesses: Mutex<HashMap<IpAddr, (Instant, u32)>>,
 }
 
 impl Doors {
-    pub(super) fn new(config: Arc<Config>, bound: IpAddr, named: &[String], key_required: bool) -> Self {
-        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
-        hosts.push(bound.to_string());
-        hosts.extend(named.iter().map(|name| name.to_ascii_lowercase()));
-        Self { config, key_required, hosts, clock: Clock::system(), failures: Mutex::default() }
-    }
-
-    /// Refuses a request that a web page sent through its visitor's browser: one for a foreign Host (DNS rebinding) or
-    /// from a foreign Origin.
-    pub(super) fn check_origin(&self, uri: &Uri, headers: &HeaderMap, local: IpAddr) -> Result<(), Refusal> {
-        let forbidden = |why: &str| Err(Refusal::new(StatusCode::FORBIDDEN, why));
-        let mut hosts = headers.get_all(HOST).iter();
-        let named = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().ok(),
-            (None, _) => uri.authority().map(Authority::as_str),
-            _ => None,
-        };
-        match named {
-            Some(authority) if self.knows(without_port(authority), local) => {}
-            _ => return forbidden("The Host of this request is none of this server's; --allow-host NAME adds one"),
-        }
-        let mut origins = headers.get_all(ORIGIN).iter();
-        let origin = match (origins.next(), origins.next()) {
-            (None, _) => return Ok(()),
-            (Some(origin), None) => origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()),
-            _ => None,
-        };
-        let known = origin.as_ref().is_some_and(|origin| {
-            matches!(origin.scheme_str(), Some("http" | "https"))
-                && origin.host().is_some_and(|host| self.knows(host, local))
-        });
-        if known { Ok(()) } else { forbidden("The Origin of this request is a foreign one") }
-    }
-
-    fn knows(&self, host: &str, local: IpAddr) -> bool {
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
-            || host.parse::<IpAddr>().is_ok_and(|address| address == local)
+    pub(super) fn new(config: Arc<Config>, key_required: bool) -> Self {
+        Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
     }
 
     /// Returns what a request for `project`, or for the one that applies, may reach.
@@ -83,11 +45,9 @@ impl Doors {
         from: IpAddr,
         project: Option<&str>,
     ) -> Result<Arc<Config>, Refusal> {
-        let presented = bearer(headers);
-        let shown = presented.is_some();
-        let grant = match desk.admit(presented, self.key_required, &self.clock)? {
+        let grant = match desk.admit(bearer(headers), self.key_required, &self.clock)? {
             Ok(grant) => grant,
-            Err(why) => return Err(self.refuse(from, &why.to_string(), shown)),
+            Err(why) => return Err(self.refuse(from, why)),
         };
         if let Some(name) = project {
             let reaches = grant
@@ -129,53 +89,68 @@ impl Doors {
         Ok(Arc::new(config))
     }
 
-    /// Whether what was let in with `grant`, or without a key, would be let in still.
-    pub(super) fn holds(&self, desk: &Desk, grant: Option<&Grant>) -> bool {
+    /// Whether what was let in with `grant`, or without a key, would be let in still. `seen` keeps the version of the
+    /// database that was looked at, so that asking again costs microseconds while nothing is committed.
+    pub(super) fn holds(&self, desk: &Desk, grant: Option<&Grant>, seen: &AtomicI64) -> bool {
+        let now = self.clock.now();
         // While the database cannot be read nobody can be asked; what is open stays so.
-        desk.holds(grant, self.key_required, self.clock.now()).unwrap_or(true)
+        let Ok(version) = desk.look() else { return true };
+        let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
+        if seen.load(Ordering::Relaxed) == version && !expired {
+            return true;
+        }
+        let holds = desk.holds(grant, self.key_required, now).unwrap_or(true);
+        if holds {
+            seen.store(version, Ordering::Relaxed);
+        }
+        holds
     }
 
-    /// Counts a failure; too many from one address are told so.
-    fn refuse(&self, from: IpAddr, why: &str, shown: bool) -> Refusal {
-        let from = subnet(from);
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Says why a request is not let in: 401, with the reason. Only an address that guesses keys hears 429 instead: one
+    /// that shows none, or one that was good once, hears how it comes in, however often it asks.
+    fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
+        match why {
+            Refused::Missing => Refusal::unauthorized(why.to_string(), false),
+            Refused::Expired | Refused::Revoked | Refused::ProjectGone => Refusal::unauthorized(why.to_string(), true),
+            Refused::Malformed | Refused::Unknown => match self.count_guess(subnet(from)) {
+                None => Refusal::unauthorized(why.to_string(), true),
+                Some(left) => {
+                    let why =
+                        format!("{why}; more wrong keys came from this address than the server takes in a minute");
+                    Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, left.as_secs().max(1))
+                }
+            },
+        }
+    }
+
+    /// Counts a wrong key; returns how long an address has to wait that guesses too often.
+    fn count_guess(&self, from: IpAddr) -> Option<Duration> {
+        let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if failures.len() >= MOST_ADDRESSES {
-            failures.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
-            if failures.len() >= MOST_ADDRESSES {
-                // A flood of addresses that failed once makes room before one that is told to wait.
-                failures.retain(|_, (_, count)| *count > MOST_FAILURES);
+        if guesses.len() >= MOST_ADDRESSES {
+            guesses.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
+            if guesses.len() >= MOST_ADDRESSES {
+                // A flood of addresses that guessed once makes room before one that is told to wait.
+                guesses.retain(|_, (_, count)| *count > MOST_GUESSES);
             }
-            if failures.len() >= MOST_ADDRESSES {
-                failures.clear();
+            if guesses.len() >= MOST_ADDRESSES {
+                guesses.clear();
             }
         }
-        let (since, count) = failures.entry(from).or_insert((now, 0));
+        let (since, count) = guesses.entry(from).or_insert((now, 0));
         let left = WINDOW.saturating_sub(now.duration_since(*since));
         if left.is_zero() {
             (*since, *count) = (now, 0);
         }
         *count = count.saturating_add(1);
-        if *count > MOST_FAILURES {
-            let why = "Too many requests from this address came without a good access key";
-            return Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, left.as_secs().max(1));
-        }
-        drop(failures);
-        Refusal::unauthorized(why, shown)
+        (*count > MOST_GUESSES).then_some(left)
     }
 }
 
-/// Returns the host of a Host header.
-fn without_port(authority: &str) -> &str {
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
-        _ => authority,
-    }
-}
-
-/// Returns what stands for all addresses of one client: of IPv6 a client has a whole /64.
+/// Returns what stands for all addresses of one client: of IPv6 a client has a whole /64. An address of IPv4 is the same
+/// one where it came through a socket of IPv6.
 pub(super) fn subnet(address: IpAddr) -> IpAddr {
-    match address {
+    match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             IpAddr::from((u128::from(address) & !u128::from(u64::MAX)).to_be_bytes())
         }
@@ -201,55 +176,37 @@ pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
 mod tests {
     use super::*;
 
-    fn doors() -> Doors {
-        Doors::new(Arc::default(), IpAddr::from([127, 0, 0, 1]), &["Team.example".to_owned()], false)
-    }
-
-    fn check(host: &str, origin: Option<&str>) -> bool {
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, host.parse().unwrap());
-        if let Some(origin) = origin {
-            headers.insert(ORIGIN, origin.parse().unwrap());
-        }
-        doors().check_origin(&Uri::from_static("/mcp"), &headers, IpAddr::from([10, 0, 0, 7])).is_ok()
-    }
-
     #[test]
-    fn foreign_hosts_and_origins_are_refused() {
-        for host in ["localhost", "127.0.0.1:3000", "[::1]:3000", "team.example:8443", "10.0.0.7:3000"] {
-            assert!(check(host, None), "{host}");
-            assert!(check(host, Some("http://localhost:5173")), "{host}");
-        }
-        for host in ["evil.example", "10.0.0.8", "localhost.evil.example", "", "a b", "localhost:x", "x@localhost"] {
-            assert!(!check(host, None), "{host}");
-        }
-        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil.example", "localhost"]
-        {
-            assert!(!check("localhost", Some(origin)), "{origin}");
-        }
-    }
-
-    #[test]
-    fn an_address_that_fails_often_is_told_to_wait() {
-        let doors = doors();
+    fn an_address_that_guesses_is_told_to_wait() {
+        let doors = Doors::new(Arc::default(), false);
         let from = IpAddr::from([127, 0, 0, 1]);
-        for _ in 0..MOST_FAILURES {
-            assert_eq!(doors.refuse(from, "no", false).into_response().status(), StatusCode::UNAUTHORIZED);
+        let refuse = |from, why| doors.refuse(from, why).into_response();
+        for _ in 0..MOST_GUESSES {
+            assert_eq!(refuse(from, Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
         }
-        let response = doors.refuse(from, "no", false).into_response();
+        let response = refuse(from, Refused::Malformed);
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert!(response.headers().contains_key(http::header::RETRY_AFTER));
-        let other = IpAddr::from([127, 0, 0, 2]);
-        assert_eq!(doors.refuse(other, "no", false).into_response().status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(refuse(IpAddr::from([127, 0, 0, 2]), Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
+        // Behind the same address, who shows no key or one that was good once hears what is wrong.
+        for why in [Refused::Missing, Refused::Expired, Refused::Revoked, Refused::ProjectGone] {
+            assert_eq!(refuse(from, why).status(), StatusCode::UNAUTHORIZED, "{why:?}");
+        }
         // A flood of other addresses does not make it forgotten.
         for n in 0..MOST_ADDRESSES * 2 {
             let [_, _, high, low] = u32::try_from(n).unwrap().to_be_bytes();
-            doors.refuse(IpAddr::from([10, 0, high, low]), "no", false);
+            refuse(IpAddr::from([10, 0, high, low]), Refused::Unknown);
         }
-        assert_eq!(doors.refuse(from, "no", false).into_response().status(), StatusCode::TOO_MANY_REQUESTS);
-        assert!(doors.failures.lock().unwrap().len() <= MOST_ADDRESSES);
+        assert_eq!(refuse(from, Refused::Unknown).status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(doors.guesses.lock().unwrap().len() <= MOST_ADDRESSES);
+    }
+
+    #[test]
+    fn a_client_has_a_whole_subnet_of_ipv6() {
         let subnet = |address: &str| super::subnet(address.parse().unwrap());
         assert_eq!(subnet("2001:db8::1"), subnet("2001:db8::ffff:1"));
         assert_ne!(subnet("2001:db8::1"), subnet("2001:db8:0:1::1"));
+        assert_eq!(subnet("::ffff:192.0.2.1"), subnet("192.0.2.1"));
+        assert_ne!(subnet("::ffff:192.0.2.1"), subnet("::ffff:192.0.2.2"));
     }
 }

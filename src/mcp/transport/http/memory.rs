@@ -2,7 +2,7 @@
 //!
 //! rmcp would forget a request's answer as soon as it was sent, and repeat what a session's stream told before.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,10 @@ use futures_util::{Stream, StreamExt, stream};
 use http::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ServerResult,
+};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{
     EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId, SessionManager,
@@ -35,6 +38,9 @@ const COMMON: &str = ":common";
 /// How long a client waits until it connects anew, in milliseconds.
 const RETRY: u128 = 3000;
 
+/// The end of an event that has no data and only tells a client where it is in a stream (a priming event).
+const NO_DATA: &str = "data:\n\n";
+
 /// rmcp's sessions, whose streams are read from memory.
 pub(super) struct Manager {
     local: LocalSessionManager,
@@ -50,6 +56,9 @@ struct State {
     /// The number of the newest event: events of all streams are counted together.
     newest: u64,
     streams: HashMap<String, Told>,
+    /// The sessions whose streams begin with an event without data. Only 2025-11-25 knows such events; clients of the
+    /// revisions before it take one for a broken message.
+    primed: HashSet<SessionId>,
     /// The streams of the requests that are under way, by their session and their id.
     working: HashMap<(SessionId, RequestId), String>,
     /// The streams of the events that are remembered, with their sizes.
@@ -112,7 +121,14 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.local.initialize_session(id, message).await
+        let answer = self.local.initialize_session(id, message).await?;
+        if let JsonRpcMessage::Response(response) = &answer
+            && let ServerResult::InitializeResult(agreed) = &response.result
+            && agreed.protocol_version == ProtocolVersion::V_2025_11_25
+        {
+            self.memory.state().primed.insert(SessionId::clone(id));
+        }
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
@@ -137,7 +153,9 @@ impl SessionManager for Manager {
         // What a client comes back with is there at once, and names the stream.
         let first = events.next().await;
         self.memory.own(first.as_ref(), id, request);
-        Ok(stream::iter(first).chain(events))
+        let primed = self.memory.state().primed.contains(id);
+        let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
+        Ok(stream::iter(first).chain(events).filter(shown))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -199,10 +217,12 @@ impl Memory {
             bell: told.bell.subscribe(),
             name,
         });
+        let primed = state.primed.contains(session);
         drop(state);
         // A client that loses the connection before the first event comes back to this place too.
         let first = place.as_ref().map(|place| event(&place.name, place.after, ""));
-        stream::iter(first).chain(stream::unfold(place, |place| async move {
+        let shown = move |event: &Bytes| std::future::ready(primed || !event.ends_with(NO_DATA.as_bytes()));
+        let events = stream::iter(first).chain(stream::unfold(place, |place| async move {
             let mut place = place?;
             loop {
                 match place.memory.after(&place.name, place.after) {
@@ -218,7 +238,8 @@ impl Memory {
                     Err(_) => return Some((Bytes::from_static(b": alive\n\n"), Some(place))),
                 }
             }
-        }))
+        }));
+        events.filter(shown)
     }
 
     /// Returns the next event after a number, if there is one; `None` at the end of the stream.
@@ -284,6 +305,7 @@ impl Memory {
     fn end(&self, session: &SessionId) {
         let mut guard = self.state();
         let state = &mut *guard;
+        state.primed.remove(session);
         state.streams.retain(|_, told| told.session.as_ref() != Some(session));
         state.working.retain(|(of, _), _| of != session);
         let (streams, bytes) = (&state.streams, &mut state.bytes);
@@ -362,7 +384,7 @@ impl Told {
 fn event(name: &str, number: u64, data: &str) -> Bytes {
     let id = id(name, number);
     match data {
-        "" => format!("id: {id}\nretry: {RETRY}\ndata:\n\n").into(),
+        "" => format!("id: {id}\nretry: {RETRY}\n{NO_DATA}").into(),
         _ => format!("id: {id}\ndata: {data}\n\n").into(),
     }
 }

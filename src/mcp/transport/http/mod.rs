@@ -6,13 +6,14 @@ mod app;
 mod batch;
 mod connection;
 mod doors;
-mod leases;
 mod listen;
 mod memory;
 mod metrics;
+mod origin;
 mod pack;
 mod post;
 mod rate;
+mod revocation;
 mod sessions;
 mod sse;
 mod stream;
@@ -41,6 +42,8 @@ use crate::store::Store;
 use app::App;
 use connection::{Addresses, Counted, converse};
 
+pub use origin::Origin;
+
 /// Connections that may be open at once; more of them wait to be taken.
 const MOST_CONNECTIONS: usize = 8192;
 
@@ -66,6 +69,8 @@ pub struct Network {
     pub sse: bool,
     /// Names besides its addresses under which clients may reach the server.
     pub hosts: Vec<String>,
+    /// Web pages of other servers that may speak to this one.
+    pub origins: Vec<Origin>,
     /// Whether an access key is asked for also while none was ever made.
     pub key_required: bool,
     /// Requests a second that one client may send: a key's, or an address's; as many as it likes where `None`.

@@ -8,10 +8,18 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 
 use super::answer::Refusal;
+use super::doors::subnet;
 use crate::mcp::Config;
 
 /// A bucket for each client; none where clients may send as many as they like.
-pub(super) struct Rate(Option<DefaultKeyedRateLimiter<String>>);
+pub(super) struct Rate(Option<DefaultKeyedRateLimiter<Client>>);
+
+/// Who is counted: a key by its name, or the addresses that one client has.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Client {
+    Key(String),
+    Address(IpAddr),
+}
 
 impl Rate {
     pub(super) fn new(per_second: Option<NonZeroU32>) -> Self {
@@ -24,7 +32,10 @@ impl Rate {
     /// 429 where it is one too many.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };
-        let client = config.grant.as_ref().map_or_else(|| from.to_string(), |grant| format!("key {}", grant.key));
+        let client = match &config.grant {
+            Some(grant) => Client::Key(grant.key.clone()),
+            None => Client::Address(subnet(from)),
+        };
         limiter.check_key(&client).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let why = "This client sends more requests than the server takes from one";
@@ -37,5 +48,22 @@ impl Rate {
         if let Some(limiter) = &self.0 {
             limiter.retain_recent();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_addresses_of_a_subnet_are_one_client() {
+        let rate = Rate::new(NonZeroU32::new(2));
+        let check = |from: &str| rate.check(&Config::default(), from.parse().unwrap()).is_ok();
+        assert!(check("2001:db8::1") && check("2001:db8::2"));
+        assert!(!check("2001:db8::3:4:5:6"));
+        assert!(check("2001:db8:0:1::1"));
+        // Through a socket of IPv6, those of IPv4 stay apart.
+        assert!(check("::ffff:192.0.2.1") && check("192.0.2.1"));
+        assert!(!check("::ffff:192.0.2.1") && check("::ffff:192.0.2.2"));
     }
 }

@@ -12,10 +12,11 @@ use hyper::body::{Body as HttpBody, Frame};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::answer::Body;
+use super::revocation::OpenStream;
 
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
 pub(super) const ENDING: &[u8] = b": the server is ending\n\n";
-const OVER: &[u8] = b": the access key is no longer good\n\n";
+const REVOKED: &[u8] = b": the access key is no longer good\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
 /// What ends a stream from outside.
@@ -23,7 +24,7 @@ pub(super) struct Ends {
     /// The server ends.
     pub(super) closing: CancellationToken,
     /// Who opened it may not read it any more.
-    pub(super) over: CancellationToken,
+    pub(super) key: OpenStream,
     /// Its client listens on another one.
     pub(super) taken_over: CancellationToken,
 }
@@ -32,7 +33,8 @@ pub(super) struct Ends {
 struct Stream<G> {
     inner: Option<Body>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
-    over: Pin<Box<WaitForCancellationFutureOwned>>,
+    key: OpenStream,
+    revoked: Pin<Box<WaitForCancellationFutureOwned>>,
     taken_over: Pin<Box<WaitForCancellationFutureOwned>>,
     _held: G,
 }
@@ -56,9 +58,9 @@ pub(super) fn event_stream(
 
 /// Returns `body` as a stream that holds `held` as long as it is open.
 pub(super) fn stream<G: Send + Sync + Unpin + 'static>(body: Body, ends: Ends, held: G) -> Body {
-    let [closing, over, taken_over] =
-        [ends.closing, ends.over, ends.taken_over].map(|token| Box::pin(token.cancelled_owned()));
-    Stream { inner: Some(body), closing, over, taken_over, _held: held }.boxed()
+    let [closing, revoked, taken_over] =
+        [ends.closing, ends.key.revoked(), ends.taken_over].map(|token| Box::pin(token.cancelled_owned()));
+    Stream { inner: Some(body), closing, key: ends.key, revoked, taken_over, _held: held }.boxed()
 }
 
 impl<G: Unpin> HttpBody for Stream<G> {
@@ -72,9 +74,9 @@ impl<G: Unpin> HttpBody for Stream<G> {
         if self.inner.is_none() {
             return Poll::Ready(None);
         }
-        if self.over.as_mut().poll(context).is_ready() {
+        if self.revoked.as_mut().poll(context).is_ready() {
             self.inner = None;
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(OVER)))));
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));
         }
         if self.taken_over.as_mut().poll(context).is_ready() {
             self.inner = None;
@@ -83,6 +85,11 @@ impl<G: Unpin> HttpBody for Stream<G> {
         // What is there goes out first: an answer that was made is not lost to a server that ends.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
         match next {
+            // The key is looked at now, so that nothing is told of what was committed after it was revoked.
+            Poll::Ready(Some(_)) if !self.key.holds() => {
+                self.inner = None;
+                return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));
+            }
             Poll::Ready(Some(frame)) => return Poll::Ready(Some(frame)),
             Poll::Ready(None) => {
                 self.inner = None;

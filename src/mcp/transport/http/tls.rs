@@ -9,6 +9,7 @@ use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// Returns what speaks TLS with these files.
 ///
@@ -19,13 +20,15 @@ pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {
         Error::new(Code::InvalidArgument, format!("No {what} can be read from `{}`: {error}", path.display()))
             .hint("it has to be a file in PEM format")
     };
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect)
+    let read = |path, what| file::read(path, file::TEXT).map_err(|error| unreadable(path, what, PemError::Io(error)));
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&read(certificate, "certificate")?)
+        .collect::<Result<_, _>>()
         .map_err(|error| unreadable(certificate, "certificate", error))?;
     if chain.is_empty() {
         return Err(unreadable(certificate, "certificate", PemError::NoItemsFound));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, "private key", error))?;
+    let private = PrivateKeyDer::from_pem_slice(&read(key, "private key")?)
+        .map_err(|error| unreadable(key, "private key", error))?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private).map_err(|error| {
         let (certificate, key) = (certificate.display(), key.display());
         Error::new(Code::InvalidArgument, format!("`{certificate}` and `{key}` make no certificate: {error}"))

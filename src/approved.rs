@@ -1,0 +1,169 @@
+//! What this user approved on this machine, kept outside of every database.
+//!
+//! A database may come from somebody else, so that none of its rows acts by itself: what puts files back, or writes
+//! where nothing was ever deployed to, counts only where a record here names its SHA-256. Records are files of mode 0600
+//! in the user's state folder, each on the disk when it counts.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use serde_json::Value;
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+
+/// What is approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The journal of an apply that this machine began; the SHA-256 is of what never changes in its rows.
+    Journal,
+    /// A folder that this user deployed to; the SHA-256 is of its path.
+    Root,
+}
+
+impl Kind {
+    const fn folder(self) -> &'static str {
+        match self {
+            Kind::Journal => "journals",
+            Kind::Root => "roots",
+        }
+    }
+}
+
+/// The records of a user.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    folder: Option<PathBuf>,
+}
+
+impl Approved {
+    /// Returns the records of this user: `mcpkg/approved` in the user's state directory (XDG), or data directory where
+    /// the system has no such thing.
+    pub fn of_user() -> Self {
+        let folder = etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| {
+            let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
+            state.join("mcpkg").join("approved")
+        });
+        Self { folder }
+    }
+
+    /// Returns the records below `folder`.
+    pub fn below(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()) }
+    }
+
+    /// Keeps a record with what is to be known of it; it is on the disk when this returns. `sha256` is in hex.
+    ///
+    /// # Errors
+    /// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    pub fn put(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
+        let Some(folder) = &self.folder else {
+            return Err(Error::new(Code::Unapproved, "The user's state directory is not known, since HOME is not set")
+                .hint("set HOME, or XDG_STATE_HOME"));
+        };
+        let folder = folder.join(kind.folder());
+        make_private_folders(&folder).map_err(|error| disk::failed("make", &folder, error))?;
+        let path = folder.join(sha256);
+        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        disk::write_beside(&path, &temporary, note.to_string().as_bytes(), 0o600)?;
+        disk::put_in_place(&path, &temporary, false)?;
+        disk::sync_folder(&folder);
+        Ok(())
+    }
+
+    /// Returns the note of a record, where there is one.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn get(&self, kind: Kind, sha256: &str) -> Result<Option<Value>> {
+        match &self.folder {
+            Some(folder) => read(&folder.join(kind.folder()).join(sha256)),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a record away; one that is gone is no failure.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn withdraw(&self, kind: Kind, sha256: &str) -> Result<()> {
+        match &self.folder {
+            Some(folder) => disk::remove(&folder.join(kind.folder()).join(sha256)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns all records of a kind with their notes, in no order.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn all(&self, kind: Kind) -> Result<Vec<(String, Value)>> {
+        let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| disk::failed("read", &folder, error))?,
+        };
+        let mut notes = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| disk::failed("read", &folder, error))?.path();
+            // Others are files that were not finished.
+            if let Some(sha256) = path.file_name().and_then(|name| name.to_str()).filter(|name| name.len() == 64) {
+                notes.extend(read(&path)?.map(|note| (sha256.to_owned(), note)));
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// Reads a record; one that is damaged approves nothing.
+fn read(path: &Path) -> Result<Option<Value>> {
+    match file::read(path, file::TEXT) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(disk::failed("read", path, error)),
+    }
+}
+
+fn make_private_folders(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_counts_until_it_is_withdrawn() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let approved = Approved::below(scratch.path().join("a"));
+        let sha256 = disk::hex(&disk::sha256(b"x"));
+        assert_eq!(approved.get(Kind::Root, &sha256).expect("read"), None);
+        assert!(approved.all(Kind::Root).expect("read").is_empty());
+        approved.put(Kind::Root, &sha256, &json!({ "path": "/r" })).expect("kept");
+        assert_eq!(approved.get(Kind::Root, &sha256).expect("read"), Some(json!({ "path": "/r" })));
+        assert_eq!(approved.get(Kind::Journal, &sha256).expect("read"), None);
+        assert_eq!(approved.all(Kind::Root).expect("read").len(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let file = scratch.path().join("a/roots").join(&sha256);
+            assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
+            assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
+        }
+        approved.withdraw(Kind::Root, &sha256).expect("gone");
+        approved.withdraw(Kind::Root, &sha256).expect("still gone");
+        assert_eq!(approved.get(Kind::Root, &sha256).expect("read"), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! Opening files for reading that a user named or that somebody else may have put there: a regular file of a bounded
+//! size, or an error at once. A named pipe would block, a device has no end, and a sparse file can be larger than memory.
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
+
+/// Bytes of the largest text that is read whole: manifests, lock files, configuration files, certificates.
+pub const TEXT: u64 = 16 << 20;
+
+/// Bytes of the largest file that is read into memory: a module's file, or what a deploy finds in its place.
+pub const WHOLE: u64 = 256 << 20;
+
+/// Bytes of the largest file that is read piece by piece.
+pub const CONTENT: u64 = 4 << 30;
+
+/// Opens a regular file for reading, through links; anything else is refused without opening it.
+///
+/// # Errors
+/// How the system refused; `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
+pub fn open(path: &Path) -> Result<File> {
+    open_with(OpenOptions::new().read(true), path)
+}
+
+/// Opens a regular file as `options` say; see [`open`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    match fs::metadata(path) {
+        Ok(metadata) => check_kind(&metadata)?,
+        // It may be about to be made; where it is not, opening says so.
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let file = without_waiting(options).open(path)?;
+    // Something else may stand there by now.
+    check_kind(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `limit` bytes, through links.
+///
+/// # Errors
+/// As [`open`]; `FileTooLarge`, found before anything is read where the file system knows the size.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    read_open(open(path)?, limit)
+}
+
+/// Reads an open file of at most `limit` bytes.
+///
+/// # Errors
+/// `FileTooLarge`, found before anything is read where the file system knows the size.
+pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
+    check_size(file.metadata()?.len(), limit)?;
+    let mut bytes = Vec::new();
+    // The file may grow, or be one of those whose size the system does not tell.
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    check_size(bytes.len() as u64, limit)?;
+    Ok(bytes)
+}
+
+/// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.
+///
+/// # Errors
+/// As [`read`]; `InvalidData` where it is no UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String> {
+    String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+/// Refuses a file that is larger than `limit` bytes.
+///
+/// # Errors
+/// `FileTooLarge`.
+pub fn check_size(size: u64, limit: u64) -> Result<()> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB, the most that is read", limit >> 20)))
+}
+
+/// Whether a path names a descriptor of this process, such as a shell's `<(command)`: that is read as the pipe it is.
+pub fn is_own_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
+}
+
+fn check_kind(metadata: &Metadata) -> Result<()> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let error = if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::Unsupported };
+    Err(Error::new(error, format!("it is {}, not a file", named(kind))))
+}
+
+#[cfg(unix)]
+fn named(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_dir() => "a folder",
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn named(kind: FileType) -> &'static str {
+    if kind.is_dir() { "a folder" } else { "something else" }
+}
+
+/// A named pipe that took the file's place in the meantime does not block, and a terminal does not become this process'.
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
+}
+
+#[cfg(not(unix))]
+fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_refused_at_once_by_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fifo(&at("pipe"));
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        std::os::unix::fs::symlink("pipe", at("link")).unwrap();
+        for (path, says) in [
+            (at("pipe"), "a named pipe"),
+            (at("link"), "a named pipe"),
+            (at("socket"), "a socket"),
+            ("/dev/zero".into(), "a device"),
+            (at("."), "a folder"),
+        ] {
+            let error = open(&path).unwrap_err();
+            assert_eq!(error.to_string(), format!("it is {says}, not a file"));
+            assert_eq!(read(&path, 1).unwrap_err().to_string(), error.to_string());
+        }
+        assert_eq!(open(&at("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "four").unwrap();
+        assert_eq!(read(&path, 4).unwrap(), b"four");
+        assert_eq!(read(&path, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read_text(&path, 4).unwrap(), "four");
+        // A sparse file is refused by its size, not by what it would take to read it.
+        File::options().write(true).open(&path).unwrap().set_len(8 << 30).unwrap();
+        assert!(read(&path, WHOLE).unwrap_err().to_string().contains("more than 256 MiB"));
+    }
+
+    fn fifo(path: &Path) {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+}

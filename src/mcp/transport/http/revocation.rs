@@ -1,0 +1,126 @@
+//! Ends open streams when their access key is revoked or expires.
+
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Grant;
+
+/// Says whether a key, or no key, would be let in now; the number is the version of the database in which it was last.
+pub(super) type Holds = dyn Fn(Option<&Grant>, &AtomicI64) -> bool + Send + Sync;
+
+/// The keys that have streams open.
+pub(super) struct StreamRevocation {
+    holds: Box<Holds>,
+    keys: Mutex<Vec<Arc<Key>>>,
+}
+
+struct Key {
+    grant: Option<Grant>,
+    seen: AtomicI64,
+    revoked: CancellationToken,
+}
+
+/// One open stream; dropped with it.
+pub(super) struct OpenStream {
+    revocation: Arc<StreamRevocation>,
+    key: Arc<Key>,
+}
+
+impl StreamRevocation {
+    pub(super) fn new(holds: Box<Holds>) -> Arc<Self> {
+        Arc::new(Self { holds, keys: Mutex::default() })
+    }
+
+    /// Notes a stream that was opened with a key, or without one.
+    pub(super) fn open(self: &Arc<Self>, grant: Option<&Grant>) -> OpenStream {
+        let mut keys = self.keys();
+        let found = keys.iter().find(|key| key.grant.as_ref() == grant && !key.revoked.is_cancelled()).cloned();
+        let key = found.unwrap_or_else(|| {
+            let (grant, seen) = (grant.cloned(), AtomicI64::new(i64::MIN));
+            let key = Arc::new(Key { grant, seen, revoked: CancellationToken::new() });
+            keys.push(Arc::clone(&key));
+            key
+        });
+        OpenStream { revocation: Arc::clone(self), key }
+    }
+
+    /// Ends the streams of those who would not be let in any more.
+    pub(super) fn check(&self) {
+        let keys = self.keys().clone();
+        for key in &keys {
+            self.holds(key);
+        }
+        self.keys().retain(|key| !key.revoked.is_cancelled());
+    }
+
+    fn holds(&self, key: &Key) -> bool {
+        let holds = !key.revoked.is_cancelled() && (self.holds)(key.grant.as_ref(), &key.seen);
+        if !holds {
+            key.revoked.cancel();
+        }
+        holds
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Vec<Arc<Key>>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenStream {
+    /// Whether the stream's key is good at this moment; where it is not, all of its streams end.
+    pub(super) fn holds(&self) -> bool {
+        self.revocation.holds(&self.key)
+    }
+
+    /// Returns what is cancelled when the key is no longer good.
+    pub(super) fn revoked(&self) -> CancellationToken {
+        self.key.revoked.clone()
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut keys = self.revocation.keys();
+        // One is the list's own, and one is this stream's.
+        if Arc::strong_count(&self.key) <= 2 {
+            keys.retain(|key| !Arc::ptr_eq(key, &self.key));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    fn grant(key: &str) -> Grant {
+        Grant { key: key.to_owned(), project: None, project_name: None, read_only: false, expires_at: None }
+    }
+
+    #[test]
+    fn a_key_that_ends_ends_its_streams_and_no_others() {
+        let good = Arc::new(AtomicBool::new(true));
+        let asked = Arc::clone(&good);
+        let revocation = StreamRevocation::new(Box::new(move |grant, _| {
+            asked.load(Ordering::Relaxed) || grant.is_none_or(|grant| grant.key != "a")
+        }));
+        let open = |key: &str| revocation.open(Some(&grant(key)));
+        let (one, other, again, without) = (open("a"), open("b"), open("a"), revocation.open(None));
+        assert!(one.holds());
+        good.store(false, Ordering::Relaxed);
+        // The first that is to be told something ends the others too.
+        assert!(!one.holds() && again.revoked().is_cancelled());
+        revocation.check();
+        let ended = [&one, &again, &other, &without].map(|stream| stream.revoked().is_cancelled());
+        assert_eq!(ended, [true, true, false, false]);
+        // Made anew under the same name, it is another one's.
+        let new = open("a");
+        drop((one, again));
+        assert_eq!(revocation.keys().len(), 3);
+        drop((new, other, without));
+        assert_eq!(revocation.keys().len(), 0);
+    }
+}

@@ -1,0 +1,84 @@
+//! Tells whether prompts/list or resources/list of a project answers something else than before.
+//!
+//! A count for each list of a project stands among the settings; the transaction that changes what the list shows raises it.
+//! So every process sees the change whoever made it, and at the cost of one row however long the list is.
+
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use super::Db;
+use super::projects::Project;
+use super::revisions::Kind;
+use crate::error::Result;
+
+/// How an item that is written differs from its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// In nothing.
+    None,
+    /// In what no list shows, such as its content.
+    Unlisted,
+    /// In what its list shows.
+    Listed,
+}
+
+impl Difference {
+    /// Returns the difference to a row of which `listed` and `rest` say whether the item is as they are.
+    pub(super) const fn of(listed: bool, rest: bool) -> Self {
+        match (listed, rest) {
+            (true, true) => Self::None,
+            (true, false) => Self::Unlisted,
+            (false, _) => Self::Listed,
+        }
+    }
+}
+
+/// What decides what a list answers: the project, and how often its list changed. `None` where the list is empty: empty
+/// lists are the same, whosever they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct List(Option<(Uuid, i64)>);
+
+impl List {
+    /// The list of no project.
+    pub const EMPTY: Self = Self(None);
+}
+
+/// Returns the stamp of a project's list.
+///
+/// # Errors
+/// How the disk failed.
+pub fn stamp(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
+    let filled = match kind {
+        Kind::Prompt => "SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1",
+        Kind::Resource => "SELECT 1 FROM resource WHERE project_id = ?1 LIMIT 1",
+    };
+    if !db.connection.prepare_cached(filled)?.exists([project.id])? {
+        return Ok(List::EMPTY);
+    }
+    let mut statement = db.connection.prepare_cached("SELECT CAST(value AS INTEGER) FROM setting WHERE key = ?1")?;
+    let count = statement.query_row([key(project, kind)], |row| row.get(0)).optional()?;
+    // A database of an older schema has no count until its list changes.
+    Ok(List(Some((project.uuid, count.unwrap_or(0)))))
+}
+
+/// Notes that a project's list shows something else from now on.
+pub(super) fn changed(db: &Db<'_>, project: &Project, kind: Kind) -> Result<()> {
+    db.connection
+        .prepare_cached(
+            "INSERT INTO setting (key, value) VALUES (?1, 1)
+             ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        )?
+        .execute([key(project, kind)])?;
+    Ok(())
+}
+
+/// Forgets the counts of a project that is deleted.
+pub(super) fn forget(db: &Db<'_>, project: &Project) -> Result<()> {
+    let keys = [Kind::Prompt, Kind::Resource].map(|kind| key(project, kind));
+    db.connection.prepare_cached("DELETE FROM setting WHERE key IN (?1, ?2)")?.execute(params![keys[0], keys[1]])?;
+    Ok(())
+}
+
+fn key(project: &Project, kind: Kind) -> String {
+    format!("listed.{}.{}", kind.word(), project.uuid)
+}

@@ -1,0 +1,87 @@
+//! Locks of the system beside the database: they end with the process that holds them, however it ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+
+use super::open::{beside, unavailable};
+use crate::error::{Code, Error, Result};
+use crate::file;
+
+/// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
+pub struct Serving {
+    _file: File,
+}
+
+impl Serving {
+    /// Announces a server at the database of `path`.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY` while a restore runs.
+    pub fn announce(path: &Path) -> Result<Self> {
+        let file = open_lock_file(&beside(path, ".serving"))?;
+        file.try_lock_shared().map_err(|_| {
+            Error::new(Code::Busy, format!("The database `{}` is being restored", path.display()))
+                .hint("start the server again when the restore is done")
+        })?;
+        Ok(Self { _file: file })
+    }
+
+    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn keep_away(path: &Path) -> Result<Option<Self>> {
+        let file = open_lock_file(&beside(path, ".serving"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
+        }
+    }
+}
+
+/// Takes the right to make or to migrate the database at `path`.
+pub(super) fn lock(path: &Path) -> Result<File> {
+    let file = open_lock_file(&beside(path, ".lock"))?;
+    file.lock().map_err(|error| unavailable(path, &error))?;
+    Ok(file)
+}
+
+pub(super) fn open_lock_file(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
+}
+
+/// The right to apply a deploy: one process at a time has it. Dropping it, or the end of the process, gives it back.
+pub struct Applying {
+    file: File,
+}
+
+impl Drop for Applying {
+    fn drop(&mut self) {
+        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
+        let _ = self.file.unlock();
+    }
+}
+
+impl Applying {
+    /// Takes the right to apply deploys of the database of `path`; `None` where another process, or another thread of
+    /// this one, has it.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn begin(path: &Path) -> Result<Option<Self>> {
+        let file = open_lock_file(&beside(path, ".applying"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a file is besides its bytes and its mode comes back with them.
+
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::XattrFlags;
+
+use super::place::Place;
+use crate::support::{is_root, skipped};
+
+const NAME: &str = "user.mcpkg-test";
+
+fn extended(path: &Path) -> Option<Vec<u8>> {
+    let mut value = Vec::with_capacity(100);
+    rustix::fs::getxattr(path, NAME, rustix::buffer::spare_capacity(&mut value)).ok()?;
+    Some(value)
+}
+
+/// A hand-written command in the place of the project's, changed on a day of 2001, with an extended attribute where the
+/// disk takes one, and another user's where the tests may say so.
+fn hand_written(place: &Place) -> std::path::PathBuf {
+    let path = place.write("root/.claude/commands/review.md", "Mine\n");
+    let file = std::fs::File::options().write(true).open(&path).expect("a file");
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789)).expect("a time");
+    if rustix::fs::setxattr(&path, NAME, b"kept", XattrFlags::empty()).is_err() {
+        skipped("the disk takes no extended attributes");
+    }
+    match is_root() {
+        true => chown(&path, Some(1234), Some(5678)).expect("another owner"),
+        false => skipped("another owner needs root"),
+    }
+    path
+}
+
+type Besides = ((i64, i64), (u32, u32), Option<Vec<u8>>);
+
+fn besides(path: &Path) -> Besides {
+    let metadata = std::fs::metadata(path).expect("a file");
+    ((metadata.mtime(), metadata.mtime_nsec()), (metadata.uid(), metadata.gid()), extended(path))
+}
+
+#[test]
+fn a_rollback_brings_back_times_owners_and_extended_attributes() {
+    let place = Place::with_project();
+    let path = hand_written(&place);
+    let before = besides(&path);
+    let first = place.deploy(&["--adopt"]);
+    // What took its place is still whose it was, and was changed now.
+    let ((changed, _), owner, extended) = besides(&path);
+    assert!(changed > 1_500_000_000);
+    assert_eq!((owner, &extended), (before.1, &before.2));
+    place.prompt("review", "Review it twice.\n");
+    place.deploy(&[]);
+    place.ok(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("the file"), "Mine\n");
+    assert_eq!(besides(&path), before);
+    // Also by the snapshot's own id.
+    let second = place.deploy(&["--adopt"]);
+    place.ok(&["rollback", "--to", &format!("{second}^"), "--yes"]);
+    assert_eq!(besides(&path), before);
+    place.ok(&["rollback", "--to", &first, "--yes"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("the file"), "Review the change.\n");
+    place.ok(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(besides(&path), before);
+}
+
+#[test]
+fn a_deleted_file_comes_back_as_it_was() {
+    let place = Place::with_project();
+    let path = hand_written(&place);
+    let before = besides(&path);
+    place.deploy(&["--adopt"]);
+    place.ok(&["prompt", "delete", "review", "--yes"]);
+    place.deploy(&[]);
+    assert!(!path.exists());
+    place.ok(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(besides(&path), before);
+}

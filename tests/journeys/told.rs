@@ -1,0 +1,193 @@
+//! Whatever is written from the shell is told to clients exactly where a list or a read answers something else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, DEADLINE, Ground, Http, Wait, http};
+
+/// Lists, by the notification that tells of them.
+const LISTS: [(&str, &str); 3] = [
+    ("notifications/prompts/list_changed", "prompts/list"),
+    ("notifications/resources/list_changed", "resources/list"),
+    ("notifications/tools/list_changed", "tools/list"),
+];
+
+/// What is subscribed to.
+const URIS: [&str; 6] = [
+    "file:///doc",
+    "mcpkg://prompt/greet",
+    "mcpkg://resource/doc",
+    "mcpkg://history/prompt/greet",
+    "mcpkg://events",
+    "skill://tidy/SKILL.md",
+];
+
+/// In which nothing more may come; longer than the watch takes to look many times over.
+const WHILE: Duration = Duration::from_millis(150);
+
+/// What the shell has besides, and why it is not walked.
+const ELSEWHERE: [(&[&str], &str); 3] = [
+    (&["init"], "makes a database that no server has yet"),
+    (&["access", "create"], "ends the streams of those who came without a key"),
+    (&["access", "revoke"], "the same"),
+];
+
+/// What clients are told: list_changed by its method, updated by the URI.
+type Told = BTreeSet<String>;
+
+struct Listeners {
+    pipe: Client,
+    server: Http,
+    events: http::Events,
+}
+
+impl Listeners {
+    fn new(ground: &Ground) -> Self {
+        let mut pipe = Client::spawn(ground.command().arg("serve")).shake_hands("2025-06-18");
+        for uri in URIS {
+            pipe.result("resources/subscribe", json!({ "uri": uri }));
+        }
+        let mut command = ground.command();
+        let server = Http::spawn(command.args(["--json", "serve", "--http", "--port", "0"]));
+        let wanted = json!({
+            "promptsListChanged": true,
+            "resourcesListChanged": true,
+            "toolsListChanged": true,
+            "resourceSubscriptions": URIS,
+        });
+        let events = server.open(&http::modern("/mcp", "subscriptions/listen", json!({ "notifications": wanted })));
+        events.message();
+        Self { pipe, server, events }
+    }
+
+    /// What each list and each URI answers, by what tells of it.
+    fn answers(&self) -> BTreeMap<String, Value> {
+        let ask = |method: &str, params: Value| self.server.modern("/mcp", method, params)["result"].clone();
+        let lists = LISTS.map(|(told, method)| (told.to_owned(), ask(method, json!({}))));
+        let reads = URIS.map(|uri| (uri.to_owned(), ask("resources/read", json!({ "uri": uri }))));
+        lists.into_iter().chain(reads).collect()
+    }
+
+    /// What each of the two hears, waiting for what is `expected` and then for what is not.
+    fn hear(&mut self, expected: &Told) -> [Told; 2] {
+        let until = Instant::now() + DEADLINE;
+        let what = |message: &Value| match message["params"]["uri"].as_str() {
+            Some(uri) => Some(uri.to_owned()),
+            None => message["method"].as_str().map(str::to_owned),
+        };
+        let (mut piped, mut listened) = (Told::new(), Told::new());
+        loop {
+            let complete = piped.is_superset(expected) && listened.is_superset(expected) || Instant::now() > until;
+            piped.extend(self.pipe.seen.drain(..).filter_map(|line| what(&line)));
+            while let Wait::Line(line) = self.pipe.wait(if complete { WHILE } else { WHILE / 5 }) {
+                piped.extend(what(&line));
+            }
+            listened.extend(self.events.messages(WHILE / 5).iter().filter_map(what));
+            if complete {
+                return [piped, listened];
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
+    let ground = Ground::new();
+    ground.ok(&["project", "create", "twin"]);
+    let [import, skill] = ["import", "skill"].map(|name| ground.scratch.path().join(name).display().to_string());
+    ground.scratch.file("import/.claude/commands/new.md", "From a file\n");
+    let tidy = "---\nname: tidy\ndescription: Tidies up\n---\n# Tidy\n";
+    ground.scratch.file("skill/SKILL.md", tidy);
+    ground.ok(&["prompt", "create", "first", "Text"]);
+    ground.ok(&["backup", "kept.db"]);
+    let mut listeners = Listeners::new(&ground);
+    let edited = tidy.replace("# Tidy", "# Tidier");
+    let steps: Vec<Vec<&str>> = vec![
+        vec!["prompt", "create", "greet", "text", "-d", "Says hello"],
+        vec!["prompt", "update", "greet", "--content", "text again"],
+        vec!["prompt", "update", "greet", "--content", "text again"],
+        vec!["prompt", "update", "greet", "-d", "Greets", "--argument", "who"],
+        vec!["prompt", "edit", "greet"],
+        vec!["prompt", "rename", "greet", "other"],
+        vec!["prompt", "rename", "other", "greet"],
+        vec!["prompt", "delete", "greet"],
+        vec!["prompt", "restore", "greet", "1"],
+        vec!["prompt", "restore", "greet", "1"],
+        vec!["resource", "create", "doc", "file:///doc", "text"],
+        vec!["resource", "update", "doc", "--content", "more text"],
+        vec!["resource", "update", "doc", "--content", "more text"],
+        vec!["resource", "update", "doc", "--mime-type", "text/markdown"],
+        vec!["resource", "delete", "doc"],
+        vec!["resource", "restore", "doc", "1"],
+        vec!["skill", "create", "tidy", tidy],
+        vec!["skill", "update", "tidy", &edited],
+        vec!["skill", "update", "tidy", &edited],
+        vec!["skill", "delete", "tidy", "--yes"],
+        vec!["import", &skill, "--yes"],
+        vec!["import", &import],
+        vec!["import", &import],
+        vec!["module", "add", "doc"],
+        vec!["module", "set", "instructions:doc", "--targets", "codex"],
+        vec!["module", "remove", "instructions:doc"],
+        vec!["deploy", "--apply", "--yes"],
+        vec!["EDIT", ".claude/commands/greet.md", "text", "Edited text"],
+        vec!["evolve", "propose", "--yes"],
+        vec!["evolve", "accept", "1", "--yes"],
+        vec!["deploy", "--apply", "--yes"],
+        vec!["EDIT", ".claude/commands/greet.md", "Edited", "Unwanted"],
+        vec!["evolve", "propose", "--yes"],
+        vec!["evolve", "reject", "2", "--yes"],
+        vec!["evolve", "restore", "--yes"],
+        vec!["snapshot", "pin", "SNAPSHOT"],
+        vec!["snapshot", "prune", "--yes"],
+        vec!["rollback", "--to", "pristine", "--yes"],
+        vec!["client", "add", "codex"],
+        vec!["client", "remove", "codex"],
+        vec!["project", "create", "q"],
+        vec!["project", "select", "q"],
+        vec!["project", "select", "twin"],
+        vec!["project", "rename", "twin", "renamed"],
+        vec!["-p", "p", "prompt", "create", "elsewhere", "text"],
+        vec!["project", "select", "p"],
+        vec!["project", "select", "q", "--here"],
+        vec!["-p", "q", "resource", "create", "of-q", "file:///doc", "text"],
+        vec!["project", "unbind"],
+        vec!["project", "select", "q", "--here"],
+        vec!["project", "delete", "q", "--yes"],
+        vec!["restore", "kept.db", "--yes", "--while-serving"],
+    ];
+    let mut walked = BTreeSet::new();
+    let mut before = listeners.answers();
+    for step in &steps {
+        if let ["EDIT", file, from, to] = step[..] {
+            let text = ground.read(file);
+            assert!(text.contains(from), "{file}: {text}");
+            ground.put(file, text.replace(from, to), 0o644);
+            continue;
+        }
+        let newest = || ground.data(&["snapshot", "list"])["snapshots"][0]["id"].as_str().expect("an id").to_owned();
+        let words: Vec<String> =
+            step.iter().map(|word| if *word == "SNAPSHOT" { newest() } else { (*word).to_owned() }).collect();
+        let ran = ground.scratch.finish(ground.command().env("EDITOR", "sed -i s/again/edited/").args(&words));
+        assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", step.join(" "));
+        walked.insert(step.iter().skip_while(|word| ["-p", "p", "q"].contains(*word)).copied().collect::<Vec<_>>());
+        let after = listeners.answers();
+        let differs = |(what, answer): &(&String, &Value)| before.get(*what) != Some(*answer);
+        let expected: Told = after.iter().filter(differs).map(|(what, _)| what.clone()).collect();
+        for (heard, by) in listeners.hear(&expected).iter().zip(["stdio", "HTTP"]) {
+            if step[0] == "restore" {
+                // Anything may differ then.
+                assert!(heard.is_superset(&expected), "{step:?} by {by}: {heard:?} {expected:?}");
+            } else {
+                assert_eq!(*heard, expected, "{step:?} by {by}");
+            }
+        }
+        before = after;
+    }
+    let writing = mcpkg::operations().filter(|entry| entry.faces.shell() && !entry.effect.reads());
+    for entry in writing.filter(|entry| ELSEWHERE.iter().all(|(known, _)| *known != entry.cli)) {
+        assert!(walked.iter().any(|step| step.starts_with(entry.cli)), "{} is not walked", entry.cli.join(" "));
+    }
+}
