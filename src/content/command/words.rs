@@ -82,6 +82,13 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     }
 }
 
+/// Whether Claude Code runs something for a command before the model sees it: `` !`date` `` at the begin of a line or behind
+/// a space.
+pub fn runs_something(file: &[u8]) -> bool {
+    let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
+    file.windows(2).enumerate().any(|(at, pair)| pair == b"!`" && begins(at))
+}
+
 impl<'f> Command<'f> {
     fn of(file: &'f str, known: &'f [Argument]) -> Self {
         let (yaml, body) = matter::split(file).ok().flatten().unwrap_or(("", file));
@@ -217,6 +224,13 @@ mod tests {
             "Explain ${input:topic:What to explain} to ${input:reader} for $0.50, ${input:arguments:all that the user \
              writes}\n"
         );
+    }
+
+    #[test]
+    fn what_runs_is_known() {
+        for (file, runs) in [("On !`date`", true), ("!`date`", true), ("(!`date`)", false), ("Hello!", false)] {
+            assert_eq!(runs_something(file.as_bytes()), runs, "{file}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Aim, Ground, file_name, of_kind, original};
 use crate::content::command::skill::{self, split_front};
-use crate::content::command::words::Spelling;
+use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::disk;
 use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
@@ -194,6 +194,9 @@ impl Folders {
 fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: impl Fn(Target) -> Folders) -> Result<()> {
     for aim in aims {
         let folders = folders(aim.target);
+        if aim.target != Target::ClaudeCode {
+            warn_of_shell(landing, modules, aim.target);
+        }
         original::skills(landing, modules, aim.target, &folders.skills)?;
         match folders.commands {
             Some(commands) => {
@@ -219,6 +222,19 @@ fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: imp
         }
     }
     Ok(())
+}
+
+/// Tells of commands that run something before their text in Claude Code, where the target takes that for text.
+fn warn_of_shell(landing: &mut Landing, modules: &[Module], target: Target) {
+    for module in of_kind(modules, Kind::Command, target) {
+        if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
+            landing.warn(format!(
+                "module '{}' runs programs by !`...` before Claude Code sees its text; for {} that is text",
+                module.id,
+                target.name()
+            ));
+        }
+    }
 }
 
 /// Lands a command as a skill, for agents that have no commands.
