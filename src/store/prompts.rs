@@ -564,7 +564,7 @@ fn is_plain_json(arguments: ValueRef<'_>) -> bool {
     match arguments {
         ValueRef::Null => true,
         ValueRef::Text(text) => {
-            !text.iter().any(u8::is_ascii_control) && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
+            !text.iter().any(|byte| *byte < b' ') && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
         }
         _ => false,
     }
