@@ -1,5 +1,7 @@
 //! Prompts.
 
+mod dialect;
+
 use std::ops::Range;
 
 use rusqlite::types::ValueRef;
@@ -16,6 +18,8 @@ use super::sums::{self, DAMAGED, checksum, intact};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
+
+pub use dialect::Dialect;
 
 /// What a row's `listed_sum` is over, and that.
 macro_rules! listed {
@@ -55,31 +59,6 @@ pub struct Argument {
     /// Whether prompts/get refuses to go without it.
     #[serde(default)]
     pub required: bool,
-}
-
-/// The agent whose placeholders a template has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// Claude Code: `$0` is the first word, `$name` one that front matter names.
-    Claude,
-    /// OpenCode: `$1` is the first word, the highest number takes all that is left.
-    OpenCode,
-}
-
-impl Dialect {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::OpenCode => "opencode",
-        }
-    }
-
-    /// Reads a column that the schema checks.
-    fn from_row(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
-        let word = row.get_ref(index)?.as_str_or_null()?;
-        Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))
-    }
 }
 
 /// All of a prompt that a user sets, but its name and content; what a revision keeps beside these.
