@@ -17,6 +17,10 @@ docs:
 e2e *TRANSPORTS:
     bash tests/e2e/run.sh {{TRANSPORTS}}
 
+# What Claude Code and OpenCode make of commands, offline, or the one that is named
+agents *AGENTS:
+    bash tests/e2e/agents.sh {{AGENTS}}
+
 # The scenarios that the official suite requires of both revisions, against mcpkg with the suite's fixtures
 conformance:
     cargo build --locked --example conformance

@@ -96,6 +96,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     type Output: schemars::JsonSchema;
     /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
+    /// Whether its answer is stored content, which an agent gets as one block and nowhere else.
+    const CONTENT: bool = false;
     /// The contract's input schema, as JSON, where the derive cannot say it; the struct takes what it allows.
     const SCHEMA: Option<&'static str> = None;
 

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::{TOOLSET, key, life};
 use crate::clock::{Millis, rfc3339};
+use crate::content::TOOLSETS;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -92,6 +93,9 @@ impl Operation for Create {
             .hint("the key is shown this once; only its SHA-256 is kept")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
             .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+        if project.is_some() {
+            reply.hints.push(tools(made.read_only));
+        }
         if first {
             reply.hints.push(
                 "this is the first key: from now on every client over HTTP sends one, on this machine too; `mcpkg client \
@@ -101,6 +105,19 @@ impl Operation for Create {
         }
         Ok(reply)
     }
+}
+
+/// Says which tools a key of a project lists: what they do stays inside it, so those that write to the disk are none of
+/// them.
+fn tools(read_only: bool) -> String {
+    let served = || crate::operations().filter(|entry| entry.faces.tool() && (!read_only || entry.effect.reads()));
+    let all = served().count();
+    let listed = served().filter(|entry| TOOLSETS.contains(&entry.toolset)).count();
+    format!(
+        "its clients list {listed} tools, for prompts, resources, search and skills; the {} for deploys are listed over \
+         stdio and to a key that reaches every project",
+        all - listed
+    )
 }
 
 /// List access keys

@@ -1,18 +1,25 @@
 //! A prompt as a slash command's file, and back.
 //!
 //! The file begins with front matter: the imported one where there is one, as far as it still says what the prompt's
-//! attributes say. In the body a template's arguments are `$ARGUMENTS` and `$1`. A file that was imported comes out to
-//! the byte; what could not is imported as it stands, front matter and all.
+//! attributes say. A command that was imported keeps its text, and with it the placeholders of the agent it came from
+//! ([`dialect`]); they are filled in as that agent does ([`fill`]). What is deployed is a file of Claude Code's
+//! ([`convert`]), of which the forms of other agents are made ([`words`], [`skill`]).
 
+pub mod dialect;
+pub mod fill;
 pub mod skill;
+pub mod words;
 
-use std::collections::BTreeMap;
+mod convert;
 
-use super::import::commands::{self, Rewritten};
 use super::import::matter::{self, Matter};
 use super::{names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::{Argument, Attributes};
+use dialect::{Dialect, Piece, Place};
+
+/// The argument that is all that a user types behind a command.
+pub const LINE: &str = "arguments";
 
 /// What a command's file says.
 #[derive(Debug)]
@@ -25,36 +32,51 @@ pub struct Read {
     pub odd: Option<Error>,
 }
 
-/// Reads a command's file; [`to_file`] gives the same bytes back.
-pub fn read(file: &str) -> Read {
-    match understand(file) {
+/// Reads a command's file as the agent does that it was written for; [`source`] gives the same bytes back.
+pub fn read(file: &str, dialect: Dialect) -> Read {
+    match understand(file, dialect) {
         Ok((attributes, content)) => Read { attributes, content, odd: None },
-        Err(error) => Read { attributes: Attributes::default(), content: file.to_owned(), odd: Some(error) },
+        Err(error) => Read { attributes: as_it_stands(file, dialect), content: file.to_owned(), odd: Some(error) },
     }
 }
 
-fn understand(file: &str) -> Result<(Attributes, String)> {
-    let Parts { front, matter, body } = split(file)?;
-    let Rewritten { text, arguments: taken } = rewrite(body, &matter.arguments);
-    let arguments = commands::declare(matter.arguments, &taken, matter.hint.as_deref());
-    let template = !arguments.is_empty();
-    let content = if template { text } else { body.to_owned() };
-    if template {
-        template::check(&content)?;
+fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
+    let Parts { front, matter, body, .. } = split(file)?;
+    let description = matter.description.clone();
+    let written = Names::of(dialect, Some(front));
+    let pieces = dialect::pieces(dialect, body, &written.0);
+    let has_place = pieces.iter().any(|piece| matches!(piece, Piece::Place(..)));
+    let declared = Attributes { description, template: true, arguments: matter.arguments, ..Attributes::default() };
+    let own = front == matter::write(&declared);
+    if !declared.arguments.is_empty() && template::parses(body) {
+        let looks_up = template::variables(body)?.iter().any(|name| declared.arguments.iter().any(|a| a.name == *name));
+        if own || looks_up || (written.0.is_empty() && !has_place) {
+            let front_matter = (!own).then(|| front.to_owned());
+            return Ok((Attributes { front_matter, ..declared }, body.to_owned()));
+        }
     }
-    let description = matter.description;
-    let mut attributes = Attributes { description, template, arguments, front_matter: None, file: None };
-    // An export's own front matter declares a template, which is no text of a slash command.
-    if front == matter::write(&attributes) {
-        return Ok((attributes, content));
+    let text: String = pieces.iter().map(Piece::typed).collect();
+    let arguments = taken(dialect, &written, &pieces, matter.hint.as_deref());
+    let mut attributes = Attributes { template: false, arguments: Vec::new(), ..declared };
+    if arguments.is_empty() {
+        attributes.front_matter = (front != front_matter(&attributes)).then(|| front.to_owned());
+        if text == body || to_file("", &attributes, &text).is_ok_and(|back| back == file) {
+            return Ok((attributes, text));
+        }
     }
+    attributes = Attributes { template: true, dialect: Some(dialect), arguments, front_matter: None, ..attributes };
     if front != front_matter(&attributes) {
         attributes.front_matter = Some(front.to_owned());
     }
-    if !content.is_empty() && to_file("", &attributes, &content)? != file {
-        return Err(Error::new(Code::InvalidArgument, "`{{ }}` and `$` stand for the same argument"));
-    }
-    Ok((attributes, content))
+    Ok((attributes, body.to_owned()))
+}
+
+/// Returns the attributes of a file that is nothing but text, with placeholders where it has some.
+fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
+    let pieces = dialect::pieces(dialect, file, &[]);
+    let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
+    let arguments = taken(dialect, &Names::default(), &pieces, None);
+    Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
 /// Returns what the text given for a prompt says of it, where its front matter declares arguments or takes the place of
@@ -63,14 +85,23 @@ fn understand(file: &str) -> Result<(Attributes, String)> {
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is to be taken as it stands for what is wrong with it.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
-    let Parts { front, matter, body } = split(text)?;
+    let Parts { front, yaml, body, .. } = split(text)?;
+    let matter = matter::parse(yaml)?;
     let declares = matter.hint.is_some() || !matter.arguments.is_empty();
     let replaces = kept && !front.is_empty();
     if body.is_empty() || !(declares || replaces) {
         return Ok(None);
     }
-    let (attributes, content) = understand(text)?;
-    Ok((attributes.template || replaces).then_some((attributes, content)))
+    let (attributes, content) = understand(text, Dialect::Claude)?;
+    let asks = !matter.arguments.is_empty() || has_places(&attributes, &content);
+    Ok(((attributes.template && asks) || replaces).then_some((attributes, content)))
+}
+
+fn has_places(attributes: &Attributes, text: &str) -> bool {
+    attributes.dialect.is_some_and(|dialect| {
+        let names = Names::of(dialect, attributes.front_matter.as_deref());
+        dialect::pieces(dialect, text, &names.0).iter().any(|piece| matches!(piece, Piece::Place(..)))
+    })
 }
 
 /// Gives up front matter that was kept where the new text, taken as it stands, begins with front matter itself.
@@ -80,35 +111,60 @@ pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
     }
 }
 
+/// Takes the arguments that a new text of a command asks for; what is known of the old ones stays.
+pub fn recount(attributes: &mut Attributes, text: &str) {
+    let Some(dialect) = attributes.dialect else { return };
+    let names = Names::of(dialect, attributes.front_matter.as_deref());
+    let hint = kept(attributes).and_then(|matter| matter.hint);
+    let pieces = dialect::pieces(dialect, text, &names.0);
+    let arguments = taken(dialect, &names, &pieces, hint.as_deref());
+    attributes.arguments = known_of(arguments, &attributes.arguments);
+}
+
+/// Returns the arguments with what is known of those that there were before.
+fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
+    for argument in &mut arguments {
+        if let Some(known) = before.iter().find(|known| known.name == argument.name) {
+            argument.clone_from(known);
+        }
+    }
+    arguments
+}
+
 /// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
 pub fn refresh(attributes: &mut Attributes, text: &str) {
-    let Some(file) = attributes.front_matter.as_ref().and_then(|_| to_file("", attributes, text).ok()) else {
+    let Some(file) = attributes.front_matter.as_ref().and_then(|_| source("", attributes, text).ok()) else {
         return;
     };
-    let Read { attributes: again, content, .. } = read(&file);
+    let Read { attributes: again, content, .. } = read(&file, attributes.dialect.unwrap_or(Dialect::Claude));
     let now = Attributes { front_matter: again.front_matter.clone(), ..attributes.clone() };
     let same = content == text && now == Attributes { file: now.file.clone(), ..again };
-    if same && to_file("", &now, text).is_ok_and(|back| back == file) {
+    if same && source("", &now, text).is_ok_and(|back| back == file) {
         *attributes = now;
     }
 }
 
-/// Returns the file of a prompt.
+/// Returns the file that [`read`] makes this prompt of: of a command the one that was imported.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where its template does not render.
+pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
+    match (attributes.template, attributes.dialect, &attributes.front_matter) {
+        (true, None, Some(front)) => Ok(described(front, attributes) + text),
+        (true, None, None) => Ok(matter::write(attributes) + text),
+        (true, Some(Dialect::OpenCode), _) => Ok(front_of(attributes, text) + text),
+        _ => to_file(name, attributes, text),
+    }
+}
+
+/// Returns the file of a prompt as Claude Code has commands; of one that was imported from there the same bytes.
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where its template does not render.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
-    let matter = kept(attributes);
-    let (body, taken) = match (attributes.template, body(attributes, text)) {
-        (false, _) => (text.to_owned(), Vec::new()),
-        (true, Some(Rewritten { text, arguments })) => (text, arguments),
-        (true, None) => (render(name, attributes, text)?, Vec::new()),
-    };
-    let front = match (&attributes.front_matter, matter) {
-        (Some(front), Some(matter)) => updated(front, matter, attributes, &taken),
-        _ => front_matter(attributes),
-    };
-    Ok(front + &body)
+    let front = front_of(attributes, text);
+    let names = names_of(&front);
+    Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
 /// Returns what an edited file of the prompt with these attributes and this text says; [`to_file`] gives the same
@@ -119,28 +175,32 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
 /// command.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
-    if before.template && body(before, text).is_none() {
-        return described(file, before, text);
+    if before.template && before.dialect.is_none() {
+        return described_anew(file, before, text);
     }
-    let Read { attributes, content, .. } = read(file);
+    let Read { attributes, content, .. } = read(file, Dialect::Claude);
     let attributes = Attributes { file: before.file.clone(), ..attributes };
     check_text(&content)?;
-    // What a hint cannot say of an argument stays as it was.
-    let mut more = attributes.clone();
-    for argument in &mut more.arguments {
-        if let Some(known) = before.arguments.iter().find(|known| known.name == argument.name) {
-            argument.clone_from(known);
-        }
-    }
     // An export's front matter is nobody's but where somebody wrote it.
     let front = split(file).ok().map(|parts| parts.front.to_owned());
     let kept = Attributes { front_matter: front, ..attributes.clone() };
-    for attributes in [more, attributes, kept] {
+    let mut readings = vec![(attributes.clone(), content.clone()), (kept, content.clone())];
+    // What a hint cannot say of an argument stays as it was.
+    let arguments = known_of(attributes.arguments.clone(), &before.arguments);
+    readings.insert(0, (Attributes { arguments, ..attributes.clone() }, content.clone()));
+    if before.dialect == Some(Dialect::OpenCode) {
+        let content = convert::to_opencode(&content, &names_of(attributes.front_matter.as_deref().unwrap_or_default()));
+        let mut attributes =
+            Attributes { template: true, dialect: before.dialect, arguments: before.arguments.clone(), ..attributes };
+        recount(&mut attributes, &content);
+        readings.insert(0, (attributes, content));
+    }
+    for (attributes, content) in readings {
         if to_file("", &attributes, &content).is_ok_and(|back| back == file) {
             return Ok((attributes, content));
         }
     }
-    Ok((Attributes { file: before.file.clone(), ..Attributes::default() }, file.to_owned()))
+    Ok((Attributes { file: before.file.clone(), ..as_it_stands(file, Dialect::Claude) }, file.to_owned()))
 }
 
 /// Checks a text that becomes a prompt's as it stands.
@@ -154,9 +214,10 @@ pub fn check_text(text: &str) -> Result<()> {
     names::check_text("Prompt content", text)
 }
 
-/// Returns the attributes that an edited file gives to a prompt whose text did not change.
-fn described(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
-    let rendered = render("", before, text)?;
+/// Returns the attributes that an edited file gives to a template whose text did not change.
+fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
+    let was = to_file("", before, text)?;
+    let rendered = split(&was).map_or(was.as_str(), |parts| parts.body);
     let edited = split(file).ok().filter(|parts| parts.body == rendered).map(|Parts { front, matter, .. }| {
         let mut attributes = Attributes { description: matter.description, front_matter: None, ..before.clone() };
         if front != front_matter(&attributes) {
@@ -173,7 +234,6 @@ fn described(file: &str, before: &Attributes, text: &str) -> Result<(Attributes,
         .hint("change the template itself, with `mcpkg prompt edit NAME`")),
     }
 }
-
 /// Returns the path of a prompt's file below a folder of commands.
 pub fn path(name: &str, attributes: &Attributes) -> String {
     attributes.file.clone().unwrap_or_else(|| format!("{name}.md"))
@@ -204,17 +264,21 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
     }
 }
 
-/// A file's front matter, with its marks, and what follows.
+/// A file's front matter, with its marks and without, and what follows.
 struct Parts<'f> {
     front: &'f str,
+    yaml: &'f str,
     matter: Matter,
     body: &'f str,
 }
 
 fn split(file: &str) -> Result<Parts<'_>> {
     Ok(match matter::split(file)? {
-        Some((yaml, body)) => Parts { front: &file[..file.len() - body.len()], matter: matter::parse(yaml)?, body },
-        None => Parts { front: "", matter: Matter::default(), body: file },
+        Some((yaml, body)) => {
+            let matter = matter::parse_for_agents(yaml)?;
+            Parts { front: &file[..file.len() - body.len()], yaml, matter, body }
+        }
+        None => Parts { front: "", yaml: "", matter: Matter::default(), body: file },
     })
 }
 
@@ -223,52 +287,110 @@ fn kept(attributes: &Attributes) -> Option<Matter> {
     split(attributes.front_matter.as_deref()?).ok().map(|parts| parts.matter)
 }
 
-/// Returns a body as a template. Who declares arguments writes one; a text that does not parse was not meant as one.
-fn rewrite(body: &str, declared: &[Argument]) -> Rewritten {
-    let rewritten = commands::rewrite(body, declared.is_empty());
-    if !declared.is_empty() && !template::parses(&rewritten.text) {
-        return commands::rewrite(body, true);
+/// The names of a command's words in its front matter, which only Claude Code reads.
+#[derive(Debug, Default)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    fn of(dialect: Dialect, front: Option<&str>) -> Self {
+        match dialect {
+            Dialect::Claude => Self(names_of(front.unwrap_or_default())),
+            Dialect::OpenCode => Self::default(),
+        }
     }
-    rewritten
+
+    /// The name that MCP has for a word: its own one, where it can be a template's.
+    fn argument(&self, word: usize) -> String {
+        let good = |name: &&String| {
+            let argument = Argument { name: (*name).clone(), description: None, required: false };
+            template::check_arguments(&[argument]).is_ok()
+        };
+        self.0.get(word).filter(good).cloned().unwrap_or_else(|| format!("arg{word}"))
+    }
+
+    /// The word with this name.
+    fn position(&self, argument: &str) -> Option<usize> {
+        (0..self.0.len()).find(|word| self.argument(*word) == argument)
+    }
 }
 
-/// Returns the body of which a template was made, and the arguments it takes by `$`; `None` where it is of another make.
-fn body(attributes: &Attributes, text: &str) -> Option<Rewritten> {
-    let declared = kept(attributes).map(|matter| matter.arguments).unwrap_or_default();
-    let body = |escaped: bool| {
-        let body = commands::restore(text, &declared, escaped);
-        let again = rewrite(&body, &declared);
-        (again.text == text).then_some(Rewritten { text: body, arguments: again.arguments })
+/// Returns the names of the words in front matter that stands between its marks.
+fn names_of(front: &str) -> Vec<String> {
+    matter::split(front).ok().flatten().map(|(yaml, _)| matter::names(yaml)).unwrap_or_default()
+}
+
+/// Returns the word that an argument of the name `arg1` is: the one that `$1` stands for.
+fn number_of(dialect: Dialect, argument: &str) -> Option<usize> {
+    let number: usize = argument.strip_prefix("arg")?.parse().ok()?;
+    match dialect {
+        Dialect::Claude => Some(number),
+        Dialect::OpenCode => number.checked_sub(1),
+    }
+}
+
+/// Returns the arguments that a command asks for, which nobody has to give: its named words, then the others in order of
+/// appearance.
+fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut add = |name: String, description: Option<&str>| {
+        if !arguments.iter().any(|known| known.name == name) {
+            arguments.push(Argument { name, description: description.map(str::to_owned), required: false });
+        }
     };
-    body(true).or_else(|| if declared.is_empty() { None } else { body(false) })
+    for word in 0..names.0.len() {
+        add(names.argument(word), None);
+    }
+    let places: Vec<Place> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Place(_, place) => Some(*place),
+            Piece::Text(_) => None,
+        })
+        .collect();
+    for place in &places {
+        match *place {
+            Place::Word(word) if word < names.0.len() => {}
+            Place::Word(word) if dialect == Dialect::Claude => add(format!("arg{word}"), hint),
+            Place::Word(word) => add(format!("arg{}", word + 1), hint),
+            Place::All => add(LINE.to_owned(), hint),
+            Place::Nothing => {}
+        }
+    }
+    // What a command asks for and does not place, the agent puts behind its text.
+    if places.is_empty() && names.0.is_empty() && hint.is_some() {
+        add(LINE.to_owned(), hint);
+    }
+    arguments
 }
 
-/// Renders a template with what a command asks for in place of each value: `$ARGUMENTS` for a single argument, else
-/// `$1` and so on by position.
-fn render(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
-    let arguments = &attributes.arguments;
-    let own: Option<Vec<String>> = arguments.iter().map(|argument| commands::dollar(&argument.name)).collect();
-    let words = own.unwrap_or_else(|| match arguments.len() {
-        1 => vec!["$ARGUMENTS".to_owned()],
-        count => (1..=count).map(|position| format!("${position}")).collect(),
-    });
-    let given: BTreeMap<_, _> = arguments.iter().map(|argument| argument.name.clone()).zip(words).collect();
-    template::render(name, text, arguments, &given, crate::op::MAX_ANSWER)
+/// Returns the front matter of a prompt's file for Claude Code.
+fn front_of(attributes: &Attributes, text: &str) -> String {
+    match (&attributes.front_matter, kept(attributes)) {
+        (Some(front), Some(matter)) => updated(front, &matter, attributes, text),
+        _ => front_matter(attributes),
+    }
 }
 
 /// Returns the imported front matter, changed where the attributes say something else.
-fn updated(front: &str, matter: Matter, attributes: &Attributes, taken: &[String]) -> String {
-    let mut front = front.to_owned();
-    let hint = hint(&attributes.arguments);
-    let declared = commands::declare(matter.arguments.clone(), taken, matter.hint.as_deref());
-    let says_else = matter.hint.is_some() && matter.hint != hint && declared != attributes.arguments;
-    if attributes.template && says_else {
-        let lines = hint.map(|hint| matter::line("argument-hint", &hint)).unwrap_or_default();
-        front = matter::replace(&front, "argument-hint", &lines);
-    }
-    if matter.description != attributes.description {
-        let lines = attributes.description.as_deref().map(|text| matter::line("description", text));
-        front = matter::replace(&front, "description", &lines.unwrap_or_default());
+fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) -> String {
+    let mut front = described(front, attributes);
+    if attributes.template {
+        let hint = hint(attributes);
+        let declared = match attributes.dialect {
+            None => matter.arguments.clone(),
+            Some(dialect) => {
+                let names = Names::of(dialect, Some(&front));
+                taken(dialect, &names, &dialect::pieces(dialect, text, &names.0), matter.hint.as_deref())
+            }
+        };
+        let is_jinja = attributes.dialect.is_none();
+        if matter.hint.is_some() && matter.hint != hint && declared != attributes.arguments {
+            let lines = hint.map(|hint| matter::line("argument-hint", &hint)).unwrap_or_default();
+            front = matter::replace(&front, "argument-hint", &lines);
+        }
+        if is_jinja {
+            front = matter::replace(&front, "arguments", &names_line(attributes));
+        }
     }
     // Front matter that is no list of lines cannot be changed by lines.
     match split(&front) {
@@ -277,18 +399,48 @@ fn updated(front: &str, matter: Matter, attributes: &Attributes, taken: &[String
     }
 }
 
+/// Returns the imported front matter with the description that the attributes have.
+fn described(front: &str, attributes: &Attributes) -> String {
+    if kept(attributes).is_some_and(|matter| matter.description == attributes.description) {
+        return front.to_owned();
+    }
+    let lines = attributes.description.as_deref().map(|text| matter::line("description", text));
+    matter::replace(front, "description", &lines.unwrap_or_default())
+}
+
 /// Returns the front matter of a prompt that has no imported one.
 fn front_matter(attributes: &Attributes) -> String {
-    let description = attributes.description.iter().map(|text| matter::line("description", text));
-    let hint = hint(&attributes.arguments).filter(|_| attributes.template);
-    let hint = hint.iter().map(|hint| matter::line("argument-hint", hint));
-    matter::between_marks(&description.chain(hint).collect::<String>())
+    let mut lines = attributes.description.as_deref().map(|text| matter::line("description", text)).unwrap_or_default();
+    if attributes.template {
+        let described = attributes.arguments.iter().any(|argument| argument.description.is_some());
+        if let Some(hint) = hint(attributes).filter(|_| attributes.dialect.is_none() || described) {
+            lines += &matter::line("argument-hint", &hint);
+        }
+        lines += &names_line(attributes);
+    }
+    matter::between_marks(&lines)
+}
+
+/// The line that names a template's words for Claude Code.
+fn names_line(attributes: &Attributes) -> String {
+    let names = convert::names(attributes);
+    // What YAML takes for something else than text.
+    let is_word = |name: &String| {
+        ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name.to_lowercase().as_str())
+    };
+    let names: Vec<String> =
+        names.into_iter().map(|name| if is_word(&name) { format!("\"{name}\"") } else { name }).collect();
+    if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
 }
 
 /// Returns what `argument-hint` says of arguments: what each of them is described with, else each by itself.
-fn hint(arguments: &[Argument]) -> Option<String> {
+fn hint(attributes: &Attributes) -> Option<String> {
+    let arguments = &attributes.arguments;
     let first = arguments.first()?;
-    let is_own = |argument: &Argument| commands::dollar(&argument.name).is_some();
+    // A name of mcpkg's own says less than its description.
+    let is_own = |argument: &Argument| {
+        argument.name == LINE || number_of(Dialect::Claude, &argument.name).is_some() && attributes.dialect.is_some()
+    };
     if arguments.iter().all(|argument| argument.description == first.description && is_own(argument)) {
         return first.description.clone();
     }

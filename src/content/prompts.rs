@@ -171,6 +171,8 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     command::drop_replaced(&mut prompt.attributes, &content);
+                    // Who declares the arguments of a new text writes a template of Jinja's.
+                    prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }
                 None => (answer::text(blobs::get(db, prompt.blob)?)?, Vec::new()),
@@ -369,6 +371,7 @@ pub(super) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<
         }
         other => {
             command::drop_replaced(attributes, content);
+            command::recount(attributes, content);
             other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
         }
     }
@@ -381,7 +384,7 @@ pub(super) fn check(attributes: &Attributes, content: &str) -> Result<()> {
             names::check_text("The argument's description", description)?;
         }
     }
-    if attributes.template { template::check(content) } else { Ok(()) }
+    if attributes.template && attributes.dialect.is_none() { template::check(content) } else { Ok(()) }
 }
 
 pub(super) fn data(project: &str, prompt: &Prompt) -> Value {

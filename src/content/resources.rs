@@ -336,7 +336,7 @@ impl Operation for Show {
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
-    const STRUCTURED: bool = true;
+    const CONTENT: bool = true;
     type Output = Shown;
 
     fn run(self, context: &Context) -> Result<Reply> {

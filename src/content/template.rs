@@ -104,11 +104,7 @@ pub fn render(
             continue;
         }
         if argument.required {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                format!("Prompt '{prompt}' requires the argument '{}'", argument.name),
-            )
-            .with_details(serde_json::json!({ "name": prompt, "argument": argument.name })));
+            return Err(missing(prompt, &argument.name));
         }
         values.insert(argument.name.clone(), String::new());
     }
@@ -138,6 +134,12 @@ fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes:
         }
     })?;
     String::from_utf8(output.bytes).map_err(|_| Error::internal("a template rendered to something that is not UTF-8"))
+}
+
+/// Returns the failure of a required argument that nobody gave.
+pub fn missing(prompt: &str, argument: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' requires the argument '{argument}'"))
+        .with_details(serde_json::json!({ "name": prompt, "argument": argument }))
 }
 
 /// Returns the names that a template looks up and has to be given.

@@ -11,7 +11,9 @@ use super::gather;
 use super::module::{Layer, Module, ModuleFile, Target};
 use super::targets::base_of;
 use crate::content::command::skill::split_front;
+use crate::content::command::words::{self, Spelling};
 use crate::error::{Code, Error, Result};
+use crate::store::prompts::Argument;
 
 /// How a file is made of its modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +26,10 @@ pub enum Form {
     Block,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
-    /// A command as a skill: its front matter is ours, its text the command's.
+    /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
     CommandSkill,
+    /// A command with its arguments spelled out.
+    Spelled(Spelling),
 }
 
 /// A module's file that went into an output.
@@ -39,6 +43,8 @@ pub struct Part {
     pub bytes: Arc<[u8]>,
     /// Where they come from.
     pub layer: Layer,
+    /// What is known of a command's arguments beside what its file says.
+    pub arguments: Arc<[Argument]>,
 }
 
 impl Part {
@@ -162,6 +168,29 @@ impl Landing {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
+    /// Lands a command for an agent that fills in no arguments; as it is where it asks for none.
+    ///
+    /// # Errors
+    /// As [`Landing::add`].
+    pub fn spelled(
+        &mut self,
+        target: Target,
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        file: &ModuleFile,
+        spelling: Spelling,
+    ) -> Result<()> {
+        let text = std::str::from_utf8(&file.bytes).map(|text| words::spell(text, &file.arguments, spelling));
+        match text {
+            Ok(text) if text.as_bytes() != &*file.bytes => {
+                let bytes = Arc::from(text.into_bytes());
+                self.add(&[target], root, relative, Form::Spelled(spelling), vec![part(module, file)], bytes, false)
+            }
+            _ => self.copy(target, root, relative, module, file),
+        }
+    }
+
     /// Lands a file.
     ///
     /// # Errors
@@ -277,7 +306,13 @@ impl Landing {
 
 /// Returns a module's file as a part.
 pub fn part(module: &Module, file: &ModuleFile) -> Part {
-    Part { module_id: module.id.clone(), file: file.path.clone(), bytes: Arc::clone(&file.bytes), layer: file.layer }
+    Part {
+        module_id: module.id.clone(),
+        file: file.path.clone(),
+        bytes: Arc::clone(&file.bytes),
+        layer: file.layer,
+        arguments: Arc::clone(&file.arguments),
+    }
 }
 
 fn parts(modules: &[&Module]) -> Vec<Part> {

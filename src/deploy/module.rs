@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::disk;
+use crate::store::prompts::Argument;
 
 /// A coding agent's place on disk.
 #[derive(
@@ -116,6 +117,8 @@ pub struct ModuleFile {
     pub executable: bool,
     /// Where it comes from.
     pub layer: Layer,
+    /// What is known of a command's arguments beside what its file says.
+    pub arguments: Arc<[Argument]>,
 }
 
 /// One deployable asset, composed: overlays are laid over it, and it is checked.

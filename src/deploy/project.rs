@@ -111,7 +111,11 @@ fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
         Source::Prompt(prompt) => (written(db, listed, prompt)?.into_bytes(), false),
         Source::Resource(resource) => (blobs::get(db, resource.blob)?, resource.attributes.executable),
     };
-    Ok(ModuleFile { path: part.path.clone(), bytes: Arc::from(bytes), executable, layer: Layer::Upstream })
+    let arguments = match &part.source {
+        Source::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
+        Source::Resource(_) => Arc::default(),
+    };
+    Ok(ModuleFile { path: part.path.clone(), bytes: Arc::from(bytes), executable, layer: Layer::Upstream, arguments })
 }
 
 /// Returns the file of a prompt. One that cannot be written fails the whole: a deploy without it would delete the file

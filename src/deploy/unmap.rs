@@ -2,7 +2,8 @@
 
 use super::desired::{Form, Output, Part};
 use super::gather;
-use crate::content::command::skill::split_front;
+use crate::content::command::skill::{self, split_front};
+use crate::content::command::words;
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +61,17 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
             if ours != theirs {
                 found.lost.push("the front matter, which is mcpkg's".to_owned());
             }
-            found.edit(first, first.with_body(body));
+            if body != split_front(&output.bytes).1 {
+                found.edit(first, skill::to_command(&first.bytes, &first.arguments, body)?);
+            }
         }
+        Form::Spelled(spelling) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
+            (Ok(file), Ok(disk)) => {
+                let edited = words::unspell(file, &first.arguments, spelling, disk)?;
+                found.edit(first, edited.into_bytes());
+            }
+            _ => return Err("it is no text".to_owned()),
+        },
     }
     Ok(found)
 }

@@ -6,7 +6,9 @@ use super::Config;
 use super::json::{push_escaped, push_optional, push_string};
 use super::reads::{Era, not_found, page};
 use crate::content::answer::too_large;
-use crate::content::{cursor, template};
+use crate::content::command::fill::{Source, fill};
+use crate::content::cursor;
+use crate::content::template;
 use crate::error::Result;
 use crate::store::projects::{self, Selection};
 use crate::store::prompts::Argument;
@@ -87,7 +89,9 @@ pub(super) fn get(
                     .map_err(|error| blobs::damaged_value("a prompt's arguments are malformed").with_source(error))?,
                 None => Vec::new(),
             };
-            let text = template::render(name, &source, &declared, given, config.max_answer)?;
+            let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);
+            let source = Source { name, dialect, front_matter, text: &source, declared: &declared };
+            let text = fill(&source, given, config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {
             blobs::stream(db, prompt.content, |piece| {

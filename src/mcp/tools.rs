@@ -5,7 +5,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, ResourceContents, Tool, ToolAnnotations};
+use rmcp::model::{
+    CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents, Tool, ToolAnnotations,
+};
 use serde_json::Value;
 
 use super::Config;
@@ -150,6 +152,17 @@ fn project(context: &Context) -> String {
     found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
 }
 
+/// Where the result of a tool that reads content says what the content is of.
+const ITEM: &str = "mcpkg/item";
+
+/// Returns what is known of content beside the content itself. It is no structuredContent: Claude Code and Codex show a
+/// model that in place of the text or the image, others both.
+fn item(data: Value) -> Option<MetaObject> {
+    let Value::Object(mut item) = data else { return None };
+    item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
+    Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
+}
+
 /// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
 fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
@@ -171,13 +184,17 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
                 }
             };
             let mut result = CallToolResult::success(vec![block]);
-            result.structured_content = entry.structured.then_some(reply.data);
+            if entry.structured {
+                result.structured_content = Some(reply.data);
+            } else if entry.content {
+                result.meta = item(reply.data);
+            }
             result
         }
         Err(error) => {
             tell_bug(entry, &error);
             // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
-            if entry.structured {
+            if entry.structured || entry.content {
                 return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);
             }
             let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);

@@ -32,6 +32,8 @@ pub struct Entry {
     pub faces: Faces,
     /// See [`Operation::STRUCTURED`].
     pub structured: bool,
+    /// See [`Operation::CONTENT`].
+    pub content: bool,
     schema: Option<&'static str>,
     arguments: fn(clap::Command) -> clap::Command,
     input: fn() -> schemars::Schema,
@@ -67,6 +69,7 @@ impl Entry {
             toolset: O::TOOLSET,
             faces: O::FACES,
             structured: O::STRUCTURED,
+            content: O::CONTENT,
             schema: O::SCHEMA,
             arguments: |command| O::augment_args(command).about(O::ABOUT).long_about(None),
             input: crate::schema::generate::<O>,

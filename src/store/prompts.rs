@@ -14,8 +14,10 @@ use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 
+mod dialect;
 mod row;
 
+pub use dialect::Dialect;
 use row::{LISTED, REST, check, columns, is_plain_json, listed, placeholder, summed};
 pub(super) use row::{QUERY, from_row};
 
@@ -41,6 +43,9 @@ pub struct Attributes {
     /// Whether the content is rendered; a plain prompt goes out byte for byte.
     #[serde(default)]
     pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
     /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
@@ -97,8 +102,12 @@ pub struct Body<'r> {
     pub description: Option<&'r str>,
     /// Whether the content is rendered.
     pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    pub dialect: Option<Dialect>,
     /// The arguments, as a JSON array.
     pub arguments: Option<&'r str>,
+    /// What stood before the text in the file it was imported from.
+    pub front_matter: Option<&'r str>,
     /// The content.
     pub content: Blob<'r>,
 }
@@ -176,7 +185,9 @@ pub fn with<T>(
     let body = Body {
         description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
         template: row.get(6)?,
+        dialect: Dialect::from_row(row, 13)?,
         arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        front_matter: row.get_ref(8)?.as_str_or_null().map_err(rusqlite::Error::from)?,
         content: Blob::from_row(row, REST)?,
     };
     f(&body).map(Some)
@@ -378,7 +389,8 @@ fn write(
     change: Change<'_>,
     content: &str,
 ) -> Result<Prompt> {
-    let Attributes { description, template, arguments, front_matter, file } = &prompt.attributes;
+    let Attributes { description, template, dialect, arguments, front_matter, file } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
     let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
     let difference = if prompt.id == 0 { Difference::Listed } else { difference(db, &prompt, arguments.as_deref())? };
     if difference == Difference::None {
@@ -395,8 +407,8 @@ fn write(
         db.connection
             .prepare_cached(
                 "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                     revision, created_at, updated_at, listed_sum, row_sum)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                                     revision, created_at, updated_at, listed_sum, row_sum, dialect)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .execute(params![
                 prompt.uuid.as_bytes(),
@@ -412,7 +424,8 @@ fn write(
                 prompt.created_at,
                 prompt.updated_at,
                 listed_sum,
-                row_sum
+                row_sum,
+                dialect
             ])
             .map_err(taken)?;
         prompt.id = db.connection.last_insert_rowid();
@@ -421,7 +434,7 @@ fn write(
             .prepare_cached(
                 "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
                                    blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
-                                   row_sum = ?13 WHERE id = ?1",
+                                   row_sum = ?13, dialect = ?14 WHERE id = ?1",
             )?
             .execute(params![
                 prompt.id,
@@ -436,7 +449,8 @@ fn write(
                 prompt.created_at,
                 prompt.updated_at,
                 listed_sum,
-                row_sum
+                row_sum,
+                dialect
             ])
             .map_err(taken)?;
     }
@@ -458,12 +472,15 @@ fn write(
 
 /// Returns how a prompt differs from its row.
 fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<Difference> {
-    let Attributes { description, template, front_matter, file, .. } = &prompt.attributes;
+    let Attributes { description, template, dialect, front_matter, file, .. } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
     let mut statement = db.connection.prepare_cached(
         "SELECT name IS ?2 AND description IS ?3 AND arguments IS ?4,
-                template IS ?5 AND front_matter IS ?6 AND file IS ?7 AND blob_id IS ?8 FROM prompt WHERE id = ?1",
+                template IS ?5 AND dialect IS ?6 AND front_matter IS ?7 AND file IS ?8 AND blob_id IS ?9
+           FROM prompt WHERE id = ?1",
     )?;
-    let item = params![prompt.id, prompt.name, description, arguments, template, front_matter, file, prompt.blob];
+    let item =
+        params![prompt.id, prompt.name, description, arguments, template, dialect, front_matter, file, prompt.blob];
     Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
 }
 

@@ -46,19 +46,93 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     })
 }
 
-/// Returns a page of the prompts by name that have the name of a skill, where no `SKILL.md` is stored under it.
+/// The name of the skill that the prompt of a table stands for, in the words of the index `prompt_skill`: `Code.Review` is
+/// `code-review`.
+macro_rules! skill_of {
+    ($table:literal) => {
+        concat!(
+            "coalesce(nullif(rtrim(substr(ltrim(replace(replace(replace(replace(replace(replace(replace(replace(\
+             replace(replace(lower(",
+            $table,
+            ".name),'.','-'),'_','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-')\
+             ,'-'),1,64),'-'),''),'command')"
+        )
+    };
+}
+
+/// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the
+/// first by name.
+const BETTER: &str = concat!(
+    "SELECT better.name FROM prompt better INDEXED BY prompt_skill WHERE better.project_id = ?1 AND ",
+    skill_of!("better"),
+    " = ",
+    skill_of!("p"),
+    " AND better.id <> p.id AND (better.name = ",
+    skill_of!("p"),
+    " OR (better.name < p.name AND p.name <> ",
+    skill_of!("p"),
+    "))"
+);
+
+/// The `SKILL.md` that goes before a prompt.
+const STORED: &str = concat!(
+    "SELECT resource.name FROM resource WHERE resource.project_id = ?1 AND uri = 'skill://' || ",
+    skill_of!("p"),
+    " || '/SKILL.md'"
+);
+
+/// Returns a page of the prompts by name that stand for a skill: those whose name for one neither a stored `SKILL.md`
+/// nor a better prompt has.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     let sql = [
         prompts::QUERY,
-        " WHERE p.project_id = ?1 AND p.name > ?2 AND length(p.name) <= 64 AND p.name NOT GLOB '*[^a-z0-9-]*'
-            AND p.name NOT GLOB '-*' AND p.name NOT GLOB '*-' AND p.name NOT GLOB '*--*'
-            AND NOT EXISTS (SELECT 1 FROM resource
-                             WHERE project_id = ?1 AND uri = 'skill://' || p.name || '/SKILL.md')
-          ORDER BY p.name LIMIT ?3",
+        " WHERE p.project_id = ?1 AND p.name > ?2 AND NOT EXISTS (",
+        STORED,
+        ") AND NOT EXISTS (",
+        BETTER,
+        ") ORDER BY p.name LIMIT ?3",
     ]
     .concat();
     Ok(page.slice(db.all(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
+}
+
+/// Returns the prompt that stands for the skill `name`, if there is one.
+///
+/// # Errors
+/// How the disk failed.
+pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
+    let sql = [
+        prompts::QUERY,
+        concat!(" WHERE p.project_id = ?1 AND ", skill_of!("p"), " = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"),
+    ]
+    .concat();
+    db.one(&sql, params![project, name], prompts::from_row)
+}
+
+/// A prompt that no agent finds as a skill, since another item has its name for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// The prompt.
+    pub prompt: String,
+    /// The name of the skill it would be.
+    pub skill: String,
+    /// The prompt that has it; a skill that is stored where there is none.
+    pub by: Option<String>,
+}
+
+/// Returns the prompts by name whose name for a skill another item has. One that a stored skill of its very own name
+/// replaces is none of them.
+///
+/// # Errors
+/// How the disk failed.
+pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
+    let sql = format!(
+        "SELECT p.name, {skill}, ({BETTER} ORDER BY better.name <> {skill}, better.name LIMIT 1) FROM prompt p
+          WHERE p.project_id = ?1 AND p.name <> {skill} AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name",
+        skill = skill_of!("p")
+    );
+    db.all(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
 }

@@ -63,7 +63,10 @@ fn imports_go_down_only() {
             "clock" => &["error"],
             "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
-            "access" => &["op", "store", "error", "clock", "redact", "content::names"],
+            // A key says which tools its clients list.
+            "access" => {
+                &["op", "store", "error", "clock", "redact", "content::names", "content::TOOLSETS", "operations"]
+            }
             "deploy" => &[
                 "op",
                 "approved",

@@ -55,7 +55,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert_eq!(ground.run(&["plan", "--check"]).status, 0);
 
     // One of them is edited where Cursor reads it.
-    let edited = ground.read(".cursor/commands/review.md").replace("Review $ARGUMENTS", "Review $ARGUMENTS twice");
+    let edited = ground.read(".cursor/commands/review.md").replace("Review {arguments}", "Review {arguments} twice");
     ground.put(".cursor/commands/review.md", &edited, 0o644);
     let status = ground.data(&["status", "--only", "missing,modified"]);
     assert_eq!(drift(&status), ["modified user_modified .cursor/commands/review.md"]);
@@ -77,7 +77,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert!(paths.iter().any(|path| path.ends_with(".agents/skills/review/SKILL.md")), "{planned:#}");
     let applied = ground.data(&["deploy", "--apply", "--adopt", "--yes"]);
     assert_eq!(applied["applied"], true);
-    assert!(ground.read(".claude/commands/review.md").contains("twice"));
+    assert!(ground.read(".claude/commands/review.md").contains("Review $ARGUMENTS twice"));
 
     let said = ground.ok(&["rollback", "--to", "pristine", "--yes"]);
     assert!(said.contains("Rolled"), "{said}");
@@ -171,4 +171,50 @@ fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
     std::fs::remove_file(ground.root().join(".claude/skills/pdf/SKILL.md.new")).expect("the stray file");
     // The user's own edit of the block goes with the block; all else is as it was.
     ground.tree().assert_is(&first, "pristine");
+}
+
+#[test]
+fn the_arguments_of_a_prompt_reach_each_agent_in_its_own_form() {
+    let ground = Ground::new();
+    ground.ok(&["project", "create", "p"]);
+    let template = "Explain {{ topic }} to {{ reader }} for $0.50";
+    ground.ok(&[
+        "prompt",
+        "create",
+        "explain",
+        template,
+        "--argument",
+        "topic=What to explain",
+        "--argument",
+        "reader?",
+    ]);
+    ground.put(".claude/commands/fix.md", "Fix $1 of $ARGUMENTS at !`date`\n", 0o644);
+    ground.put(".opencode/command/mend.md", "Mend $1 with $2\n", 0o644);
+    ground.ok(&["import", ".claude", ".opencode"]);
+    let applied = ground.data(&["deploy", "--apply", "--yes"]);
+    assert_eq!(applied["applied"], true, "{applied:#}");
+    assert_eq!(
+        ground.read(".claude/commands/explain.md"),
+        "---\nargument-hint: \"<topic> [reader]\"\narguments: [topic, reader]\n---\nExplain $topic to $reader for \\$0.50"
+    );
+    assert_eq!(ground.read(".claude/commands/mend.md"), "Mend $0 with $1\n");
+    assert_eq!(ground.read(".claude/commands/fix.md"), "Fix $1 of $ARGUMENTS at !`date`\n");
+    let words = "The user gives these arguments, written `<topic> [reader]`:\n- {topic}: What to explain\n- {reader}\n\n\
+                 Explain {topic} to {reader} for $0.50";
+    assert!(ground.read(".agents/skills/explain/SKILL.md").ends_with(&format!("---\n\n{words}")));
+    assert!(ground.read(".cursor/commands/explain.md").ends_with(&format!("---\n{words}")));
+    for file in [".agents/skills/fix/SKILL.md", ".agents/skills/mend/SKILL.md", ".cursor/commands/mend.md"] {
+        assert!(!ground.read(file).contains("$1"), "{file}: {}", ground.read(file));
+    }
+    // An edit in an agent's own form goes back to the form that is stored.
+    let skill = ground.read(".agents/skills/mend/SKILL.md").replace("Mend {arg0}", "Mend {arg0} for $5");
+    ground.put(".agents/skills/mend/SKILL.md", &skill, 0o644);
+    let list = ground.read(".cursor/commands/fix.md").replace("- {arg1}", "- {other}");
+    ground.put(".cursor/commands/fix.md", &list, 0o644);
+    let proposed = ground.data(&["evolve", "propose", "--yes"]);
+    assert_eq!(proposed["proposals"].as_array().map(Vec::len), Some(1), "{proposed:#}");
+    assert!(proposed["skipped"][0]["reason_message"].as_str().is_some_and(|why| why.contains("list of its arguments")));
+    ground.data(&["evolve", "accept", "1", "--yes"]);
+    // In OpenCode's own words `$5` would be an argument: the prompt is Claude Code's command from now on.
+    assert_eq!(ground.ok(&["prompt", "show", "mend", "--raw"]), "Mend $0 for \\$5 with $1\n");
 }

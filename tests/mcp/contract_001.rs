@@ -300,7 +300,7 @@ fn a_plain_prompt_goes_out_byte_for_byte() {
 }
 
 #[test]
-fn the_reads_as_tools_give_text_and_data() {
+fn lists_give_data_and_reads_the_content_once() {
     let (_scratch, mut client) = auth_module();
     client.call("create_prompt", json!({ "name": "a", "content": "the needle", "description": "d" }));
     client.call("create_resource", json!({ "name": "doc", "uri": "file:///doc", "content": "needle two" }));
@@ -314,17 +314,29 @@ fn the_reads_as_tools_give_text_and_data() {
         (result["structuredContent"].clone(), result["content"][0].clone())
     };
     assert_eq!(structured("list_prompts", json!({})).0, json!({ "prompts": [{ "name": "a", "description": "d" }] }));
-    let (data, text) = structured("get_prompt", json!({ "name": "a" }));
-    assert_eq!((&data["text"], &text["text"]), (&json!("the needle"), &json!("the needle")));
     assert_eq!(structured("list_resources", json!({})).0["resources"][1]["uri"], "file:///pic");
-    for key in ["doc", "file:///doc"] {
-        let (data, text) = structured("read_resource", json!({ "uri": key }));
-        assert_eq!((&data["text"], &text["text"]), (&json!("needle two"), &json!("needle two")));
-    }
-    let (_, block) = structured("read_resource", json!({ "uri": "pic" }));
-    assert_eq!(block, json!({ "type": "image", "data": "AAEC", "mimeType": "image/png" }));
     let hits = structured("search_content", json!({ "query": "needle" })).0;
     assert_eq!(hits["hits"].as_array().expect("hits").len(), 2, "{hits}");
+    // Some agents show structuredContent in place of the blocks, others both: content stands in a block alone, and what
+    // is known of it where no model reads it.
+    let image = json!({ "type": "image", "data": "AAEC", "mimeType": "image/png" });
+    let doc = json!({ "uri": "file:///doc", "name": "doc", "mime_type": "text/plain", "size": 10 });
+    let pic = json!({ "uri": "file:///pic", "name": "pic", "mime_type": "image/png", "size": 3 });
+    for (tool, arguments, block, item) in [
+        (
+            "get_prompt",
+            json!({ "name": "a" }),
+            json!({ "type": "text", "text": "the needle" }),
+            json!({ "name": "a", "description": "d" }),
+        ),
+        ("read_resource", json!({ "uri": "doc" }), json!({ "type": "text", "text": "needle two" }), doc.clone()),
+        ("read_resource", json!({ "uri": "file:///doc" }), json!({ "type": "text", "text": "needle two" }), doc),
+        ("read_resource", json!({ "uri": "pic" }), image, pic),
+    ] {
+        let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let expected = json!({ "content": [block], "isError": false, "_meta": { "mcpkg/item": item } });
+        assert_eq!(result, expected, "{tool}");
+    }
     client.finish();
 }
 

@@ -89,9 +89,8 @@ fn a_prompt_has_every_face() {
     scratch.ok(&["deploy", "--apply", "--yes", "--root", ".", "--target", "codex"]);
     let deployed = std::fs::read_to_string(scratch.path().join(".agents/skills/review/SKILL.md")).expect("a skill");
     assert_eq!(deployed, skill);
-    // A stored skill of its name goes before it; a name that is none of a skill stays a prompt.
+    // A stored skill of its name goes before it.
     scratch.ok(&["skill", "create", "review", "Stored", "-d", "Stored one"]);
-    scratch.ok(&["prompt", "create", "Code.Review", "x"]);
     let listed = client.result("skills/list", json!({}));
     assert_eq!(names(&listed), ["pdf", "review"]);
     assert_eq!(listed["skills"][1]["frontmatter"]["description"], "Stored one");
@@ -101,15 +100,57 @@ fn a_prompt_has_every_face() {
 }
 
 #[test]
+fn a_prompt_of_any_name_is_a_skill_under_the_name_that_a_deploy_gives_it() {
+    let scratch = Scratch::with_project();
+    let long = format!("{}-{}", "n".repeat(60), "m".repeat(60));
+    for (name, text) in [("dotted.name", "Dots"), ("Code__Review", "Case"), ("_", "Nothing"), (&long, "Long")] {
+        scratch.ok(&["prompt", "create", name, text]);
+    }
+    let mut client = Client::legacy(&scratch, "2025-11-25");
+    let listed = client.result("skills/list", json!({}));
+    let cut = format!("{}-mmm", "n".repeat(60));
+    assert_eq!(names(&listed), ["code-review", "command", "dotted-name", cut.as_str()]);
+    scratch.ok(&["deploy", "--apply", "--yes", "--root", ".", "--target", "codex"]);
+    for skill in listed["skills"].as_array().expect("skills") {
+        verify(&mut client, skill);
+        assert_eq!(client.result("skills/get", json!({ "uri": skill["uri"] }))["skill"], *skill);
+        let name = skill["frontmatter"]["name"].as_str().expect("a name");
+        let read = client.result("resources/read", json!({ "uri": skill["uri"] }));
+        let deployed = scratch.path().join(".agents/skills").join(name).join("SKILL.md");
+        assert_eq!(std::fs::read_to_string(deployed).expect("a skill"), read["contents"][0]["text"]);
+    }
+    // The prompt whose own name it is goes first, then the first by name; the others are told of.
+    scratch.ok(&["prompt", "create", "dotted_name", "Other"]);
+    assert_eq!(names(&client.result("skills/list", json!({}))).len(), 4);
+    assert!(client.call("get_skill", json!({ "name": "dotted-name" })).0.ends_with("\nDots"));
+    let told = scratch.run(&["skill", "validate"]);
+    assert_eq!(told.status, 1);
+    assert!(
+        told.stderr.contains(
+            "dotted-name/SKILL.md:1: prompt 'dotted_name' is not found as a skill: prompt 'dotted.name' has its name for one"
+        ),
+        "{}",
+        told.stderr
+    );
+    scratch.ok(&["prompt", "create", "dotted-name", "Own"]);
+    assert!(client.call("get_skill", json!({ "name": "dotted-name" })).0.ends_with("\nOwn"));
+    let planned = scratch.run(&["plan", "--root", ".", "--target", "codex"]);
+    assert!(planned.stderr.contains("want different bytes in"), "{}", planned.stderr);
+    client.finish();
+}
+
+#[test]
 fn a_template_is_a_skill_that_asks_as_a_command_does() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "fix", "---\ndescription: Fixes\nargument-hint: [issue]\n---\nFix $1\n"]);
+    const SPELLED: &str = "---\nname: fix\ndescription: \"Fixes\"\n---\n\nThe user gives these arguments, written `[issue]`:\n\
+         - {arg1}: word 2 of what the user writes\n\nFix {arg1}\n";
     scratch.ok(&["prompt", "create", "broken", "{{ who.what }}", "--argument", "who"]);
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let listed = client.result("skills/list", json!({}));
     assert!(names(&listed).contains(&"fix"), "{listed}");
     let read = client.result("resources/read", json!({ "uri": "skill://fix/SKILL.md" }));
-    assert_eq!(read["contents"][0]["text"], "---\nname: fix\ndescription: \"Fixes\"\n---\n\nFix $1\n");
+    assert_eq!(read["contents"][0]["text"], SPELLED);
     for skill in listed["skills"].as_array().expect("skills") {
         verify(&mut client, skill);
     }
@@ -229,7 +270,10 @@ fn agents_create_update_and_delete_skills() {
         "tools/call",
         json!({ "name": "get_skill", "arguments": { "name": "pdf", "file": "references/forms.md" } }),
     );
-    assert_eq!(got["structuredContent"]["text"], "# Forms");
+    assert_eq!(got["content"], json!([{ "type": "text", "text": "# Forms" }]));
+    assert_eq!(got["_meta"]["mcpkg/item"]["files"], json!(["skill://pdf/SKILL.md", "skill://pdf/references/forms.md"]));
+    let main = client.call("get_skill", json!({ "name": "pdf" })).0;
+    assert!(main.ends_with("# PDF\n\nIts other files: skill://pdf/references/forms.md"), "{main}");
     assert_eq!(client.call("validate_skills", json!({})), ok("The one skill is valid"));
     assert_eq!(
         client.call("delete_skill", json!({ "name": "pdf" })),

@@ -170,7 +170,7 @@ fn an_edited_file_goes_back_where_it_came_from() {
     let skill = scratch.json(&["resource", "list"])["resources"].clone();
     let skill = skill.as_array().expect("rows").iter().find(|row| row["uri"] == "skill://pdf/SKILL.md").cloned();
     assert_eq!(skill.expect("the skill")["description"], "All of PDF");
-    assert_eq!(scratch.ok(&["prompt", "show", "a.b", "-a", "arg1=x"]), "Do x and \n");
+    assert_eq!(scratch.ok(&["prompt", "show", "a.b", "-a", "arg1=x"]), "Do x and $2\n");
 
     let code = |module: &str, file: &str, bytes: &[u8]| back(module, file, bytes).expect_err("refused").code();
     assert_eq!(code("command:a.c", "x.md", b"x"), Code::NotFound);

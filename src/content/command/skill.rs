@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::words::{self, Spelling};
 use crate::content::import::matter;
+use crate::store::prompts::Argument;
 
 /// The most characters of a skill's name.
 pub const MAX_NAME: usize = 64;
@@ -35,11 +37,39 @@ pub fn name(text: &str) -> String {
     if name.is_empty() { "command".to_owned() } else { name.to_owned() }
 }
 
-/// Returns the `SKILL.md` of the skill `name` that stands for a command: its description and its body.
-pub fn of_command(name: &str, file: &[u8]) -> Vec<u8> {
+/// Returns the `SKILL.md` of the skill `name` that stands for a command: its description and its text, in which each of
+/// the arguments, of which `known` says more, is spelled out.
+pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     let (front, body) = split_front(file);
+    let spelled = std::str::from_utf8(&without_blanks(file)).map(|file| words::text(file, known, Spelling::Words));
+    let body = spelled.as_ref().map_or(body, String::as_bytes);
     let description = front.and_then(described).unwrap_or_else(|| format!("Runs the command {name}"));
     [front_matter(name, &description).as_bytes(), b"\n", body].concat()
+}
+
+/// Returns the command that an edited `SKILL.md` with this text was made from; see [`words::back`].
+///
+/// # Errors
+/// Why that cannot be told, for a person.
+pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<u8>, String> {
+    let body = split_front(file).1;
+    let head = &file[..file.len() - body.len()];
+    let texts = (std::str::from_utf8(head), String::from_utf8(without_blanks(file)), std::str::from_utf8(edited));
+    match texts {
+        (Ok(head), Ok(file), Ok(edited)) => {
+            words::back(&file, known, Spelling::Words, head, edited).map(String::into_bytes)
+        }
+        _ => Ok([head, edited].concat()),
+    }
+}
+
+/// A command's file without the empty lines behind its front matter, which no skill has.
+fn without_blanks(file: &[u8]) -> Vec<u8> {
+    let body = split_front(file).1;
+    let head = &file[..file.len() - body.len()];
+    let blank = head.split_inclusive(|byte| *byte == b'\n').rev().take_while(|line| line.trim_ascii().is_empty());
+    let head = &head[..head.len() - blank.map(<[u8]>::len).sum::<usize>()];
+    [head, body].concat()
 }
 
 /// Returns the front matter of a skill; of a long description as much as agents take.
@@ -106,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_command_keeps_its_description_and_body() {
-        let text = of_command("a", b"---\ndescription: Look: \"here\"\nmodel: x\n---\n\nBody\n");
+        let text = of_command("a", b"---\ndescription: Look: \"here\"\nmodel: x\n---\n\nBody\n", &[]);
         assert_eq!(String::from_utf8_lossy(&text), "---\nname: a\ndescription: \"Look: \\\"here\\\"\"\n---\n\nBody\n");
-        let long = of_command("a", format!("---\ndescription: {}\n---\nx", "é".repeat(2000)).as_bytes());
+        let long = of_command("a", format!("---\ndescription: {}\n---\nx", "é".repeat(2000)).as_bytes(), &[]);
         assert_eq!(String::from_utf8_lossy(&long).matches('é').count(), MAX_DESCRIPTION);
     }
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn prompt(file: &str) -> (Attributes, String) {
-    let Read { attributes, content, odd } = read(file);
+    let Read { attributes, content, odd } = read(file, Dialect::Claude);
     assert!(odd.is_none(), "{file}: {odd:?}");
     (attributes, content)
 }
@@ -21,17 +21,17 @@ fn what_mcp_has_no_place_for_stays_in_the_file() {
     let file =
         "---\ndescription: Review a PR\nargument-hint: [pr]\nallowed-tools: Bash(git:*)\n---\nReview $1 as {{ x }}\n";
     let (mut attributes, text) = prompt(file);
-    assert_eq!(text, "Review {{ arg1 }} as {{ '{' }}{ x }}\n");
+    assert_eq!(text, "Review $1 as {{ x }}\n");
     assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
 
     attributes.description = Some("Look".to_owned());
-    let edited = to_file("a", &attributes, "Look at {{ arg1 }}").unwrap();
+    let edited = to_file("a", &attributes, "Look at $1").unwrap();
     assert_eq!(edited, "---\ndescription: \"Look\"\nargument-hint: [pr]\nallowed-tools: Bash(git:*)\n---\nLook at $1");
     attributes.arguments = vec![argument("arg1", Some("number"), true), argument("arg2", Some("focus"), false)];
     attributes.description = None;
-    let edited = to_file("a", &attributes, "Look at {{ arg1 }} for {{ arg2 }}").unwrap();
+    let edited = to_file("a", &attributes, "Look at $1 for $2").unwrap();
     assert_eq!(edited, "---\nargument-hint: \"<number> [focus]\"\nallowed-tools: Bash(git:*)\n---\nLook at $1 for $2");
-    let (back, _) = from_file(&edited, &attributes, "Look at {{ arg1 }} for {{ arg2 }}").unwrap();
+    let (back, _) = from_file(&edited, &attributes, "Look at $1 for $2").unwrap();
     assert_eq!(back.arguments, attributes.arguments);
 }
 
@@ -49,12 +49,15 @@ fn only_declared_arguments_make_a_template() {
     }
     let file = "---\ndescription: Fix\nargument-hint: [pr]\nmodel: x\n---\nFix $1 {{ y }}";
     let (attributes, text) = given(file).unwrap();
-    assert_eq!((attributes.description.as_deref(), text.as_str()), (Some("Fix"), "Fix {{ arg1 }} {{ '{' }}{ y }}"));
+    assert_eq!((attributes.description.as_deref(), text.as_str()), (Some("Fix"), "Fix $1 {{ y }}"));
     assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
     assert_eq!(given("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().1, "Fix {{ pr }}");
-    for odd in ["---\narguments: 3\n---\nx", "---\narguments: [arg1]\n---\n{{ arg1 }} and $1"] {
-        assert!(declared(odd, false).is_err(), "{odd}");
-    }
+    assert!(declared("---\narguments: 3\n---\nx", false).is_err());
+    // Of two kinds of placeholders one is text.
+    let mixed = given("---\narguments: [arg1]\n---\n{{ arg1 }} and $1").unwrap();
+    assert_eq!((mixed.0.dialect, mixed.1.as_str()), (None, "{{ arg1 }} and $1"));
+    let named = given("---\narguments: [topic]\n---\nOn $topic, {{ x }}").unwrap();
+    assert_eq!((named.0.dialect, named.1.as_str()), (Some(Dialect::Claude), "On $topic, {{ x }}"));
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn front_matter_takes_the_place_of_what_was_kept() {
 
 #[test]
 fn what_mcpkg_wrote_itself_is_not_kept_twice() {
-    for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1"] {
+    for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1", "$0"] {
         assert_eq!(prompt(file).0.front_matter, None, "{file}");
     }
     let attributes = jinja(vec![argument("file", None, true)]);
@@ -83,10 +86,18 @@ fn a_template_asks_for_its_arguments_as_commands_do() {
     let two = jinja(vec![argument("file", None, true), argument("focus", None, false)]);
     assert_eq!(
         file(&two, "{{ file|upper }} {{ focus }}").unwrap(),
-        "---\nargument-hint: \"<file> [focus]\"\n---\n$1 $2"
+        "---\nargument-hint: \"<file> [focus]\"\narguments: [file, focus]\n---\n$file $focus"
+    );
+    // What Claude Code would take for an argument is escaped; a name that goes on is asked for by its number.
+    assert_eq!(
+        file(&two, "{{ file }}s for $5, {{ focus }}: $file").unwrap(),
+        "---\nargument-hint: \"<file> [focus]\"\narguments: [file, focus]\n---\n$ARGUMENTS[0]s for \\$5, $focus: \\$file"
     );
     let own = jinja(vec![argument("arg2", None, true), argument("arguments", None, false)]);
-    assert_eq!(file(&own, "{{ arg2 }}{{arguments}}").unwrap(), "$2$ARGUMENTS");
+    assert_eq!(
+        file(&own, "{{ arg2 }}{{arguments}}").unwrap(),
+        "---\nargument-hint: \"<arg2> [arguments]\"\narguments: [arg2, arguments]\n---\n$arg2$arguments"
+    );
     assert_eq!(file(&one, "{{ nobody }}").unwrap_err().code(), Code::TemplateFailed);
 }
 
@@ -107,11 +118,47 @@ fn an_edited_template_is_refused_but_for_its_description() {
 fn a_plain_prompt_that_gets_an_argument_becomes_a_template() {
     let before = Attributes { file: Some("a/b.md".to_owned()), ..Attributes::default() };
     let (attributes, text) = from_file("Look at $1", &before, "Look").unwrap();
-    assert_eq!(
-        (attributes.template, attributes.file.as_deref(), text.as_str()),
-        (true, Some("a/b.md"), "Look at {{ arg1 }}")
-    );
+    assert_eq!((attributes.template, attributes.file.as_deref(), text.as_str()), (true, Some("a/b.md"), "Look at $1"));
     assert_eq!(path("a.b", &attributes), "a/b.md");
+}
+
+#[test]
+fn text_that_looks_like_a_placeholder_is_escaped_and_comes_back() {
+    let plain = Attributes::default();
+    let file = to_file("a", &plain, "It costs $0.50, not ${1}").unwrap();
+    assert_eq!(file, "It costs \\$0.50, not ${1}");
+    assert_eq!(prompt(&file), (plain.clone(), "It costs $0.50, not ${1}".to_owned()));
+    let (attributes, text) = from_file(&file.replace("50", "75"), &plain, "It costs $0.50, not ${1}").unwrap();
+    assert_eq!((attributes, text.as_str()), (plain, "It costs $0.75, not ${1}"));
+}
+
+#[test]
+fn a_command_of_opencode_counts_from_zero_in_claude_code() {
+    let Read { attributes, content, .. } = read("Fix $1 of $2, not $name", Dialect::OpenCode);
+    let names: Vec<_> = attributes.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    assert_eq!((names, content.as_str()), (vec!["arg1", "arg2"], "Fix $1 of $2, not $name"));
+    let file = to_file("a", &attributes, &content).unwrap();
+    assert_eq!(file, "Fix $0 of $1, not $name");
+    let (again, edited) = from_file(&file.replace("Fix", "Mend"), &attributes, &content).unwrap();
+    assert_eq!((again, edited.as_str()), (attributes, "Mend $1 of $2, not $name"));
+    let Read { attributes, content, .. } = read("Fix $1", Dialect::OpenCode);
+    assert_eq!(to_file("a", &attributes, &content).unwrap(), "Fix $ARGUMENTS");
+}
+
+#[test]
+fn arguments_are_those_that_claude_code_sees() {
+    let names = |file: &str| {
+        let (attributes, _) = prompt(file);
+        attributes.arguments.into_iter().map(|argument| argument.name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names("---\narguments: [topic, reader]\n---\n$reader $0 $2 $ARGUMENTS"),
+        ["topic", "reader", "arg2", "arguments"]
+    );
+    assert_eq!(names("---\narguments: topic, reader\n---\n$reader"), ["arg0", "reader"]);
+    assert_eq!(names("---\narguments:\n- name: topic\n---\n$topic $0"), ["arg0"]);
+    assert_eq!(names("---\nargument-hint: [pr]\n---\nTakes it at its end"), ["arguments"]);
+    assert!(names("No places").is_empty());
 }
 
 #[test]
@@ -135,6 +182,7 @@ fn front() -> impl Strategy<Value = String> {
         Just("model: opus"),
         Just("# a comment"),
         Just("arguments: [file]"),
+        Just("arguments: topic, file"),
         Just("arguments:\n- name: arg1\n  required: true"),
         Just("arguments:\n  - arguments"),
         Just("- broken"),
@@ -149,7 +197,7 @@ fn front() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), whole.clone(), whole]
 }
 
-const BODY: &str = "(\\$1|\\$2|\\$10|\\$ARGUMENTS|\\$|\\{\\{ file \\}\\}|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|\\{\\{ '\\{' \\}\\}|\\{|\\{\\{|\\}\\}|\\{%|\\{#| |\r?\n|a|é|---\n){0,8}";
+const BODY: &str = "(\\$0|\\$file|\\\\|\\$1|\\$2|\\$10|\\$ARGUMENTS|\\$|\\{\\{ file \\}\\}|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|\\{\\{ '\\{' \\}\\}|\\{|\\{\\{|\\}\\}|\\{%|\\{#| |\r?\n|a|é|---\n){0,8}";
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -157,16 +205,21 @@ proptest! {
     #[test]
     fn a_file_comes_out_to_the_byte(front in front(), body in BODY) {
         let file = front + &body;
-        let Read { attributes, content, .. } = read(&file);
-        let exported = !attributes.arguments.is_empty() && matter::write(&attributes) + &content == file;
-        if !content.is_empty() && !exported {
-            prop_assert_eq!(to_file("a", &attributes, &content).unwrap(), file);
+        for dialect in [Dialect::Claude, Dialect::OpenCode] {
+            let Read { attributes, content, .. } = read(&file, dialect);
+            let is_jinja = attributes.template && attributes.dialect.is_none();
+            if !content.is_empty() && (attributes.dialect.is_some() || is_jinja || dialect == Dialect::Claude) {
+                prop_assert_eq!(source("a", &attributes, &content).unwrap(), file.clone());
+            }
+            if !content.is_empty() && !is_jinja && dialect == Dialect::Claude {
+                prop_assert_eq!(to_file("a", &attributes, &content).unwrap(), file.clone());
+            }
         }
     }
 
     #[test]
     fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
-        let Read { mut attributes, content, .. } = read(&(was.0 + &was.1));
+        let Read { mut attributes, content, .. } = read(&(was.0 + &was.1), Dialect::Claude);
         // Who changed the description in mcpkg meanwhile changes nothing of this.
         attributes.description = Some(description).filter(|text| !text.is_empty());
         let file = now.0 + &now.1;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::content::command::dialect::Dialect;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
 use crate::content::import::place::{decode, digest};
@@ -73,10 +74,10 @@ impl Layout {
 fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<Source> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let comes_back = |file: &String| {
-        let read = command::read(file);
+        let read = command::read(file, attributes.dialect.unwrap_or(Dialect::Claude));
         read.content == text && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
     };
-    let file = command::to_file(&entry.name, attributes, &text).ok().filter(comes_back);
+    let file = command::source(&entry.name, attributes, &text).ok().filter(comes_back);
     let file = file.unwrap_or_else(|| matter::write(attributes) + &text);
     // What is written as it stands stays where it is.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
@@ -86,7 +87,11 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<So
 fn own_path(entry: &Entry) -> Option<String> {
     let attributes = match &entry.what {
         What::Prompt(attributes) => {
-            return Some(format!(".claude/commands/{}", command::path(&entry.name, attributes)));
+            let folder = match attributes.dialect {
+                Some(Dialect::OpenCode) => ".opencode/command",
+                Some(Dialect::Claude) | None => ".claude/commands",
+            };
+            return Some(format!("{folder}/{}", command::path(&entry.name, attributes)));
         }
         What::Resource(attributes) => attributes,
     };

@@ -8,6 +8,7 @@ use super::matter::{self, Matter};
 use super::place::{self, Place, Role, is_agents};
 use super::scan::File;
 use crate::content::answer::text;
+use crate::content::command::words::{self, Spelling};
 use crate::content::command::{self, Read};
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
@@ -106,7 +107,7 @@ impl Understood {
     }
 
     fn prompt(&mut self, file: &File, place: &Place, text: &str) {
-        let Read { mut attributes, content, odd } = command::read(text);
+        let Read { mut attributes, content, odd } = command::read(text, place.dialect);
         if let Some(error) = odd {
             self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
         }
@@ -119,8 +120,10 @@ impl Understood {
         // Agents that have folders of their own may have the same command.
         let wanted = place.wanted_name();
         let is_same = |item: &Item| match &item.entry.what {
-            What::Prompt(other) if item.entry.name == wanted && item.content == content => {
-                *other == Attributes { file: other.file.clone(), ..attributes.clone() }
+            What::Prompt(other) if item.entry.name == wanted => {
+                let same =
+                    item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
+                same || is_spelled_from(item, other, text)
             }
             _ => false,
         };
@@ -196,6 +199,13 @@ impl Understood {
             }
         }
     }
+}
+
+/// Whether a file is what a deploy makes of this prompt for an agent that fills in no arguments.
+fn is_spelled_from(item: &Item, attributes: &Attributes, file: &str) -> bool {
+    let content = item.content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok());
+    let own = content.and_then(|content| command::to_file(&item.entry.name, attributes, &content).ok());
+    own.is_some_and(|own| words::spell(&own, &attributes.arguments, Spelling::Words) == file)
 }
 
 fn naming(file: &str, error: Error) -> Error {

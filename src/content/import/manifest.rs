@@ -108,7 +108,7 @@ fn stays_inside(path: &str) -> bool {
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
 pub fn check(entry: &Entry, content: &Source) -> Result<()> {
     match &entry.what {
-        What::Prompt(prompts::Attributes { description, template, arguments, front_matter, file }) => {
+        What::Prompt(prompts::Attributes { description, template, dialect, arguments, front_matter, file }) => {
             names::check("Prompt", &entry.name)?;
             names::check_text("The description", description.as_deref().unwrap_or_default())?;
             template::check_arguments(arguments)?;
@@ -117,7 +117,7 @@ pub fn check(entry: &Entry, content: &Source) -> Result<()> {
             }
             command::check_origin(front_matter.as_deref(), file.as_deref())?;
             let text = argument::prompt(content.bytes()?.into_owned())?;
-            if *template { template::check(&text) } else { Ok(()) }
+            if *template && dialect.is_none() { template::check(&text) } else { Ok(()) }
         }
         What::Resource(resources::Attributes { uri, description, mime_type, text: is_text, executable: _ }) => {
             names::check("Resource", &entry.name)?;

@@ -18,6 +18,18 @@ pub struct Matter {
     pub arguments: Vec<Argument>,
 }
 
+/// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, in which a comma
+/// belongs to the name before it. A number is none.
+pub fn names(yaml: &str) -> Vec<String> {
+    let is_name = |name: &String| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
+    let names: Vec<String> = match keys(yaml).ok().and_then(|mut keys| keys.map.remove("arguments")) {
+        Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),
+        Some(Value::Array(list)) => list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
+        _ => Vec::new(),
+    };
+    names.into_iter().filter(is_name).collect()
+}
+
 const MARK: &str = "---";
 
 /// Bytes of front matter that are looked into; what agents write has a few hundred.
@@ -106,6 +118,18 @@ fn reason(error: &serde_saphyr::Error) -> String {
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed.
 pub fn parse(yaml: &str) -> Result<Matter> {
+    read_with(yaml, arguments)
+}
+
+/// As [`parse`]; `arguments` that only an agent understands are none.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is malformed.
+pub fn parse_for_agents(yaml: &str) -> Result<Matter> {
+    read_with(yaml, |value| Ok(arguments(value).unwrap_or_default()))
+}
+
+fn read_with(yaml: &str, arguments: impl FnOnce(Option<Value>) -> Result<Vec<Argument>>) -> Result<Matter> {
     let Keys { mut map, .. } = keys(yaml)?;
     let description = names::description(scalar(&mut map, yaml, "description"))?;
     let hint = names::description(scalar(&mut map, yaml, "argument-hint"))?;

@@ -1,9 +1,8 @@
 //! `mcpkg import`: files that agents read today become prompts and resources.
 //!
-//! Paths become files ([`scan`]), files become items ([`item`], by the rules of [`place`], [`matter`], [`commands`]
-//! and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one transaction.
+//! Paths become files ([`scan`]), files become items ([`item`], by the rules of [`place`], [`matter`],
+//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one transaction.
 
-pub mod commands;
 pub mod item;
 pub mod manifest;
 pub mod matter;
@@ -48,8 +47,8 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "Commands (.claude/commands, .cursor/commands, .codex/prompts, .github/prompts) become prompts, and \
-        their $ARGUMENTS and $1 template arguments. Skills (.claude/skills, .agents/skills) become resources \
+    const HELP: &'static str = "Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .github/prompts) become \
+        prompts, and what their $ARGUMENTS, $1 and $name stand for arguments. Skills (.claude/skills, .agents/skills) become resources \
         skill://NAME/PATH; CLAUDE.md, AGENTS.md and rules instructions://NAME; any other file file:///PATH, but for what else lies in agents' folders. \
         All is imported, or nothing. .gitignore applies, and hidden files outside agents' folders are left out, but not in a folder that `mcpkg export` wrote.\n\n\
         Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update";

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::content::command::dialect::Dialect;
 use crate::content::names;
 use crate::content::uri::encode;
 
@@ -31,6 +32,8 @@ pub struct Place {
     pub label: String,
     /// Of a prompt in the project's own folder of commands, its path below it.
     pub file: Option<String>,
+    /// Of a prompt, whose placeholders it has.
+    pub dialect: Dialect,
     /// The URI, where the path alone decides it.
     uri: Option<String>,
 }
@@ -38,6 +41,8 @@ pub struct Place {
 /// The folders agents look into, what they take there, and by which ending.
 const FOLDERS: &[([&str; 2], Role, &str)] = &[
     ([".claude", "commands"], Role::Prompt, ".md"),
+    ([".opencode", "command"], Role::Prompt, ".md"),
+    ([".opencode", "commands"], Role::Prompt, ".md"),
     ([".codex", "prompts"], Role::Prompt, ".md"),
     ([".cursor", "commands"], Role::Prompt, ".md"),
     ([".github", "prompts"], Role::Prompt, ".prompt.md"),
@@ -68,7 +73,10 @@ impl Place {
             if let Some((folder, role, ending)) = known
                 && let Some(place) = Self::below(before, &here[folder.len()..], *role, ending)
             {
-                return place;
+                // Codex counted from one as well, while it had prompts.
+                let counts_from_one = matches!(folder[0], ".opencode" | ".codex");
+                let dialect = if counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
+                return Self { dialect, ..place };
             }
             if here == COPILOT {
                 return Self::instructions(&[before, &here[1..]].concat());
@@ -80,6 +88,7 @@ impl Place {
                 role: Role::File,
                 label: relative.to_owned(),
                 file: None,
+                dialect: Dialect::Claude,
                 uri: Some(format!("file:///{}", encode(relative))),
             },
         }
@@ -91,18 +100,21 @@ impl Place {
             Role::Prompt => {
                 let label = label.strip_suffix(ending)?.to_owned();
                 let file = before.is_empty().then(|| format!("{label}.md"));
-                Some(Self { role, label, file, uri: None })
+                Some(Self { role, label, file, dialect: Dialect::Claude, uri: None })
             }
             Role::Skill if inner.len() > 1 => {
-                Some(Self { role, label, file: None, uri: Some(format!("skill://{}", encode(&inner.join("/")))) })
+                let uri = Some(format!("skill://{}", encode(&inner.join("/"))));
+                Some(Self { role, label, file: None, dialect: Dialect::Claude, uri })
             }
-            Role::Instructions if label.ends_with(ending) => Some(Self { role, label, file: None, uri: None }),
+            Role::Instructions if label.ends_with(ending) => {
+                Some(Self { role, label, file: None, dialect: Dialect::Claude, uri: None })
+            }
             _ => None,
         }
     }
 
     fn instructions(parts: &[&str]) -> Self {
-        Self { role: Role::Instructions, label: parts.join("/"), file: None, uri: None }
+        Self { role: Role::Instructions, label: parts.join("/"), file: None, dialect: Dialect::Claude, uri: None }
     }
 
     /// Returns the name this place asks for; it may be taken, too long or no name at all.

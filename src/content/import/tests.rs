@@ -137,7 +137,8 @@ fn a_project_comes_in_whole() {
     let (attributes, text) = world.prompt("review.pr");
     assert_eq!(attributes.description.as_deref(), Some("Review a PR"));
     assert_eq!(attributes.arguments[0].description.as_deref(), Some("[pr] [focus]"));
-    assert_eq!(text, "Review {{ arguments }} as {{ '{' }}{ this }}\n");
+    assert_eq!(text, "Review $ARGUMENTS as {{ this }}\n");
+    assert_eq!(attributes.dialect, Some(prompts::Dialect::Claude));
     assert_eq!(attributes.file.as_deref(), Some("review/pr.md"));
     assert!(attributes.front_matter.is_some_and(|front| front.ends_with("allowed-tools: Bash\n---\n")));
     let (attributes, text) = world.prompt("plain");
@@ -299,7 +300,7 @@ fn what_is_malformed_comes_in_as_it_stands() {
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(world.prompt("bad").1, "---\n- no\n- keys\n---\nbody");
     let (attributes, text) = world.prompt("declared");
-    assert_eq!((attributes.arguments.len(), text.as_str()), (2, "Look at {{ file }}, {{ arg1 }}"));
+    assert_eq!((attributes.arguments.len(), text.as_str()), (1, "Look at {{ file }}, $1"));
     assert_eq!(world.items().len(), 2);
     assert_eq!(reply.hints.len(), 2, "{:?}", reply.hints);
 }

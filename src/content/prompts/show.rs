@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{TOOLSET, answer, argument, template};
+use crate::content::command::fill::{Source, fill};
+use crate::content::{TOOLSET, answer, argument, command, template};
 use crate::error::{Code, Error, Result, nearest};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
 use crate::store::blobs;
@@ -49,7 +50,7 @@ impl Operation for Show {
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
-    const STRUCTURED: bool = true;
+    const CONTENT: bool = true;
     type Output = Shown;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -69,16 +70,22 @@ impl Operation for Show {
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content))
         })?;
-        let Attributes { description, template, arguments, .. } = prompt.attributes;
+        let Attributes { description, template, dialect, arguments, front_matter, .. } = prompt.attributes;
         if context.actor == "shell" && !raw {
-            let mut known = if template { template::variables(&content)? } else { Vec::new() };
+            let mut known = match (template, dialect) {
+                (false, _) => Vec::new(),
+                (true, None) => template::variables(&content)?,
+                (true, Some(_)) => vec![command::LINE.to_owned()],
+            };
             known.extend(arguments.iter().map(|argument| argument.name.clone()));
             known.sort_unstable();
             known.dedup();
             refuse_unknown(&prompt.name, &known, &given)?;
         }
         let text = if template && !raw {
-            template::render(&prompt.name, &content, &arguments, &given, context.max_answer)?
+            let front_matter = front_matter.as_deref();
+            let source = Source { name: &prompt.name, dialect, front_matter, text: &content, declared: &arguments };
+            fill(&source, &given, context.max_answer)?
         } else {
             content
         };

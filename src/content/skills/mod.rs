@@ -1,8 +1,8 @@
 //! Skills: the resources below `skill://NAME/`, `SKILL.md` among them.
 //!
-//! A prompt whose name can be a skill's passes for one as long as no `SKILL.md` is stored under its name: agents that
-//! know skills alone find it too. Any other name is left out, since a second name for the same prompt could be a third
-//! one's own.
+//! A prompt passes for a skill, so that agents which know skills alone find it too. A name that is none of a skill's is
+//! made one: `Code.Review` is the skill `code-review`. A stored skill of that name goes before it, then the prompt whose
+//! own name it is, then the first by name; `mcpkg skill validate` tells of those that are left.
 
 pub mod check;
 
@@ -21,7 +21,7 @@ use crate::error::{Code, Result};
 use crate::op::Entry;
 use crate::store::page::Page;
 use crate::store::prompts::Prompt;
-use crate::store::{Db, blobs, prompts, skills as rows};
+use crate::store::{Db, blobs, skills as rows};
 
 /// The toolset of the operations on skills: beside `content`, whose list stays small.
 pub const TOOLSET: &str = "skills";
@@ -186,12 +186,12 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     Ok(Some(Skill { name: name.to_owned(), origin: Origin::Stored, matter, files }))
 }
 
-/// Returns the prompt `name` as a skill with its `SKILL.md`, where it can pass for one.
+/// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
 ///
 /// # Errors
 /// How the disk failed.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
-    match prompts::find(db, project, name)?.filter(|_| is_name(name)) {
+    match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),
         None => Ok(None),
     }
@@ -208,15 +208,16 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
         Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let text = skill::of_command(&prompt.name, file.as_bytes());
-    let matter = std::str::from_utf8(&text).ok().and_then(|text| check::main(&prompt.name, text).matter);
+    let name = skill::name(&prompt.name);
+    let text = skill::of_command(&name, file.as_bytes(), &prompt.attributes.arguments);
+    let matter = std::str::from_utf8(&text).ok().and_then(|text| check::main(&name, text).matter);
     let file = File {
-        uri: uri_of(&prompt.name, MAIN),
+        uri: uri_of(&name, MAIN),
         mime_type: Some("text/markdown".to_owned()),
         size: i64::try_from(text.len()).unwrap_or(i64::MAX),
         sha256: Sha256::digest(&text).into(),
     };
-    let skill = Skill { name: prompt.name.clone(), origin: Origin::Prompt, matter, files: vec![file] };
+    let skill = Skill { name, origin: Origin::Prompt, matter, files: vec![file] };
     Ok(Some((skill, text)))
 }
 

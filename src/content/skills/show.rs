@@ -133,7 +133,7 @@ impl Operation for Show {
     const EFFECT: Effect = Effect::Read;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
-    const STRUCTURED: bool = true;
+    const CONTENT: bool = true;
     type Output = Shown;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -171,11 +171,17 @@ impl Operation for Show {
         let uri = uri_of(&self.name, path);
         let text = if is_text { Some(answer::text(bytes.clone())?) } else { None };
         let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
+        let files: Vec<String> = skill.files.into_iter().map(|file| file.uri).collect();
+        let others: Vec<&str> = files.iter().map(String::as_str).filter(|file| *file != uri).collect();
         let body = match &text {
+            // An agent that reads a skill has to know what else there is to read.
+            Some(text) if path == MAIN && !others.is_empty() && context.actor != "shell" => Body::Several(vec![
+                Body::Text(text.clone()),
+                Body::Sentence(format!("Its other files: {}", others.join(", "))),
+            ]),
             Some(text) => Body::Text(text.clone()),
             None => Body::Media(op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
         };
-        let files = skill.files.into_iter().map(|file| file.uri).collect();
         let data = answer::serialize(&Shown { name: self.name, uri, mime_type, text, blob, files })?;
         Ok(Reply::new(body, data))
     }

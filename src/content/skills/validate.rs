@@ -45,6 +45,9 @@ impl Operation for Validate {
                 let found = validate(db, project, name)?.ok_or_else(|| missing(db, project, name))?;
                 problems.extend(found.into_iter().map(|problem| (name.clone(), problem)));
             }
+            let wanted = |skill: &str| self.name.as_deref().is_none_or(|name| name == skill);
+            let hidden = rows::hidden(db, project.id)?.into_iter().filter(|hidden| wanted(&hidden.skill));
+            problems.extend(hidden.map(hides));
             Ok((names.len(), problems))
         })?;
         if problems.is_empty() {
@@ -69,6 +72,13 @@ impl Operation for Validate {
         let message = format!("Found {} problem{plural}:\n  {}", lines.len(), lines.join("\n  "));
         Err(Error::new(Code::SkillInvalid, message).with_details(json!({ "checked": count, "problems": details })))
     }
+}
+
+/// What is wrong where a prompt's name for a skill is another item's.
+fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) {
+    let by = by.map_or_else(|| "a stored skill".to_owned(), |by| format!("prompt '{by}'"));
+    let problem = format!("prompt '{prompt}' is not found as a skill: {by} has its name for one; rename one of them");
+    (skill, Problem::of(MAIN, 1, problem))
 }
 
 /// Returns the names below which there are resources; of a URI that has no folder, the whole of it.

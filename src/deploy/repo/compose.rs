@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -99,6 +100,7 @@ fn module(
         bytes: content.bytes,
         executable: content.executable,
         layer,
+        arguments: Arc::default(),
     };
     Ok(Module {
         id: declared.id.clone(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Aim, Ground, file_name, of_kind, original};
 use crate::content::command::skill::{self, split_front};
+use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::disk;
 use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
@@ -31,7 +32,7 @@ pub fn land(landing: &mut Landing, modules: &[Module], aims: &[&Aim], ground: &G
                 (false, false) => continue,
             };
             landing.warn(format!("{} no longer loads prompt files in agent sessions", aim.target.name()));
-            original::prompt_files(landing, modules, kinds, &root.join(".github/prompts"))?;
+            original::prompt_files(landing, modules, kinds, &root.join(".github/prompts"), Some(Spelling::Inputs))?;
         }
     }
     let for_user: Vec<&Aim> = aims.iter().copied().filter(|aim| aim.user).collect();
@@ -193,13 +194,19 @@ impl Folders {
 fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: impl Fn(Target) -> Folders) -> Result<()> {
     for aim in aims {
         let folders = folders(aim.target);
+        if aim.target != Target::ClaudeCode {
+            warn_of_shell(landing, modules, aim.target);
+        }
         original::skills(landing, modules, aim.target, &folders.skills)?;
         match folders.commands {
             Some(commands) => {
                 landing.root(aim.target, &commands, true);
                 for module in of_kind(modules, Kind::Command, aim.target) {
                     for file in &module.files {
-                        landing.copy(aim.target, &commands, &file.path, module, file)?;
+                        match aim.target {
+                            Target::ClaudeCode => landing.copy(aim.target, &commands, &file.path, module, file)?,
+                            _ => landing.spelled(aim.target, &commands, &file.path, module, file, Spelling::Words)?,
+                        }
                     }
                 }
             }
@@ -217,10 +224,23 @@ fn assets(landing: &mut Landing, modules: &[Module], aims: &[&Aim], folders: imp
     Ok(())
 }
 
+/// Tells of commands that run something before their text in Claude Code, where the target takes that for text.
+fn warn_of_shell(landing: &mut Landing, modules: &[Module], target: Target) {
+    for module in of_kind(modules, Kind::Command, target) {
+        if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
+            landing.warn(format!(
+                "module '{}' runs programs by !`...` before Claude Code sees its text; for {} that is text",
+                module.id,
+                target.name()
+            ));
+        }
+    }
+}
+
 /// Lands a command as a skill, for agents that have no commands.
 fn as_skill(landing: &mut Landing, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
     let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes).into();
+    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes, &file.arguments).into();
     let relative = format!("{name}/SKILL.md");
     landing.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
 }

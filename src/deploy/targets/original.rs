@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Aim, Ground, file_name, of_kind};
 use crate::content::command::skill::split_front;
+use crate::content::command::words::Spelling;
 use crate::deploy::desired::{Form, Landing, part};
 use crate::deploy::gather;
 use crate::deploy::module::{Kind, Module, Target, fs_key, sanitise};
@@ -113,16 +114,22 @@ fn vscode(landing: &mut Landing, modules: &[Module], aim: &Aim, ground: &Ground)
         landing.gathered(Target::Vscode, &root, "copilot-instructions.md", &instructions)?;
     }
     if aim.option("write_prompts", true) {
-        prompt_files(landing, modules, &[Kind::Prompt], &root.join("prompts"))?;
+        prompt_files(landing, modules, &[Kind::Prompt], &root.join("prompts"), None)?;
     }
     Ok(())
 }
 
-/// Lands prompts as VS Code's prompt files.
+/// Lands prompts as VS Code's prompt files, with their arguments spelled so, else as they are.
 ///
 /// # Errors
 /// As [`Landing::add`].
-pub fn prompt_files(landing: &mut Landing, modules: &[Module], kinds: &[Kind], root: &Path) -> Result<()> {
+pub fn prompt_files(
+    landing: &mut Landing,
+    modules: &[Module],
+    kinds: &[Kind],
+    root: &Path,
+    spelling: Option<Spelling>,
+) -> Result<()> {
     landing.root(Target::Vscode, root, true);
     for module in kinds.iter().flat_map(|kind| of_kind(modules, *kind, Target::Vscode)) {
         for file in &module.files {
@@ -131,7 +138,10 @@ pub fn prompt_files(landing: &mut Landing, modules: &[Module], kinds: &[Kind], r
                 Some(_) => name.to_owned(),
                 None => format!("{}.prompt.md", name.strip_suffix(".md").unwrap_or(name)),
             };
-            landing.copy(Target::Vscode, root, &name, module, file)?;
+            match spelling {
+                Some(spelling) => landing.spelled(Target::Vscode, root, &name, module, file, spelling)?,
+                None => landing.copy(Target::Vscode, root, &name, module, file)?,
+            }
         }
     }
     Ok(())

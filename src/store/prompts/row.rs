@@ -6,7 +6,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use uuid::Uuid;
 
-use super::{Argument, Attributes, Prompt};
+use super::{Argument, Attributes, Dialect, Prompt};
 use crate::error::{Code, Error, Result};
 use crate::store::revisions::Kind;
 use crate::store::sums::{self, DAMAGED, checksum, intact};
@@ -23,7 +23,8 @@ macro_rules! summed {
     () => {
         concat!(
             listed!(),
-            ", p.uuid, p.template, b.sha256, p.front_matter, p.file, p.revision, p.created_at, p.updated_at, p.row_sum"
+            ", p.uuid, p.template, b.sha256, p.front_matter, p.file, p.revision, p.created_at, p.updated_at, p.dialect, \
+             p.row_sum"
         )
     };
 }
@@ -40,9 +41,9 @@ pub(super) use {columns, listed, summed};
 pub(in crate::store) const QUERY: &str = columns!();
 
 pub(super) const LISTED: Range<usize> = 0..4;
-const ROW: Range<usize> = 4..13;
+const ROW: Range<usize> = 4..14;
 /// How many columns those are that checksums are over, and these.
-pub(super) const REST: usize = 14;
+pub(super) const REST: usize = 15;
 
 /// Refuses a row that is not as it was written.
 ///
@@ -69,7 +70,7 @@ pub(super) fn is_plain_json(arguments: ValueRef<'_>) -> bool {
 /// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` is as it is stored.
 pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>, sha256: &[u8; 32]) -> (i64, i64) {
     let integer = ValueRef::Integer;
-    let Attributes { description, template, front_matter, file, .. } = &prompt.attributes;
+    let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
     let listed_sum = checksum([
         integer(project),
         sums::text(Some(&prompt.name)),
@@ -86,6 +87,7 @@ pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>, sha25
         integer(prompt.revision),
         integer(prompt.created_at),
         integer(prompt.updated_at),
+        sums::text(dialect.map(Dialect::word)),
     ]);
     (listed_sum, row_sum)
 }
@@ -104,6 +106,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
         attributes: Attributes {
             description: row.get(2)?,
             template: row.get(6)?,
+            dialect: Dialect::from_row(row, 13)?,
             arguments: arguments.map(serde_json::from_str).transpose().ok().flatten().unwrap_or_default(),
             front_matter: row.get(8)?,
             file: row.get(9)?,

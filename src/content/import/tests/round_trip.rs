@@ -93,9 +93,11 @@ fn prompt() -> impl Strategy<Value = (Entry, Source)> {
     ];
     let front = prop::option::of("---\n(model: [a-z]{1,3}\n)?(description: [a-z]{1,3}\n)?(arguments: \\[a\\]\n)?---\n");
     let file = prop::option::of("([a-b]/)?[a-b -]{1,3}.md");
-    (name(), description(), any::<bool>(), prop::collection::vec(argument, 0..3), text, front, file).prop_map(
-        |(name, description, template, arguments, text, front_matter, file)| {
-            let attributes = prompts::Attributes { description, template, arguments, front_matter, file };
+    let dialect = prop::option::of(prop_oneof![Just(prompts::Dialect::Claude), Just(prompts::Dialect::OpenCode)]);
+    let made = (any::<bool>(), dialect);
+    (name(), description(), made, prop::collection::vec(argument, 0..3), text, front, file).prop_map(
+        |(name, description, (template, dialect), arguments, text, front_matter, file)| {
+            let attributes = prompts::Attributes { description, template, dialect, arguments, front_matter, file };
             (Entry { name, what: What::Prompt(attributes) }, text.into_bytes().into())
         },
     )

@@ -1,0 +1,101 @@
+//! A prompt's text as Claude Code writes one: what is deployed, and what every other agent's form is made of.
+
+use std::collections::BTreeMap;
+
+use super::dialect::{self, Dialect, Piece, Place};
+use crate::content::template;
+use crate::error::Result;
+use crate::store::prompts::{Argument, Attributes};
+
+/// Returns the text of a prompt for Claude Code, where its words have the names `names`.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where a template does not render.
+pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
+    Ok(match (attributes.template, attributes.dialect) {
+        (true, Some(Dialect::Claude)) => text.to_owned(),
+        (true, Some(Dialect::OpenCode)) => from_opencode(text, names),
+        (true, None) => from_jinja(name, attributes, text, names)?,
+        (false, _) => dialect::escape(text, names),
+    })
+}
+
+/// OpenCode's highest number takes all that is left; Claude Code has a word for that only where there is no other.
+fn from_opencode(text: &str, names: &[String]) -> String {
+    let mut pieces = dialect::pieces(Dialect::OpenCode, text, &[]);
+    if pieces.iter().filter_map(Piece::word).max() == Some(0) {
+        for piece in &mut pieces {
+            if let Piece::Place(_, place @ Place::Word(_)) = piece {
+                *place = Place::All;
+            }
+        }
+    }
+    write(&pieces, names)
+}
+
+/// Returns the text of a command that was edited as Claude Code's, for OpenCode.
+pub fn to_opencode(text: &str, names: &[String]) -> String {
+    let pieces = dialect::pieces(Dialect::Claude, text, names);
+    let only_all = !pieces.iter().any(|piece| piece.word().is_some());
+    let typed = |piece: &Piece<'_>| match *piece {
+        Piece::Text(text) => text.to_owned(),
+        Piece::Place(_, Place::All) if only_all => "$ARGUMENTS".to_owned(),
+        Piece::Place(_, Place::Word(word)) => format!("${}", word + 1),
+        Piece::Place(typed, _) => typed.to_owned(),
+    };
+    pieces.iter().map(typed).collect()
+}
+
+/// Renders a template with a mark in the place of each value, so that text which looks like a placeholder is told from
+/// one.
+fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
+    let arguments = &attributes.arguments;
+    let mark = unused(text);
+    let marks = arguments.iter().enumerate().map(|(at, argument)| (argument.name.clone(), format!("{mark}{at}{mark}")));
+    let given: BTreeMap<_, _> = marks.collect();
+    let rendered = template::render(name, text, arguments, &given, crate::op::MAX_ANSWER)?;
+    let mut pieces = Vec::new();
+    for (at, part) in rendered.split(mark).enumerate() {
+        let word = part.parse().ok().filter(|_| at % 2 == 1);
+        pieces.push(match word {
+            Some(_) if arguments.len() == 1 => Piece::Place(part, Place::All),
+            Some(word) => Piece::Place(part, Place::Word(word)),
+            None => Piece::Text(part),
+        });
+    }
+    Ok(write(&pieces, names))
+}
+
+/// Returns a character of private use that the text does not hold.
+fn unused(text: &str) -> char {
+    ('\u{e000}'..'\u{f8ff}').find(|mark| !text.contains(*mark)).unwrap_or('\u{f8ff}')
+}
+
+/// Returns the names that a prompt's words have for Claude Code; a single one is all that is typed.
+pub fn names(attributes: &Attributes) -> Vec<String> {
+    let is_jinja = attributes.template && attributes.dialect.is_none();
+    let several = attributes.arguments.len() > 1;
+    if is_jinja && several {
+        attributes.arguments.iter().map(|Argument { name, .. }| name.clone()).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Writes pieces for Claude Code.
+fn write(pieces: &[Piece<'_>], names: &[String]) -> String {
+    let mut out = String::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) => out.push_str(&dialect::escape(text, names)),
+            Piece::Place(_, place) => {
+                let next = match pieces.get(at + 1) {
+                    Some(Piece::Text(next)) => next,
+                    _ => "",
+                };
+                out.push_str(&dialect::claude(*place, names, next));
+            }
+        }
+    }
+    out
+}

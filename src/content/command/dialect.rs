@@ -1,0 +1,305 @@
+//! What a `$` in a command's text means to the agent that the command was written for.
+//!
+//! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/commands.md` has the tables, and `tests/e2e` asks
+//! Claude Code itself.
+
+pub use crate::store::prompts::Dialect;
+
+/// What a placeholder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// All that was typed behind the command.
+    All,
+    /// One word of it, counted from zero.
+    Word(usize),
+    /// Nothing that could be typed: OpenCode's `$0`, which it shows as `undefined`.
+    Nothing,
+}
+
+/// A part of a command's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'t> {
+    /// Text, without the backslash of an escaped placeholder.
+    Text(&'t str),
+    /// A placeholder as it was typed, and what it stands for.
+    Place(&'t str, Place),
+}
+
+impl Piece<'_> {
+    /// What stands in the file, but for a backslash that escapes.
+    pub fn typed(&self) -> &str {
+        match self {
+            Self::Text(typed) | Self::Place(typed, _) => typed,
+        }
+    }
+
+    /// The word that it stands for.
+    pub fn word(&self) -> Option<usize> {
+        match self {
+            Self::Place(_, Place::Word(word)) => Some(*word),
+            _ => None,
+        }
+    }
+}
+
+/// Splits a command's text; `names` are the names of its words, which only Claude Code knows.
+pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piece<'t>> {
+    let mut pieces = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    let push = |pieces: &mut Vec<Piece<'t>>, text: &'t str| {
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text));
+        }
+    };
+    while let Some(found) = text[at..].find('$') {
+        let dollar = at + found;
+        let (before, here) = text.split_at(dollar);
+        at = dollar + 1;
+        if dialect == Dialect::Claude && is_escaped(before) {
+            if can_be_escaped(here, names) {
+                push(&mut pieces, &text[from..dollar - 1]);
+                from = dollar;
+            }
+        } else if let Some((place, length)) = place(dialect, here, names) {
+            push(&mut pieces, &text[from..dollar]);
+            at = dollar + length;
+            pieces.push(Piece::Place(&text[dollar..at], place));
+            from = at;
+        }
+    }
+    push(&mut pieces, &text[from..]);
+    pieces
+}
+
+/// Returns a text as Claude Code shows it unchanged: what it would take for a placeholder is escaped.
+pub fn escape(text: &str, names: &[String]) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        if c == '$' && place(Dialect::Claude, &text[at..], names).is_some() && !text[..at].ends_with('\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Returns how Claude Code is asked for a place, before the text `next`.
+pub fn claude(place: Place, names: &[String], next: &str) -> String {
+    match place {
+        Place::All => "$ARGUMENTS".to_owned(),
+        Place::Nothing => "undefined".to_owned(),
+        Place::Word(word) => {
+            let name = names.get(word).filter(|name| names.iter().position(|known| known == *name) == Some(word));
+            let typed = name.map_or_else(|| format!("${word}"), |name| format!("${name}"));
+            let stands_alone = !next.starts_with(continues_name);
+            if stands_alone { typed } else { format!("$ARGUMENTS[{word}]") }
+        }
+    }
+}
+
+/// One backslash escapes; behind more of them Claude Code fills in as if there were none.
+fn is_escaped(before: &str) -> bool {
+    before.ends_with('\\') && !before.ends_with("\\\\")
+}
+
+/// Whether Claude Code drops a backslash before this.
+fn can_be_escaped(here: &str, names: &[String]) -> bool {
+    let word = &here[1..];
+    word.starts_with(|c: char| c.is_ascii_digit()) || word.starts_with("ARGUMENTS") || named(word, names).is_some()
+}
+
+/// Returns the placeholder that `here` begins with, and its length.
+fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Place, usize)> {
+    const ALL: &str = "ARGUMENTS";
+    let word = &here[1..];
+    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let all = word.starts_with(ALL).then_some((Place::All, 1 + ALL.len()));
+    let number = |text: &str| text[..digits(text)].parse::<usize>().ok();
+    if dialect == Dialect::OpenCode {
+        let numbered = number(word).map(|number| number.checked_sub(1).map_or(Place::Nothing, Place::Word));
+        return numbered.map(|place| (place, 1 + digits(word))).or(all);
+    }
+    if let Some(index) = word.strip_prefix(ALL).and_then(|rest| rest.strip_prefix('['))
+        && let Some(number) = number(index)
+        && index[digits(index)..].starts_with(']')
+    {
+        return Some((Place::Word(number), ALL.len() + digits(index) + 3));
+    }
+    if let Some((index, name)) = named(word, names) {
+        return Some((Place::Word(index), 1 + name.len()));
+    }
+    let ends = !word[digits(word)..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    number(word).filter(|_| ends).map(|number| (Place::Word(number), 1 + digits(word))).or(all)
+}
+
+/// Returns the longest of the names that `word` begins with, where it ends there, and its place.
+fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
+    let begins =
+        |name: &&String| word.strip_prefix(name.as_str()).is_some_and(|rest| !rest.starts_with(continues_name));
+    let longest = names.iter().filter(begins).max_by_key(|name| name.len())?;
+    names.iter().position(|name| name == longest).map(|index| (index, longest))
+}
+
+/// Whether a name goes on with this, so that Claude Code sees another one.
+fn continues_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '['
+}
+
+/// Splits what was typed behind a command into its words, as the agent does; quotes hold a word together.
+pub fn split(dialect: Dialect, line: &str) -> Vec<String> {
+    match dialect {
+        Dialect::Claude => split_like_a_shell(line),
+        Dialect::OpenCode => split_at_quotes(line),
+    }
+}
+
+/// A quote that nobody closes is text, and so is all that follows it.
+fn split_like_a_shell(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = match c {
+            _ if c.is_whitespace() => {
+                words.extend(word.take());
+                after
+            }
+            '\'' | '"' => {
+                let into = word.get_or_insert_default();
+                match closing(after, c) {
+                    Some(end) => {
+                        into.push_str(&after[..end]);
+                        &after[end + 1..]
+                    }
+                    None => {
+                        into.push_str(rest);
+                        ""
+                    }
+                }
+            }
+            '\\' => {
+                let next = after.chars().next();
+                word.get_or_insert_default().push(next.unwrap_or('\\'));
+                &after[next.map_or(0, char::len_utf8)..]
+            }
+            _ => {
+                word.get_or_insert_default().push(c);
+                after
+            }
+        };
+    }
+    words.extend(word);
+    words
+}
+
+/// Where the quote ends; within double quotes a backslash keeps the next one from ending it.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let ends = c == quote && !escaped;
+        escaped = quote == '"' && c == '\\' && !escaped;
+        ends.then_some(at)
+    })
+}
+
+fn split_at_quotes(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let end = match c {
+            '\'' | '"' => rest[1..].find(c).map_or(1, |end| end + 2),
+            _ if c.is_whitespace() => c.len_utf8(),
+            _ => rest.find(|c: char| c.is_whitespace() || c == '\'' || c == '"').unwrap_or(rest.len()),
+        };
+        let (word, after) = rest.split_at(end);
+        if !c.is_whitespace() && word != "'" && word != "\"" {
+            words.push(word.trim_matches(['\'', '"']).to_owned());
+        }
+        rest = after;
+    }
+    words
+}
+
+/// Returns words as somebody would type them.
+pub fn join<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let quoted = |word: &str| {
+        let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'');
+        match (plain, word.contains('"')) {
+            (true, _) => word.to_owned(),
+            (false, false) => format!("\"{word}\""),
+            (false, true) => format!("'{word}'"),
+        }
+    };
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// The text with each place in brackets.
+    fn shown(dialect: Dialect, text: &str, named: &[&str]) -> String {
+        let show = |piece: &Piece<'_>| match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Place(_, Place::All) => "[all]".to_owned(),
+            Piece::Place(_, Place::Word(word)) => format!("[{word}]"),
+            Piece::Place(_, Place::Nothing) => "[nothing]".to_owned(),
+        };
+        pieces(dialect, text, &names(named)).iter().map(show).collect()
+    }
+
+    #[test]
+    fn claude_code_knows_positions_names_and_escapes() {
+        for (named, text, expected) in [
+            (&[][..], "$0 $1 $10 $01 $1-2 $0é", "[0] [1] [10] [1] [1]-2 [0]é"),
+            (&[], "$0s $0_ ${1} $ $x $", "$0s $0_ ${1} $ $x $"),
+            (&[], "$ARGUMENTS $ARGUMENTSs $ARGUMENTS[x]", "[all] [all]s [all][x]"),
+            (&[], "$ARGUMENTS[1]s $ARGUMENTS[01]", "[1]s [1]"),
+            (&[], r"\$0 \$0_ \$ARGUMENTS \$x \$ \\$0 \\\$0", r"$0 $0_ $ARGUMENTS \$x \$ \\[0] \\\[0]"),
+            (&["a", "ab"], "$a$ab $abc $a_ $a[ $a- $1 ${a} $A", "[0][1] $abc $a_ $a[ [0]- [1] ${a} $A"),
+            (&["my-topic"], r"$my-topic $my \$my-topic", "[0] $my $my-topic"),
+            (&["topic,", "reader"], "$topic $topic, $reader", "$topic [0] [1]"),
+        ] {
+            assert_eq!(shown(Dialect::Claude, text, named), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn opencode_counts_from_one() {
+        assert_eq!(
+            shown(Dialect::OpenCode, r"$0 $1 $2x $ARGUMENTSs \$1 $name", &[]),
+            r"[nothing] [0] [1]x [all]s \[0] $name"
+        );
+    }
+
+    #[test]
+    fn words_are_split_as_the_agents_do() {
+        for (line, words) in [
+            ("'sorting algorithms' juniors", &["sorting algorithms", "juniors"][..]),
+            (r#" a\ b "c \" d" e'f g'h "" "#, &["a b", r#"c \" d"#, "ef gh", ""]),
+            ("a it's fine", &["a", "it's fine"]),
+            (r#"a "b c"#, &["a", r#""b c"#]),
+            (r"\n \\", &["n", r"\"]),
+        ] {
+            assert_eq!(split(Dialect::Claude, line), words, "{line}");
+        }
+        assert_eq!(split(Dialect::OpenCode, r#"a "b c" 'd' it's x"#), ["a", "b c", "d", "it", "s", "x"]);
+        assert_eq!(join(["a", "b c", "", "d\"e"]), r#"a "b c" "" 'd"e'"#);
+    }
+
+    #[test]
+    fn what_is_escaped_is_text_again() {
+        for (text, named) in [("costs $0.50 or $5", &[][..]), ("$topic and $ARGUMENTS, $x", &["topic"]), ("$$0", &[])] {
+            let escaped = escape(text, &names(named));
+            assert_ne!(escaped, text);
+            assert_eq!(shown(Dialect::Claude, &escaped, named), text);
+        }
+        assert_eq!(claude(Place::Word(1), &names(&["a", "b"]), "s"), "$ARGUMENTS[1]");
+        assert_eq!(claude(Place::Word(1), &names(&["a", "b"]), "."), "$b");
+    }
+}

@@ -1,0 +1,251 @@
+//! A command for agents that fill in no arguments: each place names what the user gives, and a list above the text says
+//! what that is. VS Code's prompt files ask for it themselves.
+
+use super::LINE;
+use super::dialect::{self, Dialect, Piece, Place};
+use crate::content::import::matter;
+use crate::store::prompts::Argument;
+
+/// How an agent is told of a command's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `{topic}`, below a list of the arguments.
+    Words,
+    /// `${input:topic:What to explain}`.
+    Inputs,
+}
+
+/// A command as Claude Code has it, taken apart.
+struct Command<'f> {
+    front: &'f str,
+    body: &'f str,
+    names: Vec<String>,
+    hint: Option<String>,
+    /// What is known of the arguments beside what the file says.
+    known: &'f [Argument],
+}
+
+/// Returns a command's file with its arguments spelled out: its front matter and its text.
+pub fn spell(file: &str, known: &[Argument], spelling: Spelling) -> String {
+    let command = Command::of(file, known);
+    format!("{}{}", command.front, command.spelled(spelling))
+}
+
+/// Returns the text alone of [`spell`].
+pub fn text(file: &str, known: &[Argument], spelling: Spelling) -> String {
+    Command::of(file, known).spelled(spelling)
+}
+
+/// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again.
+///
+/// # Errors
+/// Why that cannot be told, for a person.
+pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str) -> Result<String, String> {
+    let text = matter::split(edited).ok().flatten().map_or(edited, |(_, text)| text);
+    back(file, known, spelling, &edited[..edited.len() - text.len()], text)
+}
+
+/// As [`unspell`], of a text alone; `front` is the front matter that the file shall have.
+///
+/// # Errors
+/// Why that cannot be told, for a person.
+pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edited: &str) -> Result<String, String> {
+    let command = Command::of(file, known);
+    if command.spelled(spelling) == edited {
+        return Ok(format!("{front}{}", command.body));
+    }
+    let Some(mut rest) = edited.strip_prefix(&command.list(spelling)) else {
+        return Err("the list of its arguments was changed; change the prompt instead".to_owned());
+    };
+    let places = command.places(spelling);
+    let mut body = String::new();
+    let mut plain = String::new();
+    while let Some(c) = rest.chars().next() {
+        match places.iter().find(|(spelled, _)| rest.starts_with(spelled.as_str())) {
+            Some((spelled, typed)) => {
+                body += &dialect::escape(&std::mem::take(&mut plain), &command.names);
+                body += typed;
+                rest = &rest[spelled.len()..];
+            }
+            None => {
+                plain.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    body += &dialect::escape(&plain, &command.names);
+    let back = format!("{front}{body}");
+    if text(&back, known, spelling) == edited {
+        Ok(back)
+    } else {
+        Err("its arguments cannot be told from its text any more; change the prompt instead".to_owned())
+    }
+}
+
+/// Whether Claude Code runs something for a command before the model sees it: `` !`date` `` at the begin of a line or behind
+/// a space.
+pub fn runs_something(file: &[u8]) -> bool {
+    let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
+    file.windows(2).enumerate().any(|(at, pair)| pair == b"!`" && begins(at))
+}
+
+impl<'f> Command<'f> {
+    fn of(file: &'f str, known: &'f [Argument]) -> Self {
+        let (yaml, body) = matter::split(file).ok().flatten().unwrap_or(("", file));
+        let front = &file[..file.len() - body.len()];
+        let hint = matter::parse(yaml).ok().and_then(|matter| matter.hint);
+        Self { front, body, names: matter::names(yaml), hint, known }
+    }
+
+    fn pieces(&self) -> Vec<Piece<'f>> {
+        dialect::pieces(Dialect::Claude, self.body, &self.names)
+    }
+
+    fn spelled(&self, spelling: Spelling) -> String {
+        let spell = |piece: &Piece<'_>| match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Place(_, place) => self.place(*place, spelling),
+        };
+        self.list(spelling) + &self.pieces().iter().map(spell).collect::<String>()
+    }
+
+    fn place(&self, place: Place, spelling: Spelling) -> String {
+        let name = self.name(place);
+        match spelling {
+            Spelling::Words => format!("{{{name}}}"),
+            Spelling::Inputs => match self.meaning(place) {
+                Some(meaning) => format!("${{input:{name}:{}}}", meaning.replace(['{', '}', '\n', '\r'], " ")),
+                None => format!("${{input:{name}}}"),
+            },
+        }
+    }
+
+    /// The name of what stands in a place.
+    fn name(&self, place: Place) -> String {
+        match place {
+            Place::Word(word) => self.names.get(word).cloned().unwrap_or_else(|| format!("arg{word}")),
+            // The only argument of a prompt keeps its name.
+            Place::All | Place::Nothing => match self.known {
+                [only] => only.name.clone(),
+                _ => LINE.to_owned(),
+            },
+        }
+    }
+
+    /// What is known of an argument: its description, or where the user writes it.
+    fn meaning(&self, place: Place) -> Option<String> {
+        let known = self.known.iter().find(|argument| argument.name == self.name(place));
+        let described =
+            known.and_then(|argument| argument.description.clone()).filter(|text| self.hint.as_ref() != Some(text));
+        described.or_else(|| match place {
+            Place::Word(word) if self.names.get(word).is_none() => {
+                Some(format!("word {} of what the user writes", word + 1))
+            }
+            Place::All if self.known.len() != 1 => Some("all that the user writes".to_owned()),
+            _ => None,
+        })
+    }
+
+    /// The list of the arguments that the text asks for, with an empty line behind it.
+    fn list(&self, spelling: Spelling) -> String {
+        let mut places: Vec<Place> = Vec::new();
+        for piece in self.pieces() {
+            if let Piece::Place(_, place) = piece
+                && !places.contains(&place)
+            {
+                places.push(place);
+            }
+        }
+        if spelling == Spelling::Inputs || places.is_empty() {
+            return String::new();
+        }
+        places.sort_by_key(|place| if let Place::Word(word) = place { *word } else { usize::MAX });
+        let mut list = match self.hint.as_deref().map(str::trim).filter(|hint| !hint.is_empty()) {
+            Some(hint) => format!("The user gives these arguments, written `{hint}`:\n"),
+            None => "The user gives these arguments:\n".to_owned(),
+        };
+        for place in places {
+            let meaning = self.meaning(place).map(|text| format!(": {}", text.trim().replace(['\n', '\r'], " ")));
+            list += &format!("- {}{}\n", self.place(place, spelling), meaning.unwrap_or_default());
+        }
+        list + "\n"
+    }
+
+    /// How each place is spelled, and what the file has there, longest first.
+    fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
+        let mut places: Vec<(String, &str)> = Vec::new();
+        for piece in self.pieces() {
+            if let Piece::Place(typed, place) = piece {
+                let spelled = self.place(place, spelling);
+                if !places.iter().any(|(known, _)| *known == spelled) {
+                    places.push((spelled, typed));
+                }
+            }
+        }
+        places.sort_by_key(|(spelled, _)| std::cmp::Reverse(spelled.len()));
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "---\narguments: [topic, reader]\n---\nExplain $topic to $reader for \\$0.50, $ARGUMENTS\n";
+
+    fn known() -> Vec<Argument> {
+        let argument = |name: &str, description: Option<&str>| Argument {
+            name: name.to_owned(),
+            description: description.map(str::to_owned),
+            required: false,
+        };
+        vec![argument("topic", Some("What to explain")), argument("reader", None)]
+    }
+
+    #[test]
+    fn each_argument_is_named() {
+        assert_eq!(
+            text(FILE, &known(), Spelling::Words),
+            "The user gives these arguments:\n- {topic}: What to explain\n- {reader}\n- {arguments}: all that the user \
+             writes\n\nExplain {topic} to {reader} for $0.50, {arguments}\n"
+        );
+        assert_eq!(
+            text("Fix $1 and \\$x, \\$5", &[], Spelling::Words),
+            "The user gives these arguments:\n- {arg1}: word 2 of what the user writes\n\nFix {arg1} and \\$x, $5"
+        );
+        assert_eq!(
+            spell("---\nargument-hint: [pr]\n---\nFix $ARGUMENTS", &[], Spelling::Words),
+            "---\nargument-hint: [pr]\n---\nThe user gives these arguments, written `[pr]`:\n- {arguments}: all that the \
+             user writes\n\nFix {arguments}"
+        );
+        assert_eq!(text("No places", &[], Spelling::Words), "No places");
+        assert_eq!(
+            text(FILE, &known(), Spelling::Inputs),
+            "Explain ${input:topic:What to explain} to ${input:reader} for $0.50, ${input:arguments:all that the user \
+             writes}\n"
+        );
+    }
+
+    #[test]
+    fn what_runs_is_known() {
+        for (file, runs) in [("On !`date`", true), ("!`date`", true), ("(!`date`)", false), ("Hello!", false)] {
+            assert_eq!(runs_something(file.as_bytes()), runs, "{file}");
+        }
+    }
+
+    #[test]
+    fn an_edited_text_goes_back() {
+        for spelling in [Spelling::Words, Spelling::Inputs] {
+            let front = "---\narguments: [topic, reader]\n---\n";
+            let spelled = text(FILE, &known(), spelling);
+            assert_eq!(back(FILE, &known(), spelling, front, &spelled).unwrap(), FILE);
+            let edited = spelled.replace(" for $0.50", " for $1.25, not $x");
+            assert_eq!(
+                back(FILE, &known(), spelling, front, &edited).unwrap(),
+                FILE.replace(" for \\$0.50", " for \\$1.25, not $x")
+            );
+        }
+        let gone = text(FILE, &known(), Spelling::Words).replace("- {reader}\n", "");
+        assert!(back(FILE, &known(), Spelling::Words, "", &gone).unwrap_err().contains("list of its arguments"));
+    }
+}

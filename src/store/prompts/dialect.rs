@@ -1,0 +1,28 @@
+//! Whose placeholders a prompt has.
+
+use serde::{Deserialize, Serialize};
+
+/// The agent whose placeholders a template has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Claude Code: `$0` is the first word, `$name` one that front matter names.
+    Claude,
+    /// OpenCode: `$1` is the first word, the highest number takes all that is left.
+    OpenCode,
+}
+
+impl Dialect {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// Reads a column that the schema checks.
+    pub(super) fn from_row(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
+        let word = row.get_ref(index)?.as_str_or_null()?;
+        Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))
+    }
+}
