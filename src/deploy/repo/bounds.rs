@@ -208,7 +208,7 @@ fn open_below(root: &Root, real: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open_below(_: &Root, real: &Path) -> io::Result<File> {
-    File::open(real)
+    crate::file::open(real)
 }
 
 impl From<io::Error> for Refusal {
