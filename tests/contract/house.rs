@@ -83,6 +83,7 @@ fn imports_go_down_only() {
                 "content::skills",
                 "content::uri",
                 "client::health",
+                "content::health",
                 "database::health",
             ],
             "client" => &[
