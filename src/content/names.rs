@@ -5,6 +5,9 @@ pub use crate::store::check::is_name_byte;
 
 const MAX_NAME: usize = 255;
 
+/// Bytes of the longest description: lists show a hundred of them at once.
+pub const MAX_DESCRIPTION: usize = 64 << 10;
+
 /// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the message, such as `Prompt`.
 ///
 /// # Errors
@@ -81,11 +84,15 @@ pub fn check_text(what: &str, text: &str) -> Result<()> {
 /// Returns a description as it is stored: an empty one is none.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for U+0000.
+/// `E_INVALID_ARGUMENT` for U+0000, and from 64 KiB on.
 pub fn description(text: Option<String>) -> Result<Option<String>> {
     let text = text.filter(|text| !text.is_empty());
     if let Some(text) = &text {
         check_text("The description", text)?;
+        if text.len() > MAX_DESCRIPTION {
+            let why = format!("The description has {} bytes; it has at most {MAX_DESCRIPTION}", text.len());
+            return Err(Error::new(Code::InvalidArgument, why).hint("put the long text into the content"));
+        }
     }
     Ok(text)
 }
@@ -109,6 +116,14 @@ mod tests {
         for bad in [".", "..", "a\n", "a/b", "é", "a\0"] {
             message(bad);
         }
+    }
+
+    #[test]
+    fn descriptions_have_a_limit() {
+        assert_eq!(description(Some(String::new())).expect("none"), None);
+        assert!(description(Some("x".repeat(MAX_DESCRIPTION))).is_ok());
+        let error = description(Some("x".repeat(MAX_DESCRIPTION + 1))).expect_err("too long");
+        assert_eq!(error.message(), "The description has 65537 bytes; it has at most 65536");
     }
 
     #[test]

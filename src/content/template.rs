@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 
+use super::names::MAX_DESCRIPTION;
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Argument;
 
@@ -50,13 +51,19 @@ pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
 
-/// Checks declared arguments: not too many, with names that a template can use, none twice.
+/// Checks declared arguments: not too many, with names that a template can use, none twice, and descriptions that a list
+/// can show.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
         let why = format!("{} arguments are declared; a prompt has at most {MAX_ARGUMENTS}", arguments.len());
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    let described: usize = arguments.iter().filter_map(|argument| argument.description.as_ref()).map(String::len).sum();
+    if described > MAX_DESCRIPTION {
+        let why = format!("The arguments' descriptions have {described} bytes; together they have at most {MAX_DESCRIPTION}");
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let mut names = HashSet::new();
