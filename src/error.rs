@@ -77,6 +77,7 @@ codes! {
     ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
     ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
     Cancelled            "E_CANCELLED"                     1 -32603 Caller  "cancelled" [] "The user gave up before anything was changed.";
+    Timeout              "E_TIMEOUT"                       1 -32603 Machine "timeout" ["retry_command"] "A read for a client took longer than it may, or nobody waited for it any more; nothing was changed.";
     TooLarge             "E_TOO_LARGE"                     1 -32602 Caller  "too_large" [] "The content is larger than one answer may be.";
     TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
     EditorFailed         "E_EDITOR_FAILED"                 1 -32602 Caller  "editor_failed" [] "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";

@@ -84,6 +84,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const ALIASES: &'static [&'static str] = &[];
     /// What it does to the database.
     const EFFECT: Effect;
+    /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
+    const ONE_AT_A_TIME: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The toolset it belongs to.

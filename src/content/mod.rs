@@ -1,7 +1,7 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`health`], [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
@@ -22,8 +22,11 @@ pub mod template;
 pub mod uri;
 
 mod edit;
+mod health;
 
 use crate::op::Entry;
+
+pub use health::health;
 
 /// The toolset of this domain.
 pub const TOOLSET: &str = "content";

@@ -1,6 +1,7 @@
 //! Which names, URIs and texts are taken.
 
 use crate::error::{Code, Error, Result};
+pub use crate::store::check::is_name_byte;
 
 const MAX_NAME: usize = 255;
 
@@ -26,11 +27,6 @@ pub fn check(what: &str, name: &str) -> Result<()> {
         return refuse(format!("{what} name '{name}' means a folder. Use a name with a letter or digit"));
     }
     Ok(())
-}
-
-/// Whether a byte may stand in a name.
-pub fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
 /// The scheme of the URIs that mcpkg gives to what a project holds, such as `mcpkg://prompt/review`.

@@ -11,6 +11,12 @@ use crate::store::{blobs, projects, search};
 /// Bytes of text around the first word found.
 const SNIPPET: usize = 160;
 
+/// Words of a query; each is another index that is read and compared with the others.
+const MAX_WORDS: usize = 64;
+
+/// Bytes of a query.
+const MAX_QUERY: usize = 4096;
+
 /// Search prompts and resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
@@ -56,8 +62,10 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["search"];
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
-    const HELP: &'static str = "Of a text larger than 16 MiB the first 16 MiB are searched.\n\nExamples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
+    const HELP: &'static str = "A query has at most 64 words and 4,096 bytes. Of a text larger than 16 MiB the first 16 MiB are \
+                                searched.\n\nExamples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
     const EFFECT: Effect = Effect::Read;
+    const ONE_AT_A_TIME: bool = true;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
@@ -65,9 +73,17 @@ impl Operation for Search {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
+        if text.len() > MAX_QUERY {
+            let why = format!("The query has {} bytes; a search takes at most {MAX_QUERY}", text.len());
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
         let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
         if words.is_empty() {
             return Err(Error::new(Code::InvalidArgument, "There is no word to search for"));
+        }
+        if words.len() > MAX_WORDS {
+            let why = format!("The query has {} words; a search takes at most {MAX_WORDS}", words.len());
+            return Err(Error::new(Code::InvalidArgument, why));
         }
         let limit = match self.limit {
             Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),

@@ -1,7 +1,15 @@
-//! Prompt templates: minijinja without files, network or endless loops.
+//! Prompt templates: a part of Jinja, rendered by minijinja without files, network, or growth.
+//!
+//! Whatever a template says, rendering it ends in tens of milliseconds and few MiB: [`subset`] bounds what it is made of,
+//! [`filters`] what it makes, [`STEPS`] how long it runs, and [`MAX_RENDERED`] what comes out.
 
-use std::collections::BTreeMap;
+mod filters;
+mod subset;
+
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
@@ -9,23 +17,50 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Argument;
 
-/// Instructions a template may execute; a page of text takes a few hundred.
-const FUEL: u64 = 500_000;
+pub use subset::check_size;
 
-/// Checks that a template parses.
+/// Instructions that a template may execute; a page of text takes a few hundred.
+const STEPS: u64 = 20_000;
+
+/// Instructions times bytes of the values given: what one instruction takes, such as a comparison, grows with them.
+const WORK: u64 = 1 << 29;
+
+/// Bytes of the values given to a template together.
+const MAX_VALUES: usize = 256 << 10;
+
+/// Bytes that a template renders to.
+const MAX_RENDERED: u64 = 2 << 20;
+
+/// Arguments that a prompt declares.
+pub const MAX_ARGUMENTS: usize = 100;
+
+/// Bytes of an argument's name.
+const MAX_NAME: usize = 255;
+
+/// Checks that a template parses and uses what templates may use.
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED` with the line.
 pub fn check(source: &str) -> Result<()> {
-    environment().template_from_str(source).map(drop).map_err(|error| failed("does not parse", &error))
+    guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
-/// Checks declared arguments: names that a template can use, none twice.
+/// Whether a text is a template at all: it parses, also where it uses what templates may not.
+pub fn parses(source: &str) -> bool {
+    guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
+}
+
+/// Checks declared arguments: not too many, with names that a template can use, none twice.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
-    for (index, argument) in arguments.iter().enumerate() {
+    if arguments.len() > MAX_ARGUMENTS {
+        let why = format!("{} arguments are declared; a prompt has at most {MAX_ARGUMENTS}", arguments.len());
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    let mut names = HashSet::new();
+    for argument in arguments {
         let name = &argument.name;
         let mut letters = name.chars();
         let good = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -39,7 +74,11 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
                 ),
             ));
         }
-        if arguments[..index].iter().any(|other| other.name == *name) {
+        if name.len() > MAX_NAME {
+            let why = format!("An argument's name has {} bytes; it has at most {MAX_NAME}", name.len());
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
+        if !names.insert(name) {
             return Err(Error::new(Code::InvalidArgument, format!("Argument '{name}' is declared twice")));
         }
     }
@@ -47,10 +86,11 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
 }
 
 /// Renders a template with the values given; a declared argument that is optional and absent is an empty string.
-/// The result is at most `limit` bytes.
+/// The result has at most `limit` bytes, and 2 MiB.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` naming a required argument that is missing, `E_TEMPLATE_FAILED`, `E_TOO_LARGE`.
+/// `E_INVALID_ARGUMENT` naming a required argument that is missing, or where the values are too large;
+/// `E_TEMPLATE_FAILED` with the line; `E_TOO_LARGE`.
 pub fn render(
     prompt: &str,
     source: &str,
@@ -68,7 +108,21 @@ pub fn render(
         }
         values.insert(argument.name.clone(), String::new());
     }
-    let environment = environment();
+    let bytes = values.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+    if bytes > MAX_VALUES {
+        let why =
+            format!("The arguments of prompt '{prompt}' have {bytes} bytes; a template takes {MAX_VALUES} at most");
+        return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "name": prompt })));
+    }
+    check(source)?;
+    let limit = limit.min(MAX_RENDERED);
+    guarded(|| rendered(prompt, source, values, bytes, limit))
+}
+
+/// Renders a template that was checked, with values of so many `bytes`.
+fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes: usize, limit: u64) -> Result<String> {
+    let mut environment = ENVIRONMENT.clone();
+    environment.set_fuel(Some(STEPS.min(WORK / bytes.max(1) as u64)));
     let template = environment.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
     let mut output = Bounded { bytes: Vec::new(), limit };
     let values = minijinja::Value::from_pairs(values);
@@ -93,10 +147,9 @@ pub fn missing(prompt: &str, argument: &str) -> Error {
 /// # Errors
 /// `E_TEMPLATE_FAILED`.
 pub fn variables(source: &str) -> Result<Vec<String>> {
-    let environment = environment();
-    let template = environment.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
-    let own = |name: &String| environment.globals().any(|(global, _)| global == name);
-    Ok(template.undeclared_variables(false).into_iter().filter(|name| !own(name)).collect())
+    check(source)?;
+    let template = ENVIRONMENT.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
+    Ok(template.undeclared_variables(false).into_iter().filter(|name| name != filters::RANGE).collect())
 }
 
 /// Returns the values that a template compares an argument with, in order of appearance: what can be suggested.
@@ -107,33 +160,40 @@ pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     )) else {
         return Vec::new();
     };
-    let mut values: Vec<String> = Vec::new();
-    for found in pattern.captures_iter(source) {
-        if let Some(value) = found.get(1).or_else(|| found.get(2))
-            && !values.iter().any(|known| known == value.as_str())
-        {
-            values.push(value.as_str().to_owned());
-        }
-    }
-    values
+    let mut known = HashSet::new();
+    let found = pattern.captures_iter(source).filter_map(|found| found.get(1).or_else(|| found.get(2)));
+    found.map(|value| value.as_str()).filter(|value| known.insert(*value)).map(str::to_owned).collect()
 }
 
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
+/// Without templates of its own, and with nothing to call but what [`filters`] adds.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::empty();
+    filters::add(&mut environment);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_fuel(Some(FUEL));
     environment.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default());
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment
+});
+
+/// Turns a panic of minijinja into an error: it computes columns in 16 bits, for one, and lines may be longer.
+fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        Err(Error::new(Code::TemplateFailed, "The prompt template is not taken: minijinja cannot read it"))
+    })
 }
 
 fn failed(how: &str, error: &minijinja::Error) -> Error {
-    let place = error.line().map(|line| format!(" (line {line})")).unwrap_or_default();
+    let line = error.line();
+    let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
     let why = match error.kind() {
         ErrorKind::OutOfFuel => "it runs too long".to_owned(),
         _ => error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
     };
-    Error::new(Code::TemplateFailed, format!("The prompt template {how}: {why}{place}"))
+    let failed = Error::new(Code::TemplateFailed, format!("The prompt template {how}: {why}{place}"));
+    match line {
+        Some(line) => failed.with_details(serde_json::json!({ "line": line })),
+        None => failed,
+    }
 }
 
 struct Bounded {
@@ -161,59 +221,4 @@ impl Write for Bounded {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn argument(name: &str, required: bool) -> Argument {
-        Argument { name: name.to_owned(), description: None, required }
-    }
-
-    fn render_with(source: &str, declared: &[Argument], given: &[(&str, &str)]) -> Result<String> {
-        let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        render("p", source, declared, &given, 10_000)
-    }
-
-    #[test]
-    fn renders_with_required_and_optional_arguments() {
-        let declared = [argument("file", true), argument("focus", false)];
-        let source = "Review {{ file }}{% if focus %} for {{ focus }}{% endif %}\n";
-        assert_eq!(render_with(source, &declared, &[("file", "a.rs")]).unwrap(), "Review a.rs\n");
-        assert_eq!(
-            render_with(source, &declared, &[("file", "<a>"), ("focus", "speed")]).unwrap(),
-            "Review <a> for speed\n"
-        );
-        let missing = render_with(source, &declared, &[]).unwrap_err();
-        assert_eq!(missing.message(), "Prompt 'p' requires the argument 'file'");
-    }
-
-    #[test]
-    fn is_strict_bounded_and_sees_no_files() {
-        for (source, code) in [
-            ("{{ nobody }}", Code::TemplateFailed),
-            ("{% include '/etc/passwd' %}", Code::TemplateFailed),
-            (
-                "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}",
-                Code::TemplateFailed,
-            ),
-            ("{% for a in range(9999) %}xxxxxxxxxxx{% endfor %}", Code::TooLarge),
-        ] {
-            let error = render_with(source, &[], &[]).unwrap_err();
-            assert!(error.code() == code || error.code() == Code::TooLarge, "{source}: {error}");
-        }
-        assert!(check("{% if %}").unwrap_err().message().contains("line 1"));
-    }
-
-    #[test]
-    fn knows_what_it_looks_up() {
-        let mut names = variables("{% for i in range(n) %}{{ i }}{{ a.b }}{% endfor %}{% set c = 1 %}{{ c }}").unwrap();
-        names.sort_unstable();
-        assert_eq!(names, ["a", "n"]);
-    }
-
-    #[test]
-    fn suggests_what_the_template_asks_for() {
-        let source = "{% if focus == 'speed' %}a{% elif focus == \"size\" or focus == 'speed' %}b{% endif %}";
-        assert_eq!(compared_values(source, "focus"), ["speed", "size"]);
-        assert!(compared_values(source, "other").is_empty());
-    }
-}
+mod tests;

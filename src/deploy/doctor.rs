@@ -110,8 +110,13 @@ impl Doctor {
 
 /// What is not of one place: what other domains say, and deploys that did not end.
 fn findings(context: &Context) -> Vec<Finding> {
-    let others = crate::database::health(context).into_iter().chain(crate::client::health(context));
-    others.chain(journal::health(context)).collect()
+    [
+        crate::database::health(context),
+        crate::content::health(context),
+        crate::client::health(context),
+        journal::health(context),
+    ]
+    .concat()
 }
 
 struct Checked<'r> {

@@ -46,6 +46,9 @@ fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &s
         if !declared.iter().any(|known| known.name == argument) {
             return Ok(None);
         }
+        if template::check_size(prompt.content.size).is_err() {
+            return Ok(Some(Vec::new()));
+        }
         let source = blobs::read(db, prompt.content)?;
         Ok(Some(template::compared_values(&String::from_utf8_lossy(&source), argument)))
     })?;

@@ -12,6 +12,7 @@ mod notes;
 mod prompts;
 mod reads;
 mod resources;
+mod seats;
 mod server;
 mod session;
 mod skills;
@@ -20,6 +21,11 @@ mod templates;
 mod tools;
 mod transport;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::store::Store;
 use crate::store::projects::Selection;
 
 pub use extension::{Answer, Extended, Extension};
@@ -28,6 +34,14 @@ pub use transport::{Network, Origin, serve_http};
 
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;
+
+/// How long one read of the database for a client may take: less than clients wait for an answer.
+const READ_LIMIT: Duration = Duration::from_secs(30);
+
+/// Returns the database for what serves a client: its reads end in time, and when `cancelled` is set.
+fn limited(store: &Store, cancelled: Arc<AtomicBool>) -> Store {
+    store.limited(READ_LIMIT, cancelled)
+}
 
 /// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,10 +15,11 @@ use super::front::{Passenger, Turn};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
 use super::notes::Notes;
 use super::reads::{self, Era, Read};
+use super::seats::Seats;
 use super::session::Session;
 use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber, accepted};
 use super::tools::Lists;
-use super::{Config, Identity, completion, reads_at_once, skills, templates, tools};
+use super::{Config, Identity, completion, limited, reads_at_once, skills, templates, tools};
 use crate::clock::Clock;
 use crate::error::{Blame, Code, Error, Result};
 use crate::op::Context;
@@ -49,6 +50,7 @@ pub(super) struct Server {
     /// Made when they are first asked for: making them would double the time to the first answer.
     tools: Arc<Lists>,
     reading: Arc<LazyLock<Semaphore>>,
+    searching: Arc<Seats>,
 }
 
 impl Server {
@@ -62,6 +64,7 @@ impl Server {
             session: Arc::default(),
             tools: Arc::default(),
             reading: Arc::new(reading),
+            searching: Arc::default(),
         }
     }
 
@@ -102,13 +105,17 @@ impl Server {
         f: impl FnOnce(&crate::store::Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let turn = wait_for_turn(request).await;
-        let (store, config) = (self.store.clone(), self.config(&request.extensions));
-        let _permit = self.reading.acquire().await;
-        let value = blocking(move || {
-            let _turn = turn;
-            store.read(|db| f(db, &config))
-        })
-        .await?;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
+        let working = async {
+            let _permit = self.reading.acquire().await;
+            blocking(move || {
+                let _turn = turn;
+                store.read(|db| f(db, &config))
+            })
+            .await
+        };
+        let value = or_cancelled(request, &cancelled, working).await?;
         value.map_err(|error| error_data(&error))
     }
 
@@ -159,6 +166,22 @@ async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>
         passenger.board().await;
     }
     turn
+}
+
+/// Waits for `working`; says in `cancelled` when the client gave up, and then waits for its end.
+async fn or_cancelled<T>(
+    request: &RequestContext<RoleServer>,
+    cancelled: &AtomicBool,
+    working: impl Future<Output = T>,
+) -> T {
+    let mut working = std::pin::pin!(working);
+    tokio::select! {
+        done = &mut working => done,
+        () = request.ct.cancelled() => {
+            cancelled.store(true, Ordering::Relaxed);
+            working.await
+        }
+    }
 }
 
 async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
@@ -384,8 +407,13 @@ impl ServerHandler for Server {
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
         let cancelled = Arc::new(AtomicBool::new(false));
+        // A write reads what it needs to the end, or to put back what it changed.
+        let store = match entry.effect.reads() {
+            true => limited(&self.store, Arc::clone(&cancelled)),
+            false => self.store.clone(),
+        };
         // Whatever an operation says of itself, it writes nothing for who may only read.
-        let store = if config.read_only { self.store.reading() } else { self.store.clone() };
+        let store = if config.read_only { store.reading() } else { store };
         let operation = Context {
             clock: Clock::system(),
             actor: actor(&config, client.as_deref()),
@@ -395,7 +423,9 @@ impl ServerHandler for Server {
             cancelled: Arc::clone(&cancelled),
             ..Context::shell(store, config.selection.clone())
         };
+        let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
         let working = async {
+            let _seat = if entry.one_at_a_time { self.searching.take(asker).await } else { None };
             // A write waits for the one before it in the database, where nothing else waits for it.
             let _permit = if entry.effect.reads() { self.reading.acquire().await.ok() } else { None };
             blocking(move || {
@@ -405,14 +435,7 @@ impl ServerHandler for Server {
             })
             .await
         };
-        let mut working = std::pin::pin!(working);
-        let result = tokio::select! {
-            result = &mut working => result,
-            () = context.ct.cancelled() => {
-                cancelled.store(true, Ordering::Relaxed);
-                working.await
-            }
-        }?;
+        let result = or_cancelled(&context, &cancelled, working).await?;
         sending.end().await;
         Ok(result.into())
     }

@@ -22,6 +22,8 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// See [`Operation::EFFECT`].
     pub effect: Effect,
+    /// See [`Operation::ONE_AT_A_TIME`].
+    pub one_at_a_time: bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::TOOLSET`].
@@ -62,6 +64,7 @@ impl Entry {
             help: O::HELP,
             aliases: O::ALIASES,
             effect: O::EFFECT,
+            one_at_a_time: O::ONE_AT_A_TIME,
             shape: O::SHAPE,
             toolset: O::TOOLSET,
             faces: O::FACES,

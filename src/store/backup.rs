@@ -100,7 +100,7 @@ impl Store {
             schema::migrate(&mut staged, from)?;
         }
         refuse(check::inspect(&staged, &|_, _| {})?.faults().next(), from)?;
-        super::in_transaction(&staged, "BEGIN IMMEDIATE", |db| {
+        super::in_transaction(&staged, None, "BEGIN IMMEDIATE", |db| {
             let generation = "UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'";
             db.connection.execute(generation, [])?;
             carry(db)

@@ -56,6 +56,7 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, mut each: impl FnMut(&[u8]) -> Result
         let mut statement = db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n")?;
         let mut rows = statement.query([blob.id])?;
         while let Some(row) = rows.next()? {
+            db.check_deadline()?;
             let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
             hash.update(bytes);
             size += bytes.len();

@@ -43,7 +43,7 @@ impl Store {
 
 /// Looks through the whole database of a connection; see [`Store::inspect`].
 pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-    super::in_transaction(connection, "BEGIN DEFERRED", |db| {
+    super::in_transaction(connection, None, "BEGIN DEFERRED", |db| {
         let mut findings = Findings { broken: structure(connection)?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 6] = [rows, histories, items, names, lists, index::compare];
@@ -224,9 +224,12 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 
 /// Whether mcpkg takes a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`.
 fn is_name(name: &str) -> bool {
-    matches!(name.len(), 1..=255)
-        && !matches!(name, "." | "..")
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+    matches!(name.len(), 1..=255) && !matches!(name, "." | "..") && name.bytes().all(is_name_byte)
+}
+
+/// Whether a byte may stand in a name.
+pub fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
 /// Columns that hold a list hold one, and an image is a content with its mode, a link, or nothing.

@@ -20,7 +20,7 @@ pub(super) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {INDEX}; BEGIN;"))?;
-    fill(db, &Db { connection: &anew })?;
+    fill(db, &Db { connection: &anew, watch: None })?;
     let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
     anew.execute_batch(words)?;
     db.connection.execute_batch(words)?;

@@ -12,6 +12,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 
 use crate::error::{Code, Error, Result};
+use deadline::{Deadline, Watch};
 
 pub mod access;
 pub mod backup;
@@ -35,6 +36,7 @@ pub mod stamps;
 pub mod tokens;
 pub mod watch;
 
+mod deadline;
 mod index;
 mod locks;
 mod open;
@@ -80,10 +82,11 @@ impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
 pub struct Store(Arc<Shared>, Rights);
 
 /// What a handle of the store may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rights {
-    ReadAndWrite,
-    Read,
+#[derive(Clone, Debug)]
+struct Rights {
+    may_write: bool,
+    /// When its reads end, where they have to.
+    deadline: Option<Deadline>,
 }
 
 struct Shared {
@@ -91,6 +94,8 @@ struct Shared {
     access: Access,
     identity: open::Identity,
     replaced: AtomicBool,
+    /// Set when reads with a deadline shall end: the server does.
+    ended: Arc<AtomicBool>,
     readers: OnceLock<Pool>,
     writer: OnceLock<Pool>,
     /// The connection that the file was checked with, until a [`Reader`] takes it. Closing the only connection would
@@ -101,6 +106,17 @@ struct Shared {
 /// An open transaction: what is read through it is one moment of the database.
 pub struct Db<'c> {
     connection: &'c Connection,
+    watch: Option<&'c Watch>,
+}
+
+impl Db<'_> {
+    /// Refuses to go on once the read's deadline has passed.
+    ///
+    /// # Errors
+    /// `E_TIMEOUT`.
+    pub(crate) fn check_deadline(&self) -> Result<()> {
+        self.watch.map_or(Ok(()), Watch::check)
+    }
 }
 
 impl Db<'_> {
@@ -125,22 +141,36 @@ impl Store {
             access: opened.access,
             identity: opened.identity,
             replaced: AtomicBool::new(false),
+            ended: Arc::default(),
             readers: OnceLock::new(),
             writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
         };
-        Ok(Self(Arc::new(shared), Rights::ReadAndWrite))
+        Ok(Self(Arc::new(shared), Rights { may_write: true, deadline: None }))
     }
 
     /// Returns a handle through which nothing can be written, for a caller who may only read.
     #[must_use]
     pub fn reading(&self) -> Self {
-        Self(Arc::clone(&self.0), Rights::Read)
+        Self(Arc::clone(&self.0), Rights { may_write: false, ..self.1.clone() })
     }
 
     /// Whether this handle may write. The disk may refuse it still: see [`Store::access`].
     pub fn may_write(&self) -> bool {
-        self.1 == Rights::ReadAndWrite
+        self.1.may_write
+    }
+
+    /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
+    /// `cancelled` is set, and after [`Store::end_reads`].
+    #[must_use]
+    pub fn limited(&self, limit: Duration, cancelled: Arc<AtomicBool>) -> Self {
+        let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.0.ended) });
+        Self(Arc::clone(&self.0), Rights { deadline, ..self.1.clone() })
+    }
+
+    /// Ends all reads that have a deadline, those that come too.
+    pub fn end_reads(&self) {
+        self.0.ended.store(true, Ordering::Relaxed);
     }
 
     /// The file's path, absolute.
@@ -156,11 +186,14 @@ impl Store {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
+    /// What `f` returns, `E_TIMEOUT`, `E_DB_REPLACED`, or how the disk failed.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_in_place()?;
         let pool = self.0.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true));
-        in_transaction(&*self.connection(pool)?, "BEGIN DEFERRED", f)
+        let connection = self.connection(pool)?;
+        let watch = self.1.deadline.as_ref().map(|deadline| deadline.watch(&connection)).transpose()?;
+        let _released = watch.as_ref().map(|_| Released(&connection));
+        in_transaction(&connection, watch.as_deref(), "BEGIN DEFERRED", f)
     }
 
     /// Runs `f`, which executes one statement, on the connection that the file was checked with, while nobody took it:
@@ -171,7 +204,7 @@ impl Store {
     pub fn glance<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner);
         match &*first {
-            Some(connection) => f(&Db { connection }),
+            Some(connection) => f(&Db { connection, watch: None }),
             None => {
                 drop(first);
                 self.read(f)
@@ -193,7 +226,7 @@ impl Store {
         self.notice_replacement();
         self.check_in_place()?;
         let pool = self.0.writer.get_or_init(|| self.pool(1, false));
-        in_transaction(&*self.connection(pool)?, "BEGIN IMMEDIATE", f)
+        in_transaction(&*self.connection(pool)?, None, "BEGIN IMMEDIATE", f)
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
@@ -209,7 +242,7 @@ impl Store {
             }
             None => sqlite::connect(&self.0.path, self.0.access, READER_CACHE, true)?,
         };
-        Ok(Reader { store: self.clone(), connection })
+        self.reader_on(connection)
     }
 
     /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
@@ -218,7 +251,12 @@ impl Store {
     /// As [`Store::reader`].
     pub fn slim_reader(&self) -> Result<Reader> {
         let connection = sqlite::connect(&self.0.path, self.0.access, POOLED_CACHE, true)?;
-        Ok(Reader { store: self.clone(), connection })
+        self.reader_on(connection)
+    }
+
+    fn reader_on(&self, connection: Connection) -> Result<Reader> {
+        let watch = self.1.deadline.as_ref().map(|deadline| deadline.watch(&connection)).transpose()?;
+        Ok(Reader { store: self.clone(), connection, watch })
     }
 
     /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
@@ -302,6 +340,7 @@ impl Store {
 pub struct Reader {
     store: Store,
     connection: Connection,
+    watch: Option<Arc<Watch>>,
 }
 
 impl Reader {
@@ -319,8 +358,8 @@ impl Reader {
     /// # Errors
     /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
     pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.store.check_in_place()?;
-        f(&Db { connection: &self.connection })
+        self.begin()?;
+        f(&Db { connection: &self.connection, watch: self.watch.as_deref() })
     }
 
     /// Runs `f` in one read transaction.
@@ -328,15 +367,27 @@ impl Reader {
     /// # Errors
     /// What `f` returns, `E_DB_REPLACED`, or how the disk failed.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.store.check_in_place()?;
-        in_transaction(&self.connection, "BEGIN DEFERRED", f)
+        self.begin()?;
+        in_transaction(&self.connection, self.watch.as_deref(), "BEGIN DEFERRED", f)
+    }
+
+    fn begin(&self) -> Result<()> {
+        if let Some(watch) = &self.watch {
+            watch.begin();
+        }
+        self.store.check_in_place()
     }
 }
 
-fn in_transaction<T>(connection: &Connection, begin: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+fn in_transaction<T>(
+    connection: &Connection,
+    watch: Option<&Watch>,
+    begin: &str,
+    f: impl FnOnce(&Db<'_>) -> Result<T>,
+) -> Result<T> {
     connection.prepare_cached(begin)?.execute([])?;
     let open = Open(connection);
-    let value = f(&Db { connection })?;
+    let value = f(&Db { connection, watch })?;
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
@@ -363,6 +414,15 @@ impl<'c> Db<'c> {
         f: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         self.connection.prepare_cached(sql)?.query_and_then(params, f)?.collect()
+    }
+}
+
+/// Takes the deadline off a pooled connection on drop.
+struct Released<'c>(&'c Connection);
+
+impl Drop for Released<'_> {
+    fn drop(&mut self) {
+        Watch::release(self.0);
     }
 }
 

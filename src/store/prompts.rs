@@ -1,10 +1,5 @@
 //! Prompts.
 
-mod dialect;
-
-use std::ops::Range;
-
-use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -14,39 +9,17 @@ use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
-use super::sums::{self, DAMAGED, checksum, intact};
+use super::sums::{self, DAMAGED, intact};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
+
+mod dialect;
+mod row;
 
 pub use dialect::Dialect;
-
-/// What a row's `listed_sum` is over, and that.
-macro_rules! listed {
-    () => {
-        "p.project_id, p.name, p.description, p.arguments, p.listed_sum"
-    };
-}
-
-/// What both checksums of a row are over, and them: [`REST`] columns.
-macro_rules! summed {
-    () => {
-        concat!(
-            listed!(),
-            ", p.uuid, p.template, b.sha256, p.front_matter, p.file, p.revision, p.created_at, p.updated_at, p.dialect, \
-             p.row_sum"
-        )
-    };
-}
-
-/// The query whose rows [`from_row`] reads, without its conditions.
-macro_rules! columns {
-    () => {
-        concat!("SELECT ", summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
-    };
-}
-/// [`columns`] for other files.
-pub(super) const QUERY: &str = columns!();
+use row::{LISTED, REST, check, columns, is_plain_json, listed, placeholder, summed};
+pub(super) use row::{QUERY, from_row};
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,6 +125,8 @@ pub fn each(
     let mut statement = db.connection.prepare_cached(concat!(
         "SELECT ",
         listed!(),
+        ", ",
+        resolved!(),
         " FROM prompt p WHERE p.project_id = ",
         resolved!(),
         " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
@@ -163,7 +138,8 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
-        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) {
+        // The index may lead to a row of another project.
+        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) || row.get_ref(0)? != row.get_ref(5)? {
             let name = sums::legible(row, 1);
             each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None })?;
             continue;
@@ -193,6 +169,8 @@ pub fn with<T>(
         summed!(),
         ", ",
         blobs::columns!(),
+        ", ",
+        resolved!(),
         " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
     ))?;
@@ -201,6 +179,9 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
+    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(1)?.as_str() != Ok(name) {
+        return Err(Kind::Prompt.damaged(name));
+    }
     let body = Body {
         description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
         template: row.get(6)?,
@@ -210,6 +191,25 @@ pub fn with<T>(
         content: Blob::from_row(row, REST)?,
     };
     f(&body).map(Some)
+}
+
+/// Hands `each` the templates of all projects: the names of project and prompt, and the content.
+///
+/// # Errors
+/// What `each` returns, or how the disk failed.
+pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> Result<()>) -> Result<()> {
+    let mut statement = db.connection.prepare_cached(concat!(
+        "SELECT project.name, p.name, ",
+        blobs::columns!(),
+        " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
+          WHERE p.template = 1 AND p.dialect IS NULL ORDER BY 1, 2"
+    ))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+        each(name(0)?, name(1)?, Blob::from_row(row, 2)?)?;
+    }
+    Ok(())
 }
 
 /// Returns a page of a project's prompts by name.
@@ -251,7 +251,12 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], from_row)
+    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], |row| {
+        let prompt = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = prompt.name == name && row.get::<_, i64>(0)? == project;
+        if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
+    })
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
@@ -396,26 +401,8 @@ fn write(
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
-    let integer = ValueRef::Integer;
     let sha256 = blobs::sha256(db, prompt.blob)?;
-    let listed_sum = checksum([
-        integer(project.id),
-        sums::text(Some(&prompt.name)),
-        sums::text(description.as_deref()),
-        sums::text(arguments.as_deref()),
-    ]);
-    let row_sum = checksum([
-        integer(listed_sum),
-        ValueRef::Blob(prompt.uuid.as_bytes()),
-        integer((*template).into()),
-        ValueRef::Blob(&sha256),
-        sums::text(front_matter.as_deref()),
-        sums::text(file.as_deref()),
-        integer(prompt.revision),
-        integer(prompt.created_at),
-        integer(prompt.updated_at),
-        sums::text(dialect),
-    ]);
+    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
     if prompt.id == 0 {
         db.connection
             .prepare_cached(
@@ -524,72 +511,4 @@ fn keep_revision(
 
 fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
-}
-
-const LISTED: Range<usize> = 0..4;
-const ROW: Range<usize> = 4..14;
-const REST: usize = 15;
-
-/// Refuses a row that is not as it was written.
-fn check(row: &Row<'_>) -> Result<()> {
-    if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get_ref(3)?) {
-        return Ok(());
-    }
-    Err(Kind::Prompt.damaged(&sums::legible(row, 1)))
-}
-
-/// Whether the arguments can go out as they stand: JSON of one line, as mcpkg writes it.
-fn is_plain_json(arguments: ValueRef<'_>) -> bool {
-    match arguments {
-        ValueRef::Null => true,
-        ValueRef::Text(text) => {
-            !text.iter().any(|byte| *byte < b' ') && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
-        }
-        _ => false,
-    }
-}
-
-/// Reads a row of the query [`columns`].
-///
-/// # Errors
-/// `E_DAMAGED`.
-pub(super) fn from_row(row: &Row<'_>) -> Result<Prompt> {
-    check(row)?;
-    let arguments = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-    Ok(Prompt {
-        id: row.get(REST)?,
-        uuid: Uuid::from_bytes(row.get(5)?),
-        name: row.get(1)?,
-        attributes: Attributes {
-            description: row.get(2)?,
-            template: row.get(6)?,
-            dialect: Dialect::from_row(row, 13)?,
-            arguments: arguments.map(serde_json::from_str).transpose().ok().flatten().unwrap_or_default(),
-            front_matter: row.get(8)?,
-            file: row.get(9)?,
-        },
-        blob: row.get(REST + 1)?,
-        size: row.get(REST + 2)?,
-        revision: row.get(10)?,
-        created_at: row.get(11)?,
-        updated_at: row.get(12)?,
-    })
-}
-
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
-fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
-    if error.code() != Code::Damaged {
-        return Err(error);
-    }
-    Ok(Prompt {
-        id: row.get(REST)?,
-        uuid: Uuid::nil(),
-        name: sums::legible(row, 1),
-        attributes: Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() },
-        blob: 0,
-        size: 0,
-        revision: 0,
-        created_at: 0,
-        updated_at: 0,
-    })
 }

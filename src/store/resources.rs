@@ -1,8 +1,5 @@
 //! Resources.
 
-use std::ops::Range;
-
-use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -13,36 +10,15 @@ use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::source::Source;
-use super::sums::{self, DAMAGED, checksum, intact};
+use super::sums::{self, DAMAGED, intact};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
-/// What a row's `listed_sum` is over, and that.
-macro_rules! listed {
-    () => {
-        "r.project_id, r.name, r.uri, r.description, r.mime_type, r.listed_sum"
-    };
-}
+mod row;
 
-/// What both checksums of a row are over, and them: [`REST`] columns.
-macro_rules! summed {
-    () => {
-        concat!(
-            listed!(),
-            ", r.uuid, r.text, b.sha256, r.executable, r.revision, r.created_at, r.updated_at, r.row_sum"
-        )
-    };
-}
-
-/// The query whose rows [`from_row`] reads, without its conditions.
-macro_rules! columns {
-    () => {
-        concat!("SELECT ", summed!(), ", r.id, r.blob_id, b.size FROM resource r JOIN blob b ON b.id = r.blob_id")
-    };
-}
-/// [`columns`] for other files.
-pub(super) const QUERY: &str = columns!();
+use row::{LISTED, REST, check, columns, listed, placeholder, summed};
+pub(super) use row::{QUERY, from_row};
 
 /// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +105,8 @@ pub fn each(
     let mut statement = db.connection.prepare_cached(concat!(
         "SELECT ",
         listed!(),
+        ", ",
+        resolved!(),
         " FROM resource r WHERE r.project_id = ",
         resolved!(),
         " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
@@ -140,7 +118,8 @@ pub fn each(
             return Ok(true);
         }
         seen += 1;
-        if !intact(row, LISTED)? {
+        // The index may lead to a row of another project.
+        if !intact(row, LISTED)? || row.get_ref(0)? != row.get_ref(6)? {
             let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
             let (project, description) = (row.get(0)?, Some(DAMAGED));
             each(&Line { project, name: &name, uri: &uri, description, mime_type: None })?;
@@ -166,6 +145,16 @@ pub enum Key<'a> {
     Uri(&'a str),
 }
 
+impl Key<'_> {
+    /// Where it stands in the rows of [`columns`].
+    fn column(self) -> usize {
+        match self {
+            Key::Name(_) => 1,
+            Key::Uri(_) => 2,
+        }
+    }
+}
+
 /// Hands `f` the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
@@ -183,6 +172,8 @@ pub fn with<T>(
                 summed!(),
                 ", ",
                 blobs::columns!(),
+                ", ",
+                resolved!(),
                 " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
                 $column,
                 " = ?3 AND r.project_id = ",
@@ -200,6 +191,9 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
+    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(key.column())?.as_str() != Ok(value) {
+        return Err(Kind::Resource.damaged(value));
+    }
     let body = Body {
         name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
         uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
@@ -268,7 +262,12 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         Key::Name(name) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
         Key::Uri(uri) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
     };
-    db.one(sql, params![project, value], from_row)
+    db.one(sql, params![project, value], |row| {
+        let resource = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = row.get_ref(key.column())?.as_str() == Ok(value) && row.get::<_, i64>(0)? == project;
+        if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
+    })
 }
 
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
@@ -286,7 +285,11 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// How the disk failed.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = concat!(columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
-    db.one(sql, params![project, uuid.as_bytes()], from_row)
+    let found = db.one(sql, params![project, uuid.as_bytes()], from_row)?;
+    match found {
+        Some(found) if found.uuid != uuid => Err(Kind::Resource.damaged(&found.name)),
+        found => Ok(found),
+    }
 }
 
 /// Adds a resource; one made under the name of a deleted one goes on with its id and history.
@@ -423,25 +426,8 @@ fn write(
             error.into()
         }
     };
-    let integer = ValueRef::Integer;
     let sha256 = blobs::sha256(db, resource.blob)?;
-    let listed_sum = checksum([
-        integer(project.id),
-        sums::text(Some(&resource.name)),
-        sums::text(Some(uri)),
-        sums::text(description.as_deref()),
-        sums::text(mime_type.as_deref()),
-    ]);
-    let row_sum = checksum([
-        integer(listed_sum),
-        ValueRef::Blob(resource.uuid.as_bytes()),
-        integer((*text).into()),
-        ValueRef::Blob(&sha256),
-        integer((*executable).into()),
-        integer(resource.revision),
-        integer(resource.created_at),
-        integer(resource.updated_at),
-    ]);
+    let (listed_sum, row_sum) = row::sums(project.id, &resource, &sha256);
     if resource.id == 0 {
         db.connection
             .prepare_cached(
@@ -542,61 +528,4 @@ fn keep_revision(
             sha256,
         },
     )
-}
-
-const LISTED: Range<usize> = 0..5;
-const ROW: Range<usize> = 5..13;
-const REST: usize = 14;
-
-/// Refuses a row that is not as it was written.
-fn check(row: &Row<'_>) -> Result<()> {
-    if intact(row, LISTED)? && intact(row, ROW)? {
-        return Ok(());
-    }
-    Err(Kind::Resource.damaged(&sums::legible(row, 1)))
-}
-
-/// Reads a row of the query [`columns`].
-///
-/// # Errors
-/// `E_DAMAGED`.
-pub(super) fn from_row(row: &Row<'_>) -> Result<Resource> {
-    check(row)?;
-    Ok(Resource {
-        id: row.get(REST)?,
-        uuid: Uuid::from_bytes(row.get(6)?),
-        name: row.get(1)?,
-        attributes: Attributes {
-            uri: row.get(2)?,
-            description: row.get(3)?,
-            mime_type: row.get(4)?,
-            text: row.get(7)?,
-            executable: row.get(9)?,
-        },
-        blob: row.get(REST + 1)?,
-        size: row.get(REST + 2)?,
-        revision: row.get(10)?,
-        created_at: row.get(11)?,
-        updated_at: row.get(12)?,
-    })
-}
-
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
-fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
-    if error.code() != Code::Damaged {
-        return Err(error);
-    }
-    let description = Some(DAMAGED.to_owned());
-    let uri = sums::legible(row, 2);
-    Ok(Resource {
-        id: row.get(REST)?,
-        uuid: Uuid::nil(),
-        name: sums::legible(row, 1),
-        attributes: Attributes { uri, description, mime_type: None, text: false, executable: false },
-        blob: 0,
-        size: 0,
-        revision: 0,
-        created_at: 0,
-        updated_at: 0,
-    })
 }

@@ -234,7 +234,12 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
 pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
     let sql = concat!(columns!(), " WHERE v.item = ?1 AND v.number = ?2");
-    db.one(sql, params![item.as_bytes(), number], from_row)?.ok_or_else(|| {
+    let found = db.one(sql, params![item.as_bytes(), number], from_row)?;
+    // The index may lead to another row.
+    if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
+        return Err(kind.damaged(name));
+    }
+    found.ok_or_else(|| {
         Error::new(Code::NotFound, format!("{} '{name}' has no revision {number}", kind.title()))
             .hint(format!("`mcpkg {} history {name}` shows those there are", kind.word()))
     })

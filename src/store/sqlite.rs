@@ -14,6 +14,9 @@ use crate::error::{Code, Error, Result};
 /// Bytes of the longest value or row; longer ones of a file are refused without reading them.
 const LONGEST: i32 = 256 << 20;
 
+/// Bytes of the longest statement, those that make the tables of a file too.
+const LONGEST_SQL: i32 = 1 << 20;
+
 /// Returns a connection to `path` with a page cache of `cache` KiB.
 pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {
     let mut connection = Connection::open_with_flags(uri(path, access), flags(access))?;
@@ -66,6 +69,14 @@ fn uri(path: &Path, access: Access) -> PathBuf {
 /// The order matters: without a busy timeout first, the first switch to WAL can answer "database is locked".
 pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
+    // foreign keys are no triggers.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    // Before the first statement, which reads the schema.
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL)?;
     connection.execute_batch(&format!(
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
@@ -75,12 +86,6 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
-    // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
-    // foreign keys are no triggers.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
     // Else binding a value that a plan could depend on, a LIMIT too, prepares the statement anew.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -154,7 +159,11 @@ impl From<rusqlite::Error> for Error {
             // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
             ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
             ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
-            ErrorCode::TooBig => Error::new(Code::TooLarge, "The content is too large to store"),
+            ErrorCode::OperationInterrupted => super::deadline::timeout(),
+            ErrorCode::TooBig => Error::new(
+                Code::TooLarge,
+                format!("A value has more than {} MiB, the most that one may have", LONGEST >> 20),
+            ),
             _ => Error::internal(format!("The store failed: {error}")),
         };
         translated.with_source(error)

@@ -65,7 +65,7 @@ impl Watch {
         if self.version == Some(version) {
             return Ok(Change::None);
         }
-        let db = Db { connection: &self.connection };
+        let db = Db { connection: &self.connection, watch: None };
         let now = position(&db)?;
         if now.generation != self.position.generation {
             (self.version, self.position) = (Some(version), now);

@@ -5,5 +5,6 @@ mod attacks;
 mod keys;
 mod live;
 mod reading;
+mod searches;
 mod transports;
 mod work;

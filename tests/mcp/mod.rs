@@ -4,6 +4,8 @@ mod bad_input;
 mod changes;
 mod contract_001;
 mod eras;
+mod floods;
 mod order;
 mod skills;
+mod template_limits;
 mod templates;

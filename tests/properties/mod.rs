@@ -3,6 +3,8 @@
 mod deploys;
 mod hostile_databases;
 mod hostile_requests;
+mod hostile_searches;
+mod hostile_templates;
 mod model;
 mod round_trips;
 mod search;

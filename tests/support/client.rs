@@ -94,6 +94,11 @@ impl Client {
         answered
     }
 
+    /// The server's process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a request and returns its answer.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {

@@ -126,6 +126,7 @@ impl Http {
         super::signal(self.child.id(), "TERM");
     }
 
+    /// The server's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

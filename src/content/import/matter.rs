@@ -27,10 +27,16 @@ pub fn names(yaml: &str) -> Vec<String> {
         Some(Value::Array(list)) => list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
         _ => Vec::new(),
     };
-    names.into_iter().filter(is_name).collect()
+    names.into_iter().filter(is_name).take(template::MAX_ARGUMENTS).collect()
 }
 
 const MARK: &str = "---";
+
+/// Bytes of front matter that are looked into; what agents write has a few hundred.
+const MAX_YAML: usize = 64 << 10;
+
+/// Values that its aliases may stand for.
+const MAX_ALIASED: usize = 10_000;
 
 /// Splits a text that begins with front matter into its YAML and what follows; `None` where none begins.
 ///
@@ -68,6 +74,9 @@ pub struct Keys {
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed; the details have the line.
 pub fn keys(yaml: &str) -> Result<Keys> {
+    if yaml.len() > MAX_YAML {
+        return Err(malformed(&format!("it has {} bytes; {MAX_YAML} are read at most", yaml.len())));
+    }
     let (value, odd) = match read(yaml) {
         Ok(value) => (value, None),
         Err(error) => {
@@ -88,7 +97,11 @@ pub fn keys(yaml: &str) -> Result<Keys> {
 
 /// Reads YAML 1.2, as agents do: `yes` and `1_000` are texts.
 fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
-    let options = serde_saphyr::options! { strict_booleans: true, underscored_numbers_as_strings: true };
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        underscored_numbers_as_strings: true,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
+    };
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
@@ -279,6 +292,29 @@ mod tests {
             }
         }
         assert_eq!(parse("a: [").unwrap(), Matter::default());
+    }
+
+    #[test]
+    fn refuses_what_grows() {
+        let letters = || "bcdefghijkl".chars();
+        let line =
+            |letter: char| format!("{letter}: &{letter} [{}]\n", format!("*{}, ", letter_before(letter)).repeat(9));
+        let laughs = format!("a: &a [lol, lol]\n{}", letters().map(line).collect::<String>());
+        let (why, _) = keys(&laughs).unwrap().odd.expect("it is read as plain texts");
+        assert!(why.contains("alias"), "{why}");
+        let many: String = (0..100_000).map(|n| format!("k{n}: v\n")).collect();
+        assert!(parse(&many).unwrap_err().message().contains("65536 are read at most"));
+        for deep in ["[", "{a: ", "- "] {
+            let odd = keys(&format!("a: {}", deep.repeat(10_000))).map(|keys| keys.odd);
+            assert!(odd.as_ref().map_or(true, Option::is_some), "{deep}");
+        }
+        let arguments: String = (0..101).map(|n| format!("  - a{n}\n")).collect();
+        let error = parse(&format!("arguments:\n{arguments}")).unwrap_err();
+        assert_eq!(error.message(), "101 arguments are declared; a prompt has at most 100");
+    }
+
+    fn letter_before(letter: char) -> char {
+        char::from(letter as u8 - 1)
     }
 
     #[test]

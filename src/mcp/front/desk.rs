@@ -11,8 +11,8 @@ use super::readers::Readers;
 use crate::access::{self, Grant, Refused};
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
-use crate::mcp::Config;
 use crate::mcp::reads::Era;
+use crate::mcp::{Config, limited};
 use crate::store::{Reader, Store, projects};
 
 /// Names of projects that are remembered to be there.
@@ -42,8 +42,9 @@ impl Desk {
     /// # Errors
     /// `E_DB_UNAVAILABLE` and how the disk failed.
     pub(crate) fn new(store: &Store) -> Result<Self> {
+        let store = limited(store, Arc::default());
         let state = State { reader: store.reader()?, answers: Answers::default(), doors: Doors::default() };
-        Ok(Self { readers: Readers::new(store)?, state: Mutex::new(state) })
+        Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }
 
     /// Looks at the database, for a request that does more than one thing; returns its version.

@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// Bytes of an id: it is kept while its request is worked on.
+const LONGEST_ID: usize = 1024;
+
 /// How deep a message may be nested.
 const MAX_DEPTH: usize = 127;
 
@@ -122,7 +125,7 @@ impl<'a> Fields<'a> {
             };
         };
         if id == Some(None) {
-            return invalid(Id::Null, "`id` must be a string or an integer");
+            return invalid(Id::Null, "`id` must be a string or an integer, of 1024 bytes at most");
         }
         let Ok(method) = serde_json::from_str::<Text<'a>>(method.get()) else {
             return invalid(answer_to, "`method` must be a string");
@@ -142,11 +145,11 @@ impl<'a> Fields<'a> {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns the id as it stands where it is a string or an integer.
+/// Returns the id as it stands where it is a string or an integer, and not too long.
 fn id(raw: &str) -> Option<&str> {
     let digits = raw.strip_prefix('-').unwrap_or(raw);
     let integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (integer || raw.starts_with('"')).then_some(raw)
+    ((integer || raw.starts_with('"')) && raw.len() <= LONGEST_ID).then_some(raw)
 }
 
 fn fields(text: &str) -> serde_json::Result<Fields<'_>> {
@@ -308,6 +311,9 @@ mod tests {
             assert_eq!(show(line), expected, "{line}");
         }
         assert!(matches!(parse(b"{\"a\":\"\xff\"}"), Line::Unreadable(_)));
+        let long = |letters: usize| format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(letters));
+        assert!(show(&long(1022)).starts_with("request"));
+        assert_eq!(show(&long(1023)), "invalid Null");
     }
 
     #[test]

@@ -16,8 +16,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::mcp::transport::output::Output;
 
-/// Requests that rmcp may have at once; then the input waits. Listen streams do not count, they stay open.
+/// Requests that may be under way at once, those that wait for their id too; then the input waits. Listen streams do not
+/// count, they stay open.
 const MOST: usize = 256;
+
+/// Bytes of these requests, but for one that is larger alone.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Listen streams that a client may have open.
+const MOST_LISTENING: usize = 64;
 
 /// Handlers that may run, or whose answers may wait for the client, at once: what a client does not read stays small.
 const SEATS: usize = 8;
@@ -114,19 +121,34 @@ struct State {
     phase: Phase,
     flights: HashMap<RequestId, Flight>,
     listening: usize,
+    /// Requests that wait for one with their id.
+    held: usize,
+    /// Bytes of the requests that are under way or held.
+    bytes: usize,
     /// Gone once the input has ended.
     to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
 }
 
+/// A request on its way to rmcp.
+pub(super) struct Departing {
+    pub(super) request: JsonRpcRequest<ClientRequest>,
+    /// Bytes of the line it came in.
+    pub(super) size: usize,
+    /// Whether it opens a listen stream.
+    pub(super) listens: bool,
+    pub(super) sink: Sink,
+}
+
 struct Flight {
     sink: Sink,
+    size: usize,
     listens: bool,
     cancelled: bool,
     handler_ended: bool,
     /// From the handler's begin to the answer's end.
     seat: Option<OwnedSemaphorePermit>,
     /// Requests with the same id that came meanwhile.
-    held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
+    held: VecDeque<Departing>,
 }
 
 /// Says that a request's handler has ended; travels with the request.
@@ -161,7 +183,14 @@ impl Flights {
     /// Returns the table, and the transport that rmcp is served on.
     pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
-        let state = State { phase: Phase::Starting, flights: HashMap::new(), listening: 0, to_rmcp: Some(to_rmcp) };
+        let state = State {
+            phase: Phase::Starting,
+            flights: HashMap::new(),
+            listening: 0,
+            held: 0,
+            bytes: 0,
+            to_rmcp: Some(to_rmcp),
+        };
         let flights = Arc::new(Self {
             state: Mutex::new(state),
             landed: Condvar::new(),
@@ -196,25 +225,24 @@ impl Flights {
         !state.flights.is_empty() && serde_json::from_str(id).is_ok_and(|id: RequestId| state.flights.contains_key(&id))
     }
 
-    /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while rmcp has too many.
+    /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while there are too many.
     ///
     /// # Errors
-    /// -32600 where a listen stream has the id.
-    pub(super) fn depart(
-        self: &Arc<Self>,
-        mut request: JsonRpcRequest<ClientRequest>,
-        listens: bool,
-        next: Option<Phase>,
-        sink: &Sink,
-    ) -> Result<(), ErrorData> {
-        let id = request.id.clone();
-        request.request.extensions_mut().insert(Arc::new(Passenger { flights: Arc::clone(self), id: id.clone() }));
+    /// -32600 where a listen stream has the id, or where it is one listen stream too many.
+    pub(super) fn depart(self: &Arc<Self>, mut departing: Departing, next: Option<Phase>) -> Result<(), ErrorData> {
+        let id = departing.request.id.clone();
+        let passenger = Passenger { flights: Arc::clone(self), id: id.clone() };
+        departing.request.request.extensions_mut().insert(Arc::new(passenger));
         let mut state = self.state();
-        while state.flights.len() - state.listening >= MOST && state.to_rmcp.is_some() {
+        while state.is_full(departing.size) && state.to_rmcp.is_some() {
             state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(next) = next {
             state.phase = next;
+        }
+        if departing.listens && state.listening >= MOST_LISTENING {
+            let why = format!("Invalid request: a client may have {MOST_LISTENING} subscriptions/listen open at once");
+            return Err(ErrorData::invalid_request(why, None));
         }
         if let Some(flight) = state.flights.get_mut(&id) {
             if flight.listens {
@@ -222,10 +250,14 @@ impl Flights {
                 let why = "Invalid request: the id is that of an open subscriptions/listen";
                 return Err(ErrorData::invalid_request(why, None));
             }
-            flight.held.push_back((request, listens, sink.clone()));
+            let size = departing.size;
+            flight.held.push_back(departing);
+            state.held += 1;
+            state.bytes += size;
             return Ok(());
         }
-        state.take_off(request, listens, sink.clone(), VecDeque::new());
+        state.bytes += departing.size;
+        state.take_off(departing, VecDeque::new());
         Ok(())
     }
 
@@ -293,11 +325,13 @@ impl Flights {
 
     fn land(&self, state: &mut State, id: &RequestId) -> Option<Sink> {
         let mut flight = state.flights.remove(id)?;
+        state.bytes -= flight.size;
         if flight.listens {
             state.listening -= 1;
         }
-        if let Some((request, listens, sink)) = flight.held.pop_front() {
-            state.take_off(request, listens, sink, flight.held);
+        if let Some(next) = flight.held.pop_front() {
+            state.held -= 1;
+            state.take_off(next, flight.held);
         }
         self.landed.notify_all();
         Some(flight.sink)
@@ -309,15 +343,16 @@ impl Flights {
 }
 
 impl State {
-    fn take_off(
-        &mut self,
-        request: JsonRpcRequest<ClientRequest>,
-        listens: bool,
-        sink: Sink,
-        held: VecDeque<(JsonRpcRequest<ClientRequest>, bool, Sink)>,
-    ) {
+    /// Whether a request of so many bytes has to wait.
+    fn is_full(&self, size: usize) -> bool {
+        let requests = self.flights.len() - self.listening + self.held;
+        requests >= MOST || (requests > 0 && self.bytes + size > MOST_BYTES)
+    }
+
+    fn take_off(&mut self, departing: Departing, held: VecDeque<Departing>) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
-        let flight = Flight { sink, listens, cancelled: false, handler_ended: false, seat: None, held };
+        let Departing { request, size, listens, sink } = departing;
+        let flight = Flight { sink, size, listens, cancelled: false, handler_ended: false, seat: None, held };
         self.flights.insert(request.id.clone(), flight);
         self.listening += usize::from(listens);
         let _ = to_rmcp.send(JsonRpcMessage::Request(request));

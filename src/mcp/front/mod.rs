@@ -29,7 +29,7 @@ use super::server::{Server, error_data};
 use crate::store::{Db, Reader};
 use answers::Answers;
 use envelope::Id;
-use flights::Sink;
+use flights::{Departing, Sink};
 
 pub(super) use answers::Question;
 pub(super) use desk::Desk;
@@ -245,7 +245,7 @@ impl Front {
         extensions.insert(turn);
         let listens = method == "subscriptions/listen";
         self.write_out();
-        self.flights.depart(request, listens, next, sink)
+        self.flights.depart(Departing { request, size: text.len(), listens, sink: sink.clone() }, next)
     }
 
     fn notification(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) {

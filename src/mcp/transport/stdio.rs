@@ -15,9 +15,9 @@ use super::output::Output;
 use super::signals::on_signal;
 use super::{GRACE, announce, spawn};
 use crate::error::{Error, Result};
-use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
 use crate::mcp::server::Server;
+use crate::mcp::{Config, limited};
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -34,7 +34,7 @@ const WRITE: usize = 64 << 10;
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
-    let reader = store.reader()?;
+    let reader = limited(&store, Arc::default()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);

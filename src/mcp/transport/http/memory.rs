@@ -16,11 +16,14 @@ use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
     ServerResult,
 };
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, SessionError,
+};
 use rmcp::transport::streamable_http_server::session::{
     EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId, SessionManager,
 };
 use tokio::sync::watch;
+use tokio_stream::wrappers::ReceiverStream;
 
 use super::answer::Body;
 use super::sse::ALIVE;
@@ -28,6 +31,9 @@ use super::stream::event_stream;
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
 const MOST: usize = 1 << 20;
+
+/// Requests of one session that may be under way.
+const MOST_WORKING: usize = 256;
 
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -43,7 +49,7 @@ const NO_DATA: &str = "data:\n\n";
 
 /// rmcp's sessions, whose streams are read from memory.
 pub(super) struct Manager {
-    local: LocalSessionManager,
+    local: Arc<LocalSessionManager>,
     memory: Arc<Memory>,
 }
 
@@ -60,7 +66,7 @@ struct State {
     /// revisions before it take one for a broken message.
     primed: HashSet<SessionId>,
     /// The streams of the requests that are under way, by their session and their id.
-    working: HashMap<(SessionId, RequestId), String>,
+    working: HashMap<SessionId, HashMap<RequestId, String>>,
     /// The streams of the events that are remembered, with their sizes.
     order: VecDeque<(String, usize, Instant)>,
     bytes: usize,
@@ -86,7 +92,7 @@ impl Manager {
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&memory) as Arc<dyn EventStore>);
         // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
         local.session_config.keep_alive = None;
-        Self { local, memory }
+        Self { local: Arc::new(local), memory }
     }
 
     /// Returns what a session is told from now on, or what it was told after the event `last`.
@@ -97,12 +103,20 @@ impl Manager {
 
     /// Whether a request with this id is under way in a session, also where its connection broke.
     pub(super) fn works_on(&self, session: &str, request: RequestId) -> bool {
-        self.memory.state().working.contains_key(&(SessionId::from(session), request))
+        self.memory.state().working.get(session).is_some_and(|working| working.contains_key(&request))
+    }
+
+    /// Whether a session has as many requests under way as it may have.
+    pub(super) fn is_busy(&self, session: &str) -> bool {
+        self.memory.state().working.get(session).is_some_and(|working| working.len() >= MOST_WORKING)
     }
 
     /// Forgets what was told long ago.
     pub(super) fn sweep(&self) {
-        self.memory.state().forget(MOST, KEPT);
+        let mut state = self.memory.state();
+        state.forget(MOST, KEPT);
+        // Those that ended, or were listened to, after their last event was forgotten.
+        state.streams.retain(|name, told| !(told.events.is_empty() && told.is_over(name)));
     }
 }
 
@@ -145,17 +159,26 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let request = match &message {
-            JsonRpcMessage::Request(request) => Some(request.id.clone()),
-            _ => None,
-        };
-        let mut events = Box::pin(self.local.create_stream(id, message).await?);
-        // What a client comes back with is there at once, and names the stream.
-        let first = events.next().await;
-        self.memory.own(first.as_ref(), id, request);
-        let primed = self.memory.state().primed.contains(id);
-        let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
-        Ok(stream::iter(first).chain(events).filter(shown))
+        let (local, memory, id) = (Arc::clone(&self.local), Arc::clone(&self.memory), SessionId::clone(id));
+        // A client may leave at any moment, and this with it; rmcp would keep what was begun by half for good.
+        let begun = tokio::spawn(async move {
+            let request = match &message {
+                JsonRpcMessage::Request(request) => Some(request.id.clone()),
+                _ => None,
+            };
+            let session = local.sessions.read().await.get(&id).cloned();
+            let session = session.ok_or_else(|| LocalSessionManagerError::SessionNotFound(SessionId::clone(&id)))?;
+            let receiver = session.establish_request_wise_channel().await?;
+            session.push_message(message, receiver.http_request_id).await?;
+            let mut events = ReceiverStream::new(receiver.inner);
+            // What a client comes back with is there at once, and names the stream.
+            let first = events.next().await;
+            memory.own(first.as_ref(), &id, request);
+            let primed = memory.state().primed.contains(&id);
+            let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
+            Ok(stream::iter(first).chain(events).filter(shown))
+        });
+        begun.await.unwrap_or_else(|_| Err(SessionError::SessionServiceTerminated.into()))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -262,14 +285,14 @@ impl Memory {
         told.session = Some(SessionId::clone(session));
         if let Some(request) = request.filter(|_| !told.ended) {
             told.request = Some(request.clone());
-            state.working.insert((SessionId::clone(session), request), name.to_owned());
+            state.working.entry(SessionId::clone(session)).or_default().insert(request, name.to_owned());
         }
     }
 
     /// Ends the stream of a request that is not answered any more.
     fn cancel(&self, session: &SessionId, request: &RequestId) {
         let mut state = self.state();
-        if let Some(name) = state.working.get(&(SessionId::clone(session), request.clone())).cloned() {
+        if let Some(name) = state.working.get(session).and_then(|working| working.get(request)).cloned() {
             state.over(&name);
         }
     }
@@ -307,7 +330,7 @@ impl Memory {
         let state = &mut *guard;
         state.primed.remove(session);
         state.streams.retain(|_, told| told.session.as_ref() != Some(session));
-        state.working.retain(|(of, _), _| of != session);
+        state.working.remove(session);
         let (streams, bytes) = (&state.streams, &mut state.bytes);
         state.order.retain(|(name, size, _)| {
             let kept = streams.contains_key(name);
@@ -350,8 +373,13 @@ impl State {
         let Some(told) = self.streams.get_mut(name) else { return };
         told.ended = true;
         told.bell.send_replace(());
-        if let (Some(session), Some(request)) = (&told.session, told.request.take()) {
-            self.working.remove(&(SessionId::clone(session), request));
+        if let (Some(session), Some(request)) = (&told.session, told.request.take())
+            && let Some(working) = self.working.get_mut(session)
+        {
+            working.remove(&request);
+            if working.is_empty() {
+                self.working.remove(session);
+            }
         }
     }
 

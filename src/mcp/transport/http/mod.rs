@@ -168,6 +168,7 @@ async fn serve(
         tracing::warn!("some clients did not take their answers in time");
     }
     app.ended.cancel();
+    app.server.store.end_reads();
     upkeep.abort();
     Ok(())
 }

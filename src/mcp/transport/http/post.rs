@@ -338,6 +338,10 @@ async fn hand_over(
         let why = "Invalid request: a request with this id is under way in the session";
         return Err(Refusal::message(ErrorData::invalid_request(why, None)));
     }
+    if beginning.is_some() && app.manager.is_busy(&session) {
+        let why = "This session has as many requests under way as it may have";
+        return Err(Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, 1));
+    }
     let response = app.mcp.handle(request).await;
     drop(beginning);
     app.streamed(response, &config, None, (app.sessions.open(&session), caller.exchange.stream()))

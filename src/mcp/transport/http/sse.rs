@@ -26,10 +26,10 @@ use super::sessions::Owner;
 use super::stream::ENDING;
 use super::stream::event_stream;
 use crate::clock::Clock;
-use crate::mcp::Config;
 use crate::mcp::front::{Flights, Front};
 use crate::mcp::transport::GRACE;
 use crate::mcp::transport::output::{Output, Queued};
+use crate::mcp::{Config, limited};
 
 /// Clients that may be connected at once; each has a connection to the database.
 const MOST: usize = 256;
@@ -93,7 +93,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let (output, queued) = Output::stream();
     let (flights, transport) = Flights::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
-    let reader = app.server.store.slim_reader()?;
+    let reader = limited(&app.server.store, Arc::default()).slim_reader()?;
     let client = Client {
         owner: owner(config),
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&flights)))),

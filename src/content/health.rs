@@ -1,0 +1,41 @@
+//! What `mcpkg doctor` says of the stored templates: those that were kept before templates had limits.
+
+use super::template;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::store::{Db, blobs, prompts};
+
+/// Templates that are named.
+const NAMED: usize = 20;
+
+/// Looks for templates that cannot be rendered, in all projects.
+pub fn health(context: &Context) -> Vec<Finding> {
+    let mut problems = match context.store.read(problems) {
+        Ok(problems) => problems,
+        Err(error) => vec![error.message().to_owned()],
+    };
+    let others = problems.len().saturating_sub(NAMED);
+    problems.truncate(NAMED);
+    if others > 0 {
+        problems.push(format!("{others} more templates cannot be rendered"));
+    }
+    let finding = |problem| {
+        Finding::new("templates", Health::Problem, problem)
+            .action("mcpkg prompt edit NAME; docs/templates.md says what a template may use")
+    };
+    problems.into_iter().map(finding).collect()
+}
+
+fn problems(db: &Db<'_>) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    prompts::each_template(db, |project, name, content| {
+        let checked = template::check_size(content.size)
+            .and_then(|()| blobs::read(db, content))
+            .and_then(|source| template::check(&String::from_utf8_lossy(&source)));
+        if let Err(error) = checked {
+            problems.push(format!("prompt '{name}' of project '{project}': {}", error.message()));
+        }
+        Ok(())
+    })?;
+    Ok(problems)
+}

@@ -1,0 +1,234 @@
+//! The part of Jinja that templates are written in: what it takes to render is bounded by the template and its values.
+//!
+//! Two passes stand before anything is compiled. [`measure`] counts tokens: minijinja's parser calls itself once for
+//! each `not`, chained `if` and `elif`, so what it is given must be bounded first. [`Walk`] then refuses every node that
+//! can make a value larger than those it was made of. `docs/templates.md` says the same to users.
+
+use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind};
+use minijinja::machinery::{Span, Token, parse, tokenize};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::ValueKind;
+
+use super::{failed, filters};
+use crate::error::{Code, Error, Result};
+
+/// Bytes of a template.
+const MAX_SOURCE: u64 = 256 << 10;
+
+/// Bytes between the marks of one tag.
+const MAX_TAG: usize = 4 << 10;
+
+/// Words, operators and brackets in one tag; each may be a call of the parser within a call.
+const MAX_TOKENS: usize = 256;
+
+/// `if`, `elif` and `for` that are open at once.
+const MAX_DEPTH: usize = 64;
+
+/// Checks that a template parses and that it uses the subset alone.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED` with the line.
+pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
+    measure(source, syntax)?;
+    let template = parse(source, "<string>", syntax.clone()).map_err(|error| failed("does not parse", &error))?;
+    Walk { source }.statement(&template)
+}
+
+/// Checks that a template parses, whatever it uses.
+pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
+    measure(source, syntax).is_ok() && parse(source, "<string>", syntax.clone()).is_ok()
+}
+
+/// Checks that a template of so many bytes is not too long.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED`.
+pub fn check_size(bytes: u64) -> Result<()> {
+    if bytes <= MAX_SOURCE {
+        return Ok(());
+    }
+    let why = format!("The prompt template has {bytes} bytes; a template has at most {MAX_SOURCE}");
+    Err(Error::new(Code::TemplateFailed, why)
+        .hint("keep the text as a plain prompt or as a resource: those have no such limit"))
+}
+
+/// Refuses what the parser must not be given: it is too long or nested too deeply.
+fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
+    check_size(source.len() as u64)?;
+    let (mut opened, mut tokens) = (0, 0);
+    // The branches of each statement that is open.
+    let mut open: Vec<usize> = Vec::new();
+    let mut begins = false;
+    for token in tokenize(source, false, syntax.clone()) {
+        let (token, span) = token.map_err(|error| failed("does not parse", &error))?;
+        let at = span.start_offset as usize;
+        match token {
+            Token::TemplateData(_) => continue,
+            Token::VariableStart | Token::BlockStart => (opened, tokens) = (at, 0),
+            Token::Ident("if" | "for") if begins => open.push(1),
+            Token::Ident("elif") if begins => open.last_mut().into_iter().for_each(|branches| *branches += 1),
+            Token::Ident("endif" | "endfor") if begins => drop(open.pop()),
+            _ => {}
+        }
+        begins = matches!(token, Token::BlockStart);
+        tokens += 1;
+        let limit = match () {
+            () if tokens > MAX_TOKENS => format!("a tag has more than {MAX_TOKENS} words and signs"),
+            () if span.end_offset as usize - opened > MAX_TAG => format!("a tag has more than {MAX_TAG} bytes"),
+            () if open.iter().sum::<usize>() > MAX_DEPTH => {
+                format!("more than {MAX_DEPTH} `if`, `elif` and `for` are open at once")
+            }
+            () => continue,
+        };
+        return Err(refusal(source, span, &limit));
+    }
+    Ok(())
+}
+
+fn refusal(source: &str, span: Span, why: &str) -> Error {
+    let before = source.as_bytes().iter().take(span.start_offset as usize);
+    let line = 1 + before.filter(|byte| **byte == b'\n').count();
+    Error::new(Code::TemplateFailed, format!("The prompt template is not taken: {why} (line {line})"))
+        .with_details(serde_json::json!({ "line": line }))
+        .hint("docs/templates.md says what a template may use; `{% raw %}` keeps braces as they are")
+}
+
+struct Walk<'s> {
+    source: &'s str,
+}
+
+impl Walk<'_> {
+    fn statements(&self, statements: &[Stmt<'_>]) -> Result<()> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&self, statement: &Stmt<'_>) -> Result<()> {
+        let (span, what) = match statement {
+            Stmt::Template(template) => return self.statements(&template.children),
+            Stmt::EmitRaw(_) => return Ok(()),
+            Stmt::EmitExpr(emit) => return self.expression(&emit.expr),
+            Stmt::IfCond(condition) => {
+                self.expression(&condition.expr)?;
+                self.statements(&condition.true_body)?;
+                return self.statements(&condition.false_body);
+            }
+            Stmt::ForLoop(repeat) if repeat.recursive => (repeat.span(), "a `for` that is `recursive`"),
+            Stmt::ForLoop(repeat) => {
+                match &repeat.iter {
+                    Expr::Call(call) if is_range(&call.expr) => self.arguments(&call.args, call.span())?,
+                    iterated => self.expression(iterated)?,
+                }
+                repeat.filter_expr.iter().try_for_each(|condition| self.expression(condition))?;
+                self.statements(&repeat.body)?;
+                return self.statements(&repeat.else_body);
+            }
+            Stmt::Set(set) if matches!(set.target, Expr::Var(_)) => return self.expression(&set.expr),
+            Stmt::Set(set) => (set.span(), "`set` of anything but one name"),
+            Stmt::SetBlock(set) => (set.span(), "`set` of a block"),
+            Stmt::WithBlock(with) => (with.span(), "`with`"),
+            Stmt::AutoEscape(escape) => (escape.span(), "`autoescape`"),
+            Stmt::FilterBlock(filter) => (filter.span(), "`filter` of a block"),
+            Stmt::Do(call) => (call.span(), "`do`"),
+        };
+        Err(self.refuse(span, what))
+    }
+
+    fn expressions<'e, 's: 'e>(&self, expressions: impl IntoIterator<Item = &'e Expr<'s>>) -> Result<()> {
+        expressions.into_iter().try_for_each(|expression| self.expression(expression))
+    }
+
+    fn expression(&self, expression: &Expr<'_>) -> Result<()> {
+        match expression {
+            Expr::Var(_) | Expr::Const(_) => Ok(()),
+            Expr::UnaryOp(operation) => match operation.op {
+                UnaryOpKind::Not => self.expression(&operation.expr),
+                UnaryOpKind::Neg if is_literal(expression) => Ok(()),
+                UnaryOpKind::Neg => Err(self.refuse(operation.span(), "`-`")),
+            },
+            Expr::BinOp(operation) => match sign(operation.op) {
+                Some(sign) => Err(self.refuse(operation.span(), &format!("`{sign}`"))),
+                None => self.expressions([&operation.left, &operation.right]),
+            },
+            Expr::Compare(compare) => {
+                self.expression(&compare.expr)?;
+                self.expressions(compare.ops.iter().map(|operation| &operation.expr))
+            }
+            Expr::IfExpr(condition) => {
+                self.expressions([&condition.test_expr, &condition.true_expr])?;
+                self.expressions(&condition.false_expr)
+            }
+            Expr::GetAttr(get) => self.expression(&get.expr),
+            Expr::GetItem(get) => self.expressions([&get.expr, &get.subscript_expr]),
+            Expr::Filter(filter) if !filters::FILTERS.contains(&filter.name) => {
+                Err(self.refuse(filter.span(), &format!("the filter `{}`", filter.name)))
+            }
+            Expr::Filter(filter) => {
+                self.expressions(&filter.expr)?;
+                self.arguments(&filter.args, filter.span())
+            }
+            Expr::Test(test) if !filters::TESTS.contains(&test.name) => {
+                Err(self.refuse(test.span(), &format!("the test `{}`", test.name)))
+            }
+            Expr::Test(test) => {
+                self.expression(&test.expr)?;
+                self.arguments(&test.args, test.span())
+            }
+            Expr::Call(call) if is_range(&call.expr) => {
+                Err(self.refuse(call.span(), "`range` but in `for x in range(n)`"))
+            }
+            Expr::Call(call) => Err(self.refuse(call.span(), "a call of anything but `range`")),
+            // A list of variables could hold itself many times over.
+            Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if is_literal(expression) => Ok(()),
+            Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
+                Err(self.refuse(expression.span(), "a list or map of anything but texts and numbers"))
+            }
+            Expr::Slice(slice) => Err(self.refuse(slice.span(), "a slice (`[a:b]`)")),
+        }
+    }
+
+    fn arguments(&self, arguments: &[CallArg<'_>], span: Span) -> Result<()> {
+        arguments.iter().try_for_each(|argument| match argument {
+            CallArg::Pos(value) | CallArg::Kwarg(_, value) => self.expression(value),
+            CallArg::PosSplat(_) | CallArg::KwargSplat(_) => Err(self.refuse(span, "`*` before an argument")),
+        })
+    }
+
+    fn refuse(&self, span: Span, what: &str) -> Error {
+        refusal(self.source, span, &format!("templates do not use {what}"))
+    }
+}
+
+fn is_range(expression: &Expr<'_>) -> bool {
+    matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
+}
+
+/// Whether an expression is a value as it stands: a text, a number, or a list or map of such.
+fn is_literal(expression: &Expr<'_>) -> bool {
+    match expression {
+        Expr::Const(_) => true,
+        Expr::UnaryOp(operation) => {
+            matches!(operation.op, UnaryOpKind::Neg)
+                && matches!(&operation.expr, Expr::Const(constant) if constant.value.kind() == ValueKind::Number)
+        }
+        Expr::List(list) => list.items.iter().all(is_literal),
+        Expr::Tuple(tuple) => tuple.items.iter().all(is_literal),
+        Expr::Map(map) => map.keys.iter().chain(&map.values).all(is_literal),
+        _ => false,
+    }
+}
+
+/// The sign of an operator that computes; `None` for those that compare and choose.
+fn sign(operator: BinOpKind) -> Option<&'static str> {
+    match operator {
+        BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => None,
+        BinOpKind::ScAnd | BinOpKind::ScOr | BinOpKind::In => None,
+        BinOpKind::Add => Some("+"),
+        BinOpKind::Sub => Some("-"),
+        BinOpKind::Mul => Some("*"),
+        BinOpKind::Div => Some("/"),
+        BinOpKind::FloorDiv => Some("//"),
+        BinOpKind::Rem => Some("%"),
+        BinOpKind::Pow => Some("**"),
+        BinOpKind::Concat => Some("~"),
+    }
+}

@@ -1,0 +1,151 @@
+//! When a read for a client has to end: a client's content must not keep a reader for good.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::error::{Code, Error, Result};
+
+/// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
+const STEPS: i32 = 4_000;
+
+/// What ends a read before it is done: its time, its client, or the server's end.
+#[derive(Clone, Debug)]
+pub(super) struct Deadline {
+    pub(super) limit: Duration,
+    /// Set when nobody waits for the read any more.
+    pub(super) cancelled: Arc<AtomicBool>,
+    /// Set when the server ends.
+    pub(super) ended: Arc<AtomicBool>,
+}
+
+/// The deadline of one connection, for the read that it executes now.
+#[derive(Debug)]
+pub(super) struct Watch {
+    deadline: Deadline,
+    made: Instant,
+    /// Milliseconds from `made` to the first look at the running read, and one; 0 before that look. A short read is over
+    /// before the first look, and costs no look at the clock.
+    began: AtomicU64,
+}
+
+impl Deadline {
+    /// Ends what `connection` executes when this deadline has passed, until [`Watch::release`] is called.
+    pub(super) fn watch(&self, connection: &Connection) -> Result<Arc<Watch>> {
+        let watch = Arc::new(Watch { deadline: self.clone(), made: Instant::now(), began: AtomicU64::new(0) });
+        let looking = Arc::clone(&watch);
+        connection.progress_handler(STEPS, Some(move || looking.has_passed()))?;
+        Ok(watch)
+    }
+}
+
+impl Watch {
+    /// Begins another read.
+    pub(super) fn begin(&self) {
+        self.began.store(0, Ordering::Relaxed);
+    }
+
+    /// Refuses to go on once the deadline has passed: for work between SQLite's steps.
+    ///
+    /// # Errors
+    /// `E_TIMEOUT`.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.has_passed() { Err(timeout()) } else { Ok(()) }
+    }
+
+    /// Lets a connection go back to its pool.
+    pub(super) fn release(connection: &Connection) {
+        if let Err(error) = connection.progress_handler(0, None::<fn() -> bool>) {
+            tracing::error!(%error, "a deadline could not be taken off a connection");
+        }
+    }
+
+    fn has_passed(&self) -> bool {
+        let Deadline { limit, cancelled, ended } = &self.deadline;
+        if cancelled.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
+            return true;
+        }
+        let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match self.began.load(Ordering::Relaxed) {
+            0 => {
+                self.began.store(now + 1, Ordering::Relaxed);
+                limit.is_zero()
+            }
+            began => u128::from(now + 1 - began) >= limit.as_millis(),
+        }
+    }
+}
+
+/// Returns the answer for a read that was ended.
+pub(super) fn timeout() -> Error {
+    Error::new(Code::Timeout, "The read was ended: it took too long, or nobody waits for it any more")
+        .hint("nothing was changed; ask for less")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Db, Store, blobs};
+
+    const FOREVER: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    fn forever(db: &Db<'_>) -> Result<i64> {
+        Ok(db.connection.query_row(FOREVER, [], |row| row.get(0))?)
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        (folder, store)
+    }
+
+    fn short(store: &Store) -> Result<i64> {
+        store.read(|db| Ok(db.connection.query_row("SELECT 7", [], |row| row.get(0))?))
+    }
+
+    #[test]
+    fn a_read_ends_at_its_deadline_and_the_connection_is_good_again() {
+        let (_folder, store) = store();
+        let limited = store.limited(Duration::from_millis(50), Arc::default());
+        assert_eq!(limited.read(forever).unwrap_err().code(), Code::Timeout);
+        assert_eq!(short(&limited).unwrap(), 7);
+        assert_eq!(short(&store).unwrap(), 7);
+        let reader = limited.reader().unwrap();
+        for _ in 0..3 {
+            assert_eq!(reader.statement(forever).unwrap_err().code(), Code::Timeout);
+            assert_eq!(reader.read(forever).unwrap_err().code(), Code::Timeout);
+            assert!(reader.version().is_ok());
+            let short = reader.statement(|db| Ok(db.connection.query_row("SELECT 7", [], |row| row.get(0))?));
+            assert_eq!(short.unwrap_or(0), 7);
+        }
+    }
+
+    #[test]
+    fn a_read_ends_when_nobody_waits_for_it() {
+        let (_folder, store) = store();
+        let hour = Duration::from_secs(3600);
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let limited = store.limited(hour, Arc::clone(&cancelled));
+        let reading = std::thread::spawn(move || limited.read(forever));
+        cancelled.store(true, Ordering::Relaxed);
+        assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
+
+        let limited = store.limited(hour, Arc::default());
+        let reading = std::thread::spawn(move || limited.read(forever));
+        store.end_reads();
+        assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
+        // The shell's own reads are not a client's.
+        assert_eq!(short(&store).unwrap(), 7);
+    }
+
+    #[test]
+    fn content_that_is_read_in_pieces_is_ended_between_them() {
+        let (_folder, store) = store();
+        let id = store.write(|db| blobs::put(db, &vec![1; 5 << 20])).unwrap();
+        let limited = store.limited(Duration::ZERO, Arc::default());
+        assert_eq!(limited.read(|db| blobs::get(db, id)).unwrap_err().code(), Code::Timeout);
+        assert_eq!(store.read(|db| blobs::get(db, id)).unwrap().len(), 5 << 20);
+    }
+}
