@@ -1,22 +1,29 @@
 //! git: the one place that runs it. It never asks, never runs hooks, and never takes an argument for an option.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::process::{self, Failure, Limits, Output};
 use crate::redact::redact;
 
 /// What would make git work on something else than the folder it is run in, as it is set inside a hook.
 const MISLEADING: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
 
-/// Said to every git: no hooks, no monitor, no helper of a foreign transport, no signing.
-const QUIET: [&str; 8] = [
+/// The limits of what lies on this machine.
+const LOCAL: Limits<'static> = Limits { time: Duration::from_secs(60), cancelled: &NEVER };
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Said to every git: no hooks, no monitor, no helper of a foreign transport, no signing, no upkeep that runs on.
+const QUIET: [&str; 12] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -25,12 +32,17 @@ const QUIET: [&str; 8] = [
     "protocol.ext.allow=never",
     "-c",
     "commit.gpgsign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
 ];
 
 /// Runs git in `folder` and returns what it printed. The caller puts `--` before what users wrote.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr.
+/// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end within a
+/// minute.
 pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
     feed(folder, args, &[])
 }
@@ -40,8 +52,20 @@ pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`run`].
 pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
-    let output = spawn(folder, args, input)?;
-    if output.status.success() { Ok(output.stdout) } else { Err(failed(folder, args, &output)) }
+    finish(folder, args, input, &LOCAL)
+}
+
+/// Runs git in `folder` within limits, for what may take long, and returns what it printed.
+///
+/// # Errors
+/// As [`run`]; `E_CANCELLED`.
+pub fn run_within<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
+    finish(folder, args, &[], limits)
+}
+
+fn finish<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
+    let output = spawn(folder, args, input, limits)?;
+    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output)) }
 }
 
 /// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
@@ -49,9 +73,9 @@ pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<
 /// # Errors
 /// As [`run`].
 pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>> {
-    let output = spawn(folder, args, &[])?;
+    let output = spawn(folder, args, &[], &LOCAL)?;
     match output.status.code() {
-        Some(0) => Ok(Some(output.stdout)),
+        Some(0) => printed(args, output).map(Some),
         Some(1) => Ok(None),
         _ => Err(failed(folder, args, &output)),
     }
@@ -81,55 +105,70 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
     }
 }
 
-fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Output> {
+fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Output> {
     let mut command = Command::new("git");
     command.args(QUIET).args(args).current_dir(folder);
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
+    // ssh in a group of its own would be stopped where it asks a terminal.
+    command.env("SSH_ASKPASS_REQUIRE", "force");
     for variable in MISLEADING {
         command.env_remove(variable);
     }
-    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     tracing::debug!(folder = %folder.display(), args = %shown(args), "git");
-    let mut child = command.spawn().map_err(|error| not_started(folder, args, error))?;
-    let lost = |error| Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error);
-    std::thread::scope(|scope| {
-        // git may answer before it has read everything: it is written to beside.
-        let writer = child.stdin.take().map(|mut stdin| scope.spawn(move || stdin.write_all(input)));
-        let output = child.wait_with_output().map_err(lost)?;
-        match writer.map(std::thread::ScopedJoinHandle::join) {
-            // One that failed says why itself.
-            Some(Ok(Err(error))) if output.status.success() => Err(lost(error)),
-            _ => Ok(output),
+    process::run(&mut command, input, limits).map_err(|failure| match failure {
+        Failure::NotStarted(error) => not_started(folder, args, error),
+        Failure::Lost(error) => Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error),
+        Failure::TimedOut => {
+            let seconds = limits.time.as_secs();
+            let what = subcommand(args);
+            Error::new(
+                Code::GitFailed,
+                format!("git {what}: it had not ended after {seconds} seconds, and was stopped"),
+            )
+            .with_details(about(folder, args))
+            .hint("mcpkg answers no question of git's or ssh's; try the same git command by hand")
         }
+        Failure::Cancelled => {
+            Error::new(Code::Cancelled, format!("git {} was stopped: the call was cancelled", subcommand(args)))
+        }
+    })
+}
+
+/// Returns what git printed, all of it.
+fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
+    output.stdout.whole().ok_or_else(|| {
+        Error::new(Code::GitFailed, format!("git {}: it printed more than mcpkg reads", subcommand(args)))
     })
 }
 
 fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() {
         return Error::new(Code::GitNotFound, "git is needed, and no program of this name is on the PATH")
-            .with_details(json!({
-                "cwd": folder.display().to_string(),
-                "cwd_posix": posix(folder),
-                "args": listed(args),
-                "hint": "install git",
-            }))
+            .with_details(with(about(folder, args), json!({ "hint": "install git" })))
             .hint("install git");
     }
     Error::file("run git in", folder, error)
 }
 
 fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], output: &Output) -> Error {
-    let said = redact(String::from_utf8_lossy(&output.stderr).trim());
+    let said = redact(output.stderr.text().trim());
     let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
     let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
-    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args))).with_details(json!({
-        "cwd": folder.display().to_string(),
-        "cwd_posix": posix(folder),
-        "args": listed(args),
-        "status": output.status.code(),
-        "stderr": said,
-    }))
+    let more = json!({ "status": output.status.code(), "stderr": said });
+    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
+        .with_details(with(about(folder, args), more))
+}
+
+/// Which git was run where, for an error's details.
+fn about<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Value {
+    json!({ "cwd": folder.display().to_string(), "cwd_posix": posix(folder), "args": listed(args) })
+}
+
+fn with(mut details: Value, more: Value) -> Value {
+    if let (Value::Object(details), Value::Object(more)) = (&mut details, more) {
+        details.extend(more);
+    }
+    details
 }
 
 /// The word after what is said to every subcommand.
@@ -173,5 +212,18 @@ mod tests {
         assert_eq!(run(folder.path(), &["hash-object", "--stdin"]).unwrap().len(), 41);
         assert_eq!(ask(folder.path(), &["config", "--local-that-is-none"]).unwrap_err().code(), Code::GitFailed);
         assert_eq!(run(&folder.path().join("none"), &["status"]).unwrap_err().code(), Code::NotFound);
+    }
+
+    #[test]
+    fn ends_at_its_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let hang = ["-c", "alias.hang=!sleep 1000", "hang"];
+        let time = Duration::from_millis(50);
+        let error = run_within(folder.path(), &hang, &Limits { time, cancelled: &NEVER }).unwrap_err();
+        assert_eq!(error.code(), Code::GitFailed);
+        assert!(error.message().starts_with("git hang: it had not ended after 0 seconds"), "{error}");
+        let cancelled = AtomicBool::new(true);
+        let error = run_within(folder.path(), &hang, &Limits { cancelled: &cancelled, ..LOCAL }).unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled);
     }
 }

@@ -19,6 +19,7 @@ pub mod git;
 pub mod mcp;
 pub mod op;
 pub mod present;
+pub mod process;
 pub mod redact;
 pub mod schema;
 pub mod store;

@@ -123,6 +123,14 @@ pub(super) fn command() -> Command {
                 .help("Toolsets to list and to allow [default: all]"),
         )
         .arg(
+            Arg::new("allow-outside")
+                .long("allow-outside")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .action(ArgAction::Append)
+                .help("Another folder that the config repos agents deploy may read files from; give it once for each"),
+        )
+        .arg(
             Arg::new("max-answer")
                 .long("max-answer")
                 .value_name("BYTES")
@@ -187,6 +195,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         toolsets,
         grant: None,
         read_only: false,
+        allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         extended: mcp::Extended::default(),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),

@@ -115,6 +115,11 @@ pub struct Update {
     /// New prompt content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
+    /// New prompt content, as `create` takes it
+    #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
+    #[arg(allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<Content>,
     /// New description (optional)
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
@@ -132,8 +137,10 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["prompt", "update"];
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
-    const HELP: &'static str = "An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
-        Examples:\n  mcpkg prompt update code-review --content @review.md\n  \
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
+        Examples:\n  mcpkg prompt update code-review 'Review this code for races'\n  \
+        mcpkg prompt update code-review @review.md\n  \
         mcpkg prompt update code-review -d 'Find bugs'";
     const EFFECT: Effect = Effect::Write;
     const TOOLSET: &'static str = TOOLSET;
@@ -145,13 +152,14 @@ impl Operation for Update {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if self.content.is_none() && self.description.is_none() && self.arguments.is_none() && self.template.is_none() {
+        let content = self.content.or(self.text);
+        if content.is_none() && self.description.is_none() && self.arguments.is_none() && self.template.is_none() {
             return Err(Error::new(
                 Code::InvalidArgument,
                 "At least one of --content or --description must be provided",
             ));
         }
-        let content = self.content.map(Content::read_prompt).transpose()?;
+        let content = content.map(Content::read_prompt).transpose()?;
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
         let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;

@@ -89,6 +89,11 @@ pub struct Update {
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
+    /// New resource content, as `create` takes it
+    #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
+    #[arg(allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<Content>,
     /// New MIME type (optional)
     #[arg(short, long)]
     #[serde(alias = "mimeType")]
@@ -107,8 +112,9 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["resource", "update"];
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
-    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a revision.\n\n\
-        Examples:\n  mcpkg resource update api --content @docs/api.md";
+    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a revision.\n\
+        CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
+        Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
     const EFFECT: Effect = Effect::Write;
     const TOOLSET: &'static str = TOOLSET;
     const FACES: Faces = Faces::Both;
@@ -119,15 +125,15 @@ impl Operation for Update {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if self.content.is_none() && self.mime_type.is_none() && self.description.is_none() && self.executable.is_none()
-        {
+        let content = self.content.or(self.text);
+        if content.is_none() && self.mime_type.is_none() && self.description.is_none() && self.executable.is_none() {
             return Err(Error::new(
                 Code::InvalidArgument,
                 "At least one of --content, --description or --mime-type must be provided",
             ));
         }
         let description = self.description.map(|text| names::description(Some(text))).transpose()?;
-        let given = self.content.map(Content::read).transpose()?;
+        let given = content.map(Content::read).transpose()?;
         let (resource, project, hint) = context.write("resource.update", &self.name, |db, project, author| {
             let mut resource = resources::get(db, project, &self.name)?;
             let before = resource.revision;

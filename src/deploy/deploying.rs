@@ -214,10 +214,16 @@ impl Applying<'_> {
             let body = planning::listed(&made);
             return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &made)).warn(made.warnings));
         }
-        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
-        let shown = if context.consent == Consent::Ask { Some(self.ask(context)?) } else { None };
+        // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
+        // fetched, a person is asked.
+        let (checkouts, shown) = if context.consent == Consent::Ask {
+            let made = self.ask(context)?;
+            (made.checkouts, Some(made.hash))
+        } else {
+            (Site::find(context, self.choice)?.fetch(context)?, None)
+        };
         let right = apply::begin(context)?;
-        let mut made = Made::new(context, self.choice)?;
+        let mut made = Made::again(context, self.choice, checkouts)?;
         if shown.is_some_and(|hash| hash != made.hash) {
             return Err(planning::changed_meanwhile());
         }
@@ -264,8 +270,8 @@ impl Applying<'_> {
         }
     }
 
-    /// Shows a person the plan and asks; returns the hash of what was shown.
-    fn ask(&self, context: &Context) -> Result<String> {
+    /// Shows a person the plan and asks; returns what was shown.
+    fn ask(&self, context: &Context) -> Result<Made> {
         let made = Made::new(context, self.choice)?;
         let changes = &made.plan.changes;
         check_adopt(changes, self.adopt)?;
@@ -274,7 +280,7 @@ impl Applying<'_> {
             (context.ask)(preview, &format!("Write to {}?", made.site.lands_in()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }
-        Ok(made.hash)
+        Ok(made)
     }
 }
 

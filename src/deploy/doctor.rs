@@ -57,7 +57,8 @@ impl Operation for Doctor {
         };
         let mut warnings = Vec::new();
         // The folders are there to be looked at though a module is wrong.
-        match context.store.read(|db| site.compose(db)) {
+        let composed = site.fetch(context).and_then(|checkouts| site.compose_repo(&checkouts));
+        match composed.and_then(|composed| context.store.read(|db| site.compose(db, composed))) {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
                 match targets::land(&composed.modules, &site.aims, &site.selected, &site.ground) {

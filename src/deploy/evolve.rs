@@ -119,7 +119,7 @@ impl Operation for Propose {
                 .map_err(|error| error.with_details(json!({ "command": "evolve propose" })))?;
         }
         let mut data = match &made.site.source {
-            Source::Repo(repo) => self.overlay_branch(context, repo, &made.site, &mut found)?,
+            Source::Repo(repo) => self.overlay_branch(context, repo, &made, &mut found)?,
             Source::Project(_) => record(context, &made.site, &found.candidates, self.overlay)?,
         };
         data["summary"] = found.summary();
@@ -147,16 +147,16 @@ fn array_len(value: &Value) -> usize {
 }
 
 impl Propose {
-    fn overlay_branch(&self, context: &Context, repo: &Repo, site: &Site, found: &mut Candidates) -> Result<Value> {
+    fn overlay_branch(&self, context: &Context, repo: &Repo, made: &Made, found: &mut Candidates) -> Result<Value> {
         let files = found.candidates.iter().map(|candidate| repo::ProposedFile {
             module_id: candidate.edit.module_id.clone(),
             path: candidate.edit.file.clone(),
             bytes: candidate.edit.bytes.clone(),
             executable: candidate.executable,
         });
-        let project = site.place.source.trim_start_matches("repo:");
         let proposal = repo::Proposal {
-            choice: repo::Choice { profile: &site.profile, machine: &site.place.machine, project },
+            choice: made.site.repo_choice(),
+            checkouts: &made.checkouts,
             scope: self.overlay.layer(),
             files: files.collect(),
             branch: self.branch.as_deref(),

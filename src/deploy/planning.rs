@@ -13,7 +13,8 @@ use super::compare;
 use super::disk;
 use super::module::Kind;
 use super::plan::{self, After, Change, Op, Plan};
-use super::source::{Choice, Site};
+use super::repo::Checkouts;
+use super::source::{Choice, Composed, Site};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::Db;
@@ -28,6 +29,8 @@ pub struct Made {
     pub warnings: Vec<String>,
     /// What each module is, by id.
     pub kinds: HashMap<String, Kind>,
+    /// The git sources, as they were fetched.
+    pub checkouts: Checkouts,
     /// What changes with the source.
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
@@ -35,24 +38,41 @@ pub struct Made {
 }
 
 impl Made {
-    /// Makes the plan of a choice.
+    /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
     ///
     /// # Errors
     /// What the source, the targets and the disk answer.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
-        context.store.read(|db| Self::at(db, site))
+        let checkouts = site.fetch(context)?;
+        Self::of(context, site, checkouts)
     }
 
-    fn at(db: &Db<'_>, site: Site) -> Result<Self> {
-        let composed = site.compose(db)?;
+    /// Makes the plan of a choice again, with what was fetched for it before: no other host is asked.
+    ///
+    /// # Errors
+    /// As [`Made::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
+    pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
+        Self::of(context, Site::find(context, choice)?, checkouts)
+    }
+
+    fn of(context: &Context, site: Site, checkouts: Checkouts) -> Result<Self> {
+        // The files of a config repo may lie on a slow disk: they are read before the database.
+        let composed = site.compose_repo(&checkouts)?;
+        context.store.read(|db| {
+            let composed = site.compose(db, composed)?;
+            Self::at(db, site, composed, checkouts)
+        })
+    }
+
+    fn at(db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
         let mut desired = super::targets::land(&composed.modules, &site.aims, &site.selected, &site.ground)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
         let plan = compare::compare(db, &site, desired)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
-        Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, hash })
+        Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, checkouts, hash })
     }
 
     /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).

@@ -95,8 +95,9 @@ impl Operation for Restore {
             (context.ask)(preview, &format!("Write to {}?", made.site.place.root))
                 .map_err(|error| error.with_details(json!({ "command": "evolve restore" })))?;
         }
+        let checkouts = made.checkouts;
         let right = apply::begin(context)?;
-        let made = Made::new(context, &self.choice)?;
+        let made = Made::again(context, &self.choice, checkouts)?;
         let Made { site, mut plan, warnings, hash, .. } = made;
         let changes: Vec<Change> = std::mem::take(&mut plan.changes)
             .into_iter()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::disk::{self, Sha};
 use super::module::{Module, Target};
 use super::project;
-use super::repo::{self, Repo, identity};
+use super::repo::{self, Checkouts, Repo, identity};
 use super::targets::{Aim, Ground, Layout};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
@@ -56,6 +56,10 @@ pub struct Choice {
     #[arg(long)]
     #[serde(skip)]
     pub prompt_files: bool,
+    /// Another folder that the config repo may read files from; give it once for each
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub allow_outside: Vec<PathBuf>,
     /// Whether the root may be gone, since what lies below it is only taken back.
     #[arg(skip)]
     #[serde(skip)]
@@ -129,7 +133,11 @@ impl Site {
                 let root = ground.root.clone().unwrap_or_else(|| ground.home.clone());
                 let source = format!("repo:{}", identity::project(&root)?);
                 let origin = root_text(repo.folder());
-                (PlaceKey { source, origin, machine, root: root_text(&root) }, repo_aims(repo))
+                let aims = repo_aims(repo);
+                if !choice.may_be_gone {
+                    ground.check(&aims, |folder| repo.allows(folder))?;
+                }
+                (PlaceKey { source, origin, machine, root: root_text(&root) }, aims)
             }
             Source::Project(project) => {
                 let root = match scope {
@@ -214,23 +222,46 @@ impl Site {
         words
     }
 
-    /// Composes the modules of the source, each once.
+    /// Fetches the git sources of a config repo. It may take minutes: nothing is held that others wait for.
     ///
     /// # Errors
-    /// What the source answers.
-    pub fn compose(&self, db: &Db<'_>) -> Result<Composed> {
+    /// As [`Repo::fetch`].
+    pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
-            Source::Repo(repo) => {
-                let project = self.place.source.trim_start_matches("repo:");
-                let choice = repo::Choice { profile: &self.profile, machine: &self.place.machine, project };
-                let repo::Composed { modules, warnings } = repo.compose(&choice)?;
-                Ok(Composed { modules, warnings, fingerprint: None })
-            }
-            Source::Project(project) => {
+            Source::Repo(repo) => repo.fetch(&self.profile, &context.cancelled, &*context.step_aside),
+            Source::Project(_) => Ok(Checkouts::default()),
+        }
+    }
+
+    /// Composes the modules of a config repo, each once, without the database; `None` for a project.
+    ///
+    /// # Errors
+    /// As [`Repo::compose`].
+    pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
+        let Source::Repo(repo) = &self.source else { return Ok(None) };
+        let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
+        Ok(Some(Composed { modules, warnings, fingerprint: None }))
+    }
+
+    /// Composes the modules of a project, each once; those of a config repo are `composed` already.
+    ///
+    /// # Errors
+    /// What the project answers.
+    pub fn compose(&self, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
+        match (&self.source, composed) {
+            (Source::Project(project), _) => {
                 let (modules, warnings) = project::compose(db, project)?;
                 Ok(Composed { modules, warnings, fingerprint: self.fingerprint(db)? })
             }
+            (Source::Repo(_), Some(composed)) => Ok(composed),
+            (Source::Repo(_), None) => Err(Error::internal("a config repo was not composed")),
         }
+    }
+
+    /// What is wanted of a config repo.
+    pub fn repo_choice(&self) -> repo::Choice<'_> {
+        let project = self.place.source.trim_start_matches("repo:");
+        repo::Choice { profile: &self.profile, machine: &self.place.machine, project }
     }
 
     /// What changes with the source, asked inside a transaction; a config repo's files can change at any time.
@@ -248,6 +279,9 @@ impl Site {
 impl Source {
     fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
         let named = context.selection.named.as_deref();
+        let allowed = choice.allow_outside.iter().chain(&context.allow_outside);
+        let allowed: Vec<PathBuf> = allowed.map(|folder| expand(folder, home)).collect();
+        let open = |folder: &Path| Ok(Source::Repo(Box::new(Repo::open(folder, &allowed)?)));
         if let Some(repo) = &choice.repo {
             if named.is_some() && context.selection.named_by == "--project" && context.is_shell() {
                 return Err(Error::new(
@@ -255,16 +289,16 @@ impl Source {
                     "--repo and --project name two sources; give one of them",
                 ));
             }
-            return Ok(Source::Repo(Box::new(Repo::open(&expand(repo, home))?)));
+            return open(&expand(repo, home));
         }
         let agentpack = context.identity.as_deref() == Some("agentpack");
         let usual = repo_of_the_original(home);
         if named.is_none() && agentpack && usual.is_dir() {
-            return Ok(Source::Repo(Box::new(Repo::open(&usual)?)));
+            return open(&usual);
         }
         match context.store.read(|db| projects::resolve(db, &context.selection))? {
             Some(project) => Ok(Source::Project(project)),
-            None if usual.is_dir() || agentpack => Ok(Source::Repo(Box::new(Repo::open(&usual)?))),
+            None if usual.is_dir() || agentpack => open(&usual),
             None => Err(Error::new(Code::NoProject, "No project is selected, and no config repo is named")
                 .hint("select one with `mcpkg project select NAME`, or name a repo with --repo DIR")),
         }
@@ -277,7 +311,9 @@ fn named(context: &Context, choice: &Choice, source: &Source) -> String {
     let named = [("project", project), ("root", root.as_deref()), ("machine", choice.machine.as_deref())];
     let prompt_files = if choice.prompt_files { " --prompt-files" } else { "" };
     let words = named.iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", shell_word((*value)?))));
-    words.chain([prompt_files.to_owned()]).collect()
+    let outside = choice.allow_outside.iter().map(|folder| folder.to_string_lossy());
+    let outside = outside.map(|folder| format!(" --allow-outside {}", shell_word(&folder)));
+    words.chain([prompt_files.to_owned()]).chain(outside).collect()
 }
 
 fn repo_of_the_original(home: &Path) -> PathBuf {

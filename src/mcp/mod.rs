@@ -87,6 +87,8 @@ pub struct Config {
     pub grant: Option<crate::access::Grant>,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
+    /// Folders that config repos may read files from, besides their own.
+    pub allow_outside: Vec<std::path::PathBuf>,
     /// What a program adds.
     pub extended: Extended,
     /// The most bytes of content in one answer.

@@ -3,13 +3,14 @@
 #![allow(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::front::{Passenger, Turn};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
@@ -49,14 +50,16 @@ pub(super) struct Server {
     session: Arc<Session>,
     /// Made when they are first asked for: making them would double the time to the first answer.
     tools: Arc<Lists>,
-    reading: Arc<LazyLock<Semaphore>>,
+    reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<Seats>,
+    /// Cancelled when the process is about to end: calls that still run give up.
+    pub(super) ending: CancellationToken,
 }
 
 impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
         let hub = Arc::new(Hub::new(store.clone()));
-        let reading: LazyLock<_> = LazyLock::new(|| Semaphore::new(reads_at_once()));
+        let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
         Self {
             store,
             config: Arc::new(config),
@@ -65,6 +68,7 @@ impl Server {
             tools: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::default(),
+            ending: CancellationToken::new(),
         }
     }
 
@@ -115,7 +119,7 @@ impl Server {
             })
             .await
         };
-        let value = or_cancelled(request, &cancelled, working).await?;
+        let value = or_cancelled(request, &self.ending, &cancelled, working).await?;
         value.map_err(|error| error_data(&error))
     }
 
@@ -168,20 +172,42 @@ async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>
     turn
 }
 
-/// Waits for `working`; says in `cancelled` when the client gave up, and then waits for its end.
+/// What a call holds that others wait for.
+struct Held {
+    /// Its place in its client's order.
+    turn: Option<Arc<Turn>>,
+    /// Its right to read, of a limited number.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Held {
+    fn permit(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self) {
+        self.permit().take();
+        if let Some(turn) = &self.turn {
+            turn.end();
+        }
+    }
+}
+
+/// Waits for `working`; says in `cancelled` when the client gave up or the server ends, and then waits for its end.
 async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
+    ending: &CancellationToken,
     cancelled: &AtomicBool,
     working: impl Future<Output = T>,
 ) -> T {
     let mut working = std::pin::pin!(working);
     tokio::select! {
-        done = &mut working => done,
-        () = request.ct.cancelled() => {
-            cancelled.store(true, Ordering::Relaxed);
-            working.await
-        }
+        done = &mut working => return done,
+        () = request.ct.cancelled() => {}
+        () = ending.cancelled() => {}
     }
+    cancelled.store(true, Ordering::Relaxed);
+    working.await
 }
 
 async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
@@ -403,7 +429,7 @@ impl ServerHandler for Server {
         let Some(entry) = tools::find(&request.name, &config) else {
             return Err(unknown_tool(&request.name, &config));
         };
-        let turn = wait_for_turn(&context).await;
+        let held = Arc::new(Held { turn: wait_for_turn(&context).await, permit: Mutex::default() });
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -421,21 +447,29 @@ impl ServerHandler for Server {
             identity: Some(config.identity.name().to_owned()),
             progress: notes.progress(&context),
             cancelled: Arc::clone(&cancelled),
+            step_aside: Arc::new({
+                let held = Arc::clone(&held);
+                move || held.give_back()
+            }),
+            allow_outside: config.allow_outside.clone(),
             ..Context::shell(store, config.selection.clone())
         };
         let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
         let working = async {
             let _seat = if entry.one_at_a_time { self.searching.take(asker).await } else { None };
             // A write waits for the one before it in the database, where nothing else waits for it.
-            let _permit = if entry.effect.reads() { self.reading.acquire().await.ok() } else { None };
+            if entry.effect.reads() {
+                *held.permit() = Arc::clone(&**self.reading).acquire_owned().await.ok();
+            }
             blocking(move || {
-                // Later reads wait for this guard: until the handler has ended, also where nobody waits for its reply.
-                let _turn = turn;
-                tools::call(entry, request.arguments, &operation, &notes)
+                let result = tools::call(entry, request.arguments, &operation, &notes);
+                // Later reads wait until the handler has ended, also where nobody waits for its reply.
+                held.give_back();
+                result
             })
             .await
         };
-        let result = or_cancelled(&context, &cancelled, working).await?;
+        let result = or_cancelled(&context, &self.ending, &cancelled, working).await?;
         sending.end().await;
         Ok(result.into())
     }

@@ -59,6 +59,10 @@ pub struct Context {
     pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
+    /// Called before another host is waited for: gives back what other calls of a server wait for.
+    pub step_aside: Arc<dyn Fn() + Send + Sync>,
+    /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
+    pub allow_outside: Vec<PathBuf>,
     /// The database that `store` stands in for, where a look may not make it.
     pub stands_for: Option<PathBuf>,
 }
@@ -88,6 +92,8 @@ impl Context {
             identity: None,
             approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
+            step_aside: Arc::new(|| {}),
+            allow_outside: Vec::new(),
             stands_for: None,
         }
     }

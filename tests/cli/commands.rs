@@ -118,6 +118,30 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
     scratch.ok(&["prompt", "create", "literal", "@@home"]);
     assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
     scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
+    // An update takes it the same way, and by the flag as ever.
+    scratch.ok(&["prompt", "create", "changed", "first"]);
+    let shown = |name: &str| scratch.run(&["prompt", "show", name, "--raw"]).stdout;
+    for (words, content) in [
+        (&["second"][..], "second"),
+        (&["-d", "Only the description"], "second"),
+        (&["@notes/guide.md", "-d", "Both"], "from a file\n"),
+        (&["@@home"], "@home"),
+        (&["--description", "Before", "- one\n- two"], "- one\n- two"),
+        (&["-c", "by the flag"], "by the flag"),
+        (&["--content", "- again"], "- again"),
+    ] {
+        scratch.ok(&[&["prompt", "update", "changed"], words].concat());
+        assert_eq!(shown("changed"), content, "{words:?}");
+    }
+    assert_eq!(scratch.run_with_input(&["prompt", "update", "changed", "-"], b"from a pipe").status, 0);
+    assert_eq!(shown("changed"), "from a pipe");
+    let twice = scratch.run(&["prompt", "update", "changed", "one", "--content", "two"]);
+    assert!(twice.status == 2 && twice.stderr.contains("cannot be used with"), "{twice}");
+    scratch.ok(&["resource", "create", "api", "file:///api.md", "first"]);
+    for words in [&["@notes/guide.md"][..], &["-m", "text/markdown"], &["--content", "@notes/guide.md"]] {
+        scratch.ok(&[&["resource", "update", "api"], words].concat());
+        assert_eq!(scratch.ok(&["resource", "show", "api"]), "from a file\n", "{words:?}");
+    }
     assert_eq!(scratch.ok(&["prompt", "show", "list"]), "- one\n- two");
     assert_eq!(scratch.ok(&["prompt", "show", "file"]), "from a file\n");
     assert_eq!(scratch.ok(&["prompt", "show", "literal"]), "@home");

@@ -57,12 +57,11 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock", "file"],
             "error" => &[],
-            "file" => &[],
-            "redact" => &[],
+            "file" | "process" | "redact" => &[],
             "disk" => &["error", "file", "store"],
             "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
-            "git" => &["error", "file", "redact"],
+            "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
             "access" => {
@@ -75,6 +74,7 @@ fn imports_go_down_only() {
                 "error",
                 "clock",
                 "git",
+                "process",
                 "redact",
                 "disk",
                 "file",
@@ -83,6 +83,7 @@ fn imports_go_down_only() {
                 "content::skills",
                 "content::uri",
                 "client::health",
+                "content::health",
                 "database::health",
             ],
             "client" => &[

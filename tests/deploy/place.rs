@@ -15,6 +15,9 @@ pub struct Place {
     pub scratch: Scratch,
 }
 
+/// The address of a git source.
+pub const UPSTREAM: &str = "https://git.invalid/upstream";
+
 /// What lies below a folder: its files with mode and bytes, its links, its empty folders.
 pub type Tree = BTreeMap<String, String>;
 
@@ -53,8 +56,11 @@ impl Place {
         place.git(&upstream, &["init", "-q", "-b", "main"]);
         place.git(&upstream, &["add", "-A"]);
         place.git(&upstream, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "x"]);
+        // A rule of the user's own sends the address to this machine.
+        let rule = format!("[url \"file://{}\"]\n\tinsteadOf = {UPSTREAM}\n", upstream.display());
+        place.write("home/.gitconfig", rule);
         let manifest = place.read("repo/agentpack.yaml");
-        let source = format!("git: {{url: 'file://{}'}}", upstream.display());
+        let source = format!("git: {{url: '{UPSTREAM}'}}");
         let module = format!("  - {{id: 'instructions:z', type: instructions, tags: [base], source: {{{source}}}}}\n");
         place.write("repo/agentpack.yaml", format!("{manifest}{module}"));
         place

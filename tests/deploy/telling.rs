@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool, tool_data, word};
-use crate::deploy::place::Place;
+use crate::deploy::place::{Place, UPSTREAM};
 
 #[test]
 fn d20_a_failure_says_its_cause_with_a_code_of_its_own() {
@@ -100,7 +100,7 @@ fn d26_a_corrupt_lockfile_is_an_error() {
             "type": "instructions",
             "resolved_source": {
                 "local_path": null,
-                "git": { "url": format!("file://{}", upstream.display()), "commit": commit.trim(), "subdir": "" },
+                "git": { "url": UPSTREAM, "commit": commit.trim(), "subdir": "" },
             },
             "resolved_version": commit.trim(),
             "sha256": "0".repeat(64),
@@ -114,18 +114,54 @@ fn d26_a_corrupt_lockfile_is_an_error() {
 }
 
 #[test]
-fn d36_unknown_keys_are_refused_with_their_position_and_what_was_meant() {
+fn d36_unknown_keys_are_told_with_their_position_and_what_was_meant_and_the_rest_works() {
+    let place = Place::with_repo(&["codex: project"], &[("instructions:a", "A\n")]);
+    let manifest = place.read("repo/agentpack.yaml");
+    let manifest = manifest.replace("version: 1\n", "version: 1\nowner: us\n");
+    place.write("repo/agentpack.yaml", manifest.replace("scope: project}", "scope: project, optoins: {}}"));
+    let repo = place.repo().display().to_string();
+    for command in [&["plan"][..], &["diff"], &["preview"], &["status"], &["doctor"], &["deploy", "--apply", "--yes"]] {
+        let words = [command, &["--repo", &repo]].concat();
+        let envelope = place.envelope(&words);
+        assert_eq!(envelope["ok"], true, "{envelope:#}");
+        let warnings = envelope["warnings"].as_array().expect("warnings").iter().map(word).collect::<Vec<_>>();
+        let owner =
+            "/agentpack.yaml:2:1`: unknown key `owner` is ignored; known are version, profiles, targets, modules";
+        let options = "/agentpack.yaml:6:27`: unknown key `optoins` is ignored; did you mean `options`?";
+        for expected in [owner, options] {
+            assert!(
+                warnings.iter().any(|warning| warning.ends_with(expected)),
+                "{command:?} {expected}: {warnings:#?}"
+            );
+        }
+        let ran = place.run(&words);
+        assert!(ran.stderr.contains("unknown key `owner`") && ran.stderr.contains("did you mean `options`?"), "{ran}");
+    }
+    let mut client = place.server(&[]);
+    for name in ["plan", "deploy", "status"] {
+        let envelope = tool(&mut client, name, place.arguments(json!({})));
+        assert!(envelope["warnings"].to_string().contains("did you mean `options`?"), "{envelope:#}");
+    }
+    client.finish();
+    // A misspelt key that something needs is why the rest does not work either.
     for (text, key, meant) in [
         ("version: 1\nprofiels: {default: {}}\n", "profiels", "profiles"),
-        ("version: 1\nprofiles: {default: {include_tag: [base]}}\n", "include_tag", "include_tags"),
-        ("version: 1\nprofiles: {default: {}}\ntargets: {codex: {scpe: project}}\n", "scpe", "scope"),
+        (
+            "version: 1\nprofiles: {default: {}}\nmodules: [{id: a, type: skill, source: {local: {path: a}, gitt: {}}}]\n",
+            "gitt",
+            "git",
+        ),
     ] {
-        let place = Place::new();
         place.write("repo/agentpack.yaml", text);
-        let error = place.refused(&["plan", "--repo", &place.repo().display().to_string()], "E_CONFIG_INVALID");
+        let error = place.refused(&["plan", "--repo", &repo], "E_CONFIG_INVALID");
         let said = error.to_string();
         assert!(said.contains(key) && said.contains("did you mean") && said.contains(meant), "{error:#}");
-        assert!(said.contains("line"), "{error:#}");
+    }
+    // What is known has its type.
+    for text in ["version: 1\nprofiles: {default: {include_tags: base}}\n", "version: 1\nprofiles: [default]\n"] {
+        place.write("repo/agentpack.yaml", text);
+        let error = place.refused(&["plan", "--repo", &repo], "E_CONFIG_INVALID");
+        assert!(error.to_string().contains("line"), "{error:#}");
     }
 }
 

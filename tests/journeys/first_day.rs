@@ -22,9 +22,10 @@ fn import_serve_edit_and_take_back() {
     assert_eq!(uris, ["instructions://CLAUDE.md", "skill://release/SKILL.md"]);
 
     // The shell edits; the client is told and sees it.
+    client.result("resources/subscribe", json!({ "uri": "mcpkg://prompt/fix" }));
     let edit = scratch.finish(scratch.command().env("EDITOR", "sed -i s/issue/bug/").args(["prompt", "edit", "fix"]));
     assert_eq!(edit.status, 0, "{edit}");
-    client.notification("notifications/prompts/list_changed");
+    client.notification("notifications/resources/updated");
     let got = client.result("prompts/get", json!({ "name": "fix", "arguments": { "arguments": "42" } }));
     assert_eq!(got["messages"][0]["content"]["text"], "Fix bug 42\n");
 

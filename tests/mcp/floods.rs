@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, DEADLINE, Http, Scratch, Wait, http, memory, modern_meta};
+use crate::support::{Client, DEADLINE, Http, Scratch, Wait, eventually, http, memory};
 
 #[test]
 fn open_listen_streams_are_bounded() {
@@ -62,29 +62,26 @@ fn a_long_id_is_refused() {
 }
 
 #[test]
-fn clients_that_leave_before_their_answer_keep_nothing() {
+fn a_request_that_is_cancelled_as_it_begins_leaves_its_id_free() {
     let scratch = Scratch::with_project();
-    scratch.ok(&["prompt", "create", "n", "x"]);
-    let server = Http::start(&scratch, &["--http"]);
+    let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
-    let leave = |count: usize, from: usize| {
-        for n in from..from + count {
-            let params = json!({ "name": "get_prompt", "arguments": { "name": "n" } });
-            let request =
-                http::in_session("/mcp", &session, "tools/call", params).edited(|message| message["id"] = json!(n));
-            let mut stream = server.connect();
-            std::io::Write::write_all(&mut stream, &request.bytes()).expect("sent");
-        }
-        // What was asked last was worked on by the time this is answered.
-        let answer = server.modern("/mcp", "prompts/list", json!({ "_meta": modern_meta() }));
-        assert!(answer["result"].is_object(), "{answer}");
-        std::thread::sleep(std::time::Duration::from_millis(300));
+    let ask = |id: usize, method: &str, params: Value| {
+        http::in_session("/mcp", &session, method, params).edited(|message| message["id"] = json!(id))
     };
-    // The memory of answers fills first, and as many requests as there may be are worked on at once; then nothing is added.
-    let mut sizes = Vec::new();
-    for round in 0..4 {
-        leave(2500, 1 + round * 2500);
-        sizes.push(memory(server.pid(), "VmRSS"));
+    let search = json!({ "name": "search_content", "arguments": { "query": "a b" } });
+    for id in 1..=400 {
+        let mut stream = server.connect();
+        std::io::Write::write_all(&mut stream, &ask(id, "tools/call", search.clone()).bytes()).expect("sent");
+        drop(stream);
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+        let cancel = http::message("/mcp", &cancel).with("Mcp-Session-Id", &session);
+        assert_eq!(server.send(&cancel).status, 202);
     }
-    assert!(sizes[3] < sizes[2] + (4 << 10), "KiB after each round: {sizes:?}");
+    for id in 1..=400 {
+        eventually("its id can be used again", || {
+            let answer = server.send(&ask(id, "ping", json!({}))).text();
+            (!answer.contains("is under way")).then_some(())
+        });
+    }
 }

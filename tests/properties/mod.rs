@@ -2,6 +2,7 @@
 
 mod deploys;
 mod hostile_databases;
+mod hostile_repos;
 mod hostile_requests;
 mod hostile_searches;
 mod hostile_templates;

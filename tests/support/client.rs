@@ -196,6 +196,11 @@ impl Client {
         }
     }
 
+    /// The server's process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the server as `kill -9` does.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

@@ -6,8 +6,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::Refusal;
 use super::overlay::Overlay;
 use super::tree::{Hashes, META};
+use crate::error::{Code, Error};
+use crate::file;
 
 /// `baseline.json`.
 #[derive(Debug, Deserialize, Serialize)]
@@ -53,12 +56,19 @@ impl Baseline {
 /// the overlay's paths; the module is hashed only where there is a baseline.
 pub(super) fn drift(
     id: &str,
-    overlay: &Overlay,
+    overlay: &Overlay<'_>,
     touched: &BTreeSet<String>,
     hashes: impl FnOnce() -> Hashes,
 ) -> Vec<String> {
     let path = overlay.folder.join(META).join(Baseline::FILE);
-    let Ok(bytes) = crate::file::read(&path, crate::file::TEXT) else { return Vec::new() };
+    let bytes = match overlay.bounds.read(&path, file::TEXT) {
+        Ok(bytes) => bytes,
+        Err(Refusal::Missing) => return Vec::new(),
+        Err(refusal) => {
+            let unread = |why: &str| Error::new(Code::ConfigInvalid, format!("`{}` {why}", path.display()));
+            return vec![format!("Overlay of module `{id}`: {}", refusal.error(&path, unread))];
+        }
+    };
     match serde_json::from_slice::<Baseline>(&bytes) {
         Ok(baseline) => compare(id, &overlay.folder, touched, &baseline, &hashes()),
         Err(error) => vec![format!("Overlay of module `{id}`: `{}` cannot be read: {error}", path.display())],

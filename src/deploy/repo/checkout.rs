@@ -1,16 +1,37 @@
 //! Git sources: which commit is wanted, and where its files lie. The cache is the original's.
+//!
+//! Sources are fetched first, with nothing held that others wait for; modules are composed from the cache alone.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::config::GitSource;
+use super::Repo;
+use super::bounds::{self, Bounds};
+use super::config::{GitSource, Source};
 use super::lockfile::Pin;
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::process::Limits;
 use crate::redact::redact;
+
+/// How long a remote may take to say where its branches and tags are.
+const ASK: Duration = Duration::from_secs(60);
+
+/// How long a commit may take to come.
+const FETCH: Duration = Duration::from_secs(300);
+
+/// git is told addresses, never paths from where it runs; in the repo it would read the repo's own configuration.
+const NOWHERE: &str = "/";
+
+/// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+#[derive(Clone, Debug, Default)]
+pub struct Checkouts(BTreeMap<(String, String), String>);
 
 /// A commit's files, on the disk.
 #[derive(Debug)]
@@ -19,51 +40,142 @@ pub(super) struct Checkout {
     pub(super) folder: PathBuf,
     /// The commit.
     pub(super) commit: String,
+    /// What may be read.
+    pub(super) bounds: Bounds,
 }
 
-/// Finds or fetches the files of the module `id`. `home` is the original's home folder; git runs in `repo`.
+/// Finds the commits of the git sources among what the profile selects, and fetches those that are not in the cache.
+/// `before_network` is called before each program that may have to wait for another host.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`; `E_CONFIG_INVALID` where there is no such branch or folder; `E_FILE_FAILED`.
-pub(super) fn checkout(repo: &Path, home: &Path, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
-    let commit = match pin {
-        Some(pin) => pin.commit.to_ascii_lowercase(),
-        None => resolve(repo, id, source)?,
-    };
-    let of_url = home.join("cache/git").join(hex(&Sha256::digest(&source.url)));
-    let whole = of_url.join(&commit);
-    if !whole.is_dir() {
-        fetch(repo, &of_url, &whole, source, &commit)?;
+/// As [`Repo::fetch`].
+pub(super) fn fetch_all(
+    repo: &Repo,
+    profile: &str,
+    cancelled: &AtomicBool,
+    before_network: &dyn Fn(),
+) -> Result<Checkouts> {
+    let mut checkouts = Checkouts::default();
+    for declared in super::compose::select(repo, profile, &mut Vec::new())? {
+        let Source::Git(source) = &declared.source else { continue };
+        let id = declared.id.as_str();
+        let wanted = wanted(source, repo.pin(id, source)?);
+        let key = (source.url.clone(), wanted);
+        if checkouts.0.contains_key(&key) {
+            continue;
+        }
+        let address = address(repo, id, source)?;
+        let within = |time| {
+            before_network();
+            Limits { time, cancelled }
+        };
+        let commit = match is_commit(&key.1) {
+            true => key.1.clone(),
+            false => resolve(id, source, &address, &within(ASK))?,
+        };
+        if !place(repo, source, &commit).is_dir() {
+            fetch(repo, source, &address, &commit, &within(FETCH))?;
+        }
+        checkouts.0.insert(key, commit);
     }
-    let folder = whole.join(&source.subdir);
-    let real = |path: &Path| path.canonicalize().ok();
-    match (real(&folder), real(&whole)) {
-        (Some(inside), Some(whole)) if inside.starts_with(&whole) => Ok(Checkout { folder, commit }),
-        (found, _) => {
-            let why = if found.is_some() { "leads out of it" } else { "is not in it" };
+    Ok(checkouts)
+}
+
+impl Checkouts {
+    /// Returns the files of the module `id`.
+    ///
+    /// # Errors
+    /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such
+    /// folder; `E_FILE_FAILED`.
+    pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
+        let commit = self.0.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
+            let why = format!("The source of module `{id}` changed while the plan was made; nothing was written");
+            Error::new(Code::PlanChanged, why).hint("look at the plan again")
+        })?;
+        let whole = place(repo, source, &commit);
+        let bounds = repo.bounds.of_checkout(&whole)?;
+        let folder = whole.join(&source.subdir);
+        let refuse = |why: &str| {
             let url = redact(&source.url);
-            Err(Error::new(
-                Code::ConfigInvalid,
-                format!("Module `{id}`: commit {commit} of `{url}`: `{}` {why}", source.subdir),
-            )
-            .with_details(json!({"module_id": id, "path": folder.display().to_string(), "url": url, "commit": commit})))
+            let details = json!({"module_id": id, "path": folder.display().to_string(), "url": url, "commit": commit});
+            let why = format!("Module `{id}`: commit {commit} of `{url}`: `{}` {why}", source.subdir);
+            Error::new(Code::ConfigInvalid, why).with_details(details)
+        };
+        match folder.canonicalize() {
+            Ok(real) if real.starts_with(bounds.own()) || bounds.allows(&real) => {
+                Ok(Checkout { folder, commit, bounds })
+            }
+            Ok(real) => Err(bounds::allowable(refuse(&format!("leads out of it, to `{}`", real.display())), &real)),
+            Err(_) => Err(refuse("is not in it")),
         }
     }
 }
 
-/// Asks the remote which commit a branch or tag is at.
-fn resolve(repo: &Path, id: &str, source: &GitSource) -> Result<String> {
-    let wanted = &source.reference;
-    if source.is_commit() {
-        return Ok(wanted.to_ascii_lowercase());
+/// What is wanted of a repository: a commit, or the name of a branch or tag.
+fn wanted(source: &GitSource, pin: Option<&Pin>) -> String {
+    match pin {
+        Some(pin) => pin.commit.to_ascii_lowercase(),
+        None if source.is_commit() => source.reference.to_ascii_lowercase(),
+        None => source.reference.clone(),
     }
+}
+
+fn is_commit(wanted: &str) -> bool {
+    matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Where all commits of a repository lie.
+fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
+    repo.home.join("cache/git").join(hex(&Sha256::digest(&source.url)))
+}
+
+fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
+    of_url(repo, source).join(commit)
+}
+
+/// Returns what git is told to fetch from. A repository on this machine has to lie in a folder that the user allowed.
+///
+/// # Errors
+/// `E_CONFIG_INVALID`.
+fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
+    let Some(path) = local(repo.folder(), &source.url) else { return Ok(source.url.clone()) };
+    // What is in the cache already is read though the repository is gone.
+    let real = path.canonicalize().unwrap_or(path);
+    let is_plain = !real.components().any(|part| part == Component::ParentDir);
+    if let Some(path) = real.to_str().filter(|_| is_plain && repo.bounds.allows(&real)) {
+        return Ok(path.to_owned());
+    }
+    let why = format!(
+        "Module `{id}`: its repository `{}` lies on this machine, where a config repo may read its own files only",
+        source.url
+    );
+    let details = json!({"module_id": id, "url": source.url, "path": real.display().to_string()});
+    Err(bounds::allowable(Error::new(Code::ConfigInvalid, why).with_details(details), &real))
+}
+
+/// Returns the path that a URL means, where git would take it for one on this machine.
+fn local(repo: &Path, url: &str) -> Option<PathBuf> {
+    let scheme = url.split_once("://").map(|(scheme, path)| (scheme.to_ascii_lowercase(), path));
+    let is_remote = |at: usize| !url[..at].contains('/');
+    match scheme {
+        Some((scheme, path)) if scheme == "file" => Some(Path::new("/").join(path)),
+        Some(_) => None,
+        // `host:path`, and `helper::address`.
+        None if url.find(':').is_some_and(is_remote) => None,
+        None => Some(repo.join(url)),
+    }
+}
+
+/// Asks the remote which commit a branch or tag is at.
+fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> Result<String> {
+    let wanted = &source.reference;
     let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
     let peeled = format!("{tag}^{{}}");
-    let said = git::run(repo, &["ls-remote", "--", &source.url, &head, &tag, &peeled])?;
+    let said = git::run_within(Path::new(NOWHERE), &["ls-remote", "--", address, &head, &tag, &peeled], limits)?;
     let said = String::from_utf8_lossy(&said);
     let find = |name: &str| said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     let found = [peeled, head, tag].iter().find_map(|name| find(name)).map(|(commit, _)| commit.to_owned());
-    found.filter(|commit| commit.bytes().all(|digit| digit.is_ascii_hexdigit())).ok_or_else(|| {
+    found.filter(|commit| is_commit(commit)).ok_or_else(|| {
         let url = redact(&source.url);
         Error::new(Code::ConfigInvalid, format!("Module `{id}`: `{url}` has no branch or tag `{wanted}`"))
             .with_details(json!({"module_id": id, "url": url, "ref": wanted}))
@@ -71,35 +183,39 @@ fn resolve(repo: &Path, id: &str, source: &GitSource) -> Result<String> {
 }
 
 /// Fetches a commit beside its place, and moves it there when it is whole.
-fn fetch(repo: &Path, of_url: &Path, whole: &Path, source: &GitSource, commit: &str) -> Result<()> {
-    let failed = |error| Error::file("write", of_url, error);
-    std::fs::create_dir_all(of_url).map_err(failed)?;
-    let private = tempfile::Builder::new().prefix(".fetching-").tempdir_in(of_url).map_err(failed)?;
+fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
+    let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
+    let failed = |error| Error::file("write", &of_url, error);
+    std::fs::create_dir_all(&of_url).map_err(failed)?;
+    let private = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&of_url).map_err(failed)?;
     let mut tree = private.path().join("shallow");
-    if !source.shallow || shallow(repo, &tree, source, commit).is_err() {
+    let alone = if source.shallow { shallow(&tree, address, commit, limits).map(|()| true) } else { Ok(false) };
+    match alone {
+        Ok(true) => {}
+        Err(error) if error.code() == Code::Cancelled => return Err(error),
         // Not every server gives one commit alone.
-        tree = private.path().join("full");
-        let to = tree.as_os_str();
-        let url = source.url.as_ref();
-        let clone = ["clone", "-q", "--no-checkout", "--template=", "--"].map(std::ffi::OsStr::new);
-        git::run(repo, &[&clone[..], &[url, to]].concat())?;
-        git::run(&tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit])?;
+        Ok(false) | Err(_) => {
+            tree = private.path().join("full");
+            let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);
+            let from_to = [address.as_ref(), tree.as_os_str()];
+            git::run_within(Path::new(NOWHERE), &[&clone[..], &from_to].concat(), limits)?;
+            check_out(&tree, commit, limits)?;
+        }
     }
-    match std::fs::rename(&tree, whole) {
+    match std::fs::rename(&tree, &whole) {
         // Another process was faster: what it fetched is the same.
         Err(_) if whole.is_dir() => Ok(()),
-        renamed => renamed.map_err(|error| Error::file("write", whole, error)),
+        renamed => renamed.map_err(|error| Error::file("write", &whole, error)),
     }
 }
 
-fn shallow(repo: &Path, tree: &Path, source: &GitSource, commit: &str) -> Result<()> {
+fn shallow(tree: &Path, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let init = ["init", "-q", "--template=", "--"].map(std::ffi::OsStr::new);
-    git::run(repo, &[&init[..], &[tree.as_os_str()]].concat())?;
-    // A path in the URL is meant from the repo's folder, so git is run there.
-    let mut at = std::ffi::OsString::from("--git-dir=");
-    at.push(tree.join(".git"));
-    let fetch = ["fetch", "-q", "--no-tags", "--depth=1", "--", &source.url, commit].map(std::ffi::OsStr::new);
-    git::run(repo, &[&[at.as_os_str()], &fetch[..]].concat())?;
-    git::run(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit])?;
-    Ok(())
+    git::run(Path::new(NOWHERE), &[&init[..], &[tree.as_os_str()]].concat())?;
+    git::run_within(tree, &["fetch", "-q", "--no-tags", "--depth=1", "--", address, commit], limits)?;
+    check_out(tree, commit, limits)
+}
+
+fn check_out(tree: &Path, commit: &str, limits: &Limits<'_>) -> Result<()> {
+    git::run_within(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit], limits).map(drop)
 }

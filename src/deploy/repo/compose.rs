@@ -10,7 +10,7 @@ use super::config::{Declared, Profile, Source};
 use super::overlay::{Overlay, Overlays};
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
-use super::{Choice, Composed, Repo, baseline, checkout, lockfile};
+use super::{Checkouts, Choice, Composed, Repo, baseline, lockfile};
 use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
 use crate::error::{Code, Error, Result, nearest};
 
@@ -36,13 +36,14 @@ pub(super) struct Upstream {
 ///
 /// # Errors
 /// As [`Repo::compose`].
-pub(super) fn compose(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
-    let mut warnings = Vec::new();
+pub(super) fn compose(repo: &Repo, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
+    repo.bounds.begin();
+    let mut warnings = repo.manifest.warnings.clone();
     let selected = select(repo, choice.profile, &mut warnings)?;
-    let overlays = Overlays::open(&repo.folder, choice)?;
+    let overlays = Overlays::open(&repo.bounds, choice)?;
     let mut modules = Vec::with_capacity(selected.len());
     for declared in selected {
-        modules.push(module(repo, declared, &overlays.of(&declared.id), &mut warnings)?);
+        modules.push(module(repo, declared, checkouts, &overlays.of(&declared.id), &mut warnings)?);
     }
     Ok(Composed { modules, warnings })
 }
@@ -54,7 +55,7 @@ pub(super) fn compose(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
 pub(super) fn select<'a>(repo: &'a Repo, name: &str, warnings: &mut Vec<String>) -> Result<Vec<&'a Declared>> {
     let Some(profile) = repo.manifest.profiles.get(name) else {
         let known: Vec<&str> = repo.manifest.profiles.keys().map(String::as_str).collect();
-        let error = Error::new(Code::NotFound, format!("`{}` has no profile `{name}`", repo.folder.display()))
+        let error = Error::new(Code::NotFound, format!("`{}` has no profile `{name}`", repo.folder().display()))
             .with_details(json!({"profile": name, "known": known}));
         return Err(match nearest(name, known.iter().copied()) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
@@ -74,10 +75,17 @@ fn selects(profile: &Profile, module: &Declared) -> bool {
             || module.tags.iter().any(|tag| profile.include_tags.contains(tag)))
 }
 
-fn module(repo: &Repo, declared: &Declared, overlays: &[Overlay], warnings: &mut Vec<String>) -> Result<Module> {
-    let upstream = read(repo, declared, overlays.is_empty(), warnings)?;
+fn module(
+    repo: &Repo,
+    declared: &Declared,
+    checkouts: &Checkouts,
+    overlays: &[Overlay<'_>],
+    warnings: &mut Vec<String>,
+) -> Result<Module> {
+    let upstream = read(repo, declared, checkouts, overlays.is_empty(), warnings)?;
     let mut files = upstream.drafts();
     for overlay in overlays {
+        warnings.extend(overlay.warnings(&declared.id)?);
         let touched = overlay.lay(&declared.id, &mut files)?;
         warnings.extend(baseline::drift(&declared.id, overlay, &touched, || Hashes::of(&upstream.files)));
     }
@@ -117,23 +125,26 @@ impl Upstream {
 ///
 /// # Errors
 /// As [`Repo::compose`].
-pub(super) fn read(repo: &Repo, declared: &Declared, wanted: bool, warnings: &mut Vec<String>) -> Result<Upstream> {
+pub(super) fn read(
+    repo: &Repo,
+    declared: &Declared,
+    checkouts: &Checkouts,
+    wanted: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Upstream> {
     let id = declared.id.as_str();
     let source = match &declared.source {
         Source::Local(path) => {
-            let folder = repo.folder.join(path);
-            let mut found = tree::find(id, &folder)?;
+            let folder = repo.folder().join(path);
+            let mut found = tree::find(id, &repo.bounds, &folder)?;
             if wanted && declared.kind == Kind::Instructions {
                 found.retain(|path, _| path == validate::INSTRUCTIONS);
             }
-            return Ok(Upstream { files: tree::read(found)?, folder, commit: None });
+            return Ok(Upstream { files: tree::read(id, &repo.bounds, found)?, folder, commit: None });
         }
         Source::Git(source) => source,
     };
-    let pin = match &repo.lockfile {
-        Some(lockfile) => lockfile.pin(id, source)?,
-        None => None,
-    };
+    let pin = repo.pin(id, source)?;
     if pin.is_none() && !source.is_commit() {
         warnings.push(format!(
             "Module `{id}` is not pinned in {}: what `{}` is at now was taken",
@@ -141,8 +152,9 @@ pub(super) fn read(repo: &Repo, declared: &Declared, wanted: bool, warnings: &mu
             source.reference
         ));
     }
-    let checkout = checkout::checkout(&repo.folder, &repo.home, id, source, pin)?;
-    let files = tree::read(tree::find(id, &checkout.folder)?)?;
+    let checkout = checkouts.of(repo, id, source, pin)?;
+    let found = tree::find(id, &checkout.bounds, &checkout.folder)?;
+    let files = tree::read(id, &checkout.bounds, found)?;
     if let Some(lockfile) = &repo.lockfile {
         lockfile.verify(id, &checkout.folder, &files)?;
     }

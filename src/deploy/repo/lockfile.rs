@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::bounds::{Bounds, Refusal};
 use super::config::GitSource;
 use super::tree::{Content, Hashes};
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// The file's name.
 pub(super) const FILE: &str = "agentpack.lock.json";
@@ -55,16 +57,16 @@ struct Raw {
 }
 
 impl Lockfile {
-    /// Reads the file in `folder`, where there is one.
+    /// Reads the file of the repo, where there is one.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
-    pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(FILE);
-        match crate::file::read(&path, crate::file::TEXT) {
+    pub(super) fn read(bounds: &Bounds) -> Result<Option<Self>> {
+        let path = bounds.own().join(FILE);
+        match bounds.read(&path, file::TEXT) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::file("read", &path, error)),
+            Err(Refusal::Missing) => Ok(None),
+            Err(refusal) => Err(refusal.error(&path, |why| refuse(&path, None, &format!("it {why}"), json!({})))),
         }
     }
 

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
+use super::bounds::{Bounds, Refusal};
 use super::config::{Declared, GitSource, Profile, Scope, Source, TargetConfig};
-use super::yaml::{self, Pairs};
+use super::yaml::{self, Known, Pairs, Unknown};
 use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result, nearest};
+use crate::file;
 
 /// The file's name.
 pub const FILE: &str = "agentpack.yaml";
@@ -28,6 +31,8 @@ pub(super) struct Manifest {
     pub(super) targets: BTreeMap<Target, TargetConfig>,
     /// By id.
     pub(super) modules: BTreeMap<String, Declared>,
+    /// What its author should know: keys that nobody reads.
+    pub(super) warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -36,16 +41,14 @@ struct RawHead {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Raw {
     version: Spanned<Value>,
-    profiles: Option<Pairs<Option<RawProfile>>>,
-    targets: Option<Pairs<RawTarget>>,
-    modules: Option<Vec<RawModule>>,
+    profiles: Option<Pairs<Option<Known<RawProfile>>>>,
+    targets: Option<Pairs<Known<RawTarget>>>,
+    modules: Option<Vec<Known<RawModule>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawProfile {
     include_tags: Option<Vec<String>>,
     include_modules: Option<Vec<String>>,
@@ -53,7 +56,6 @@ struct RawProfile {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawTarget {
     #[expect(dead_code, reason = "there is one mode; it is read to be checked")]
     mode: Option<Mode>,
@@ -68,7 +70,6 @@ enum Mode {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawModule {
     id: Spanned<String>,
     #[serde(rename = "type")]
@@ -76,26 +77,23 @@ struct RawModule {
     enabled: Option<bool>,
     tags: Option<Vec<String>>,
     targets: Option<Vec<Spanned<String>>>,
-    source: Spanned<RawSource>,
+    source: Spanned<Known<RawSource>>,
     #[expect(dead_code, reason = "users' own; it is read so that it is known")]
-    metadata: Option<Map<String, Value>>,
+    metadata: Option<Pairs<IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawSource {
-    local_path: Option<RawLocal>,
-    git: Option<RawGit>,
+    local_path: Option<Known<RawLocal>>,
+    git: Option<Known<RawGit>>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawLocal {
     path: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawGit {
     url: String,
     #[serde(rename = "ref")]
@@ -105,53 +103,84 @@ struct RawGit {
 }
 
 impl Manifest {
-    /// Reads and checks the file in `folder`.
+    /// Reads and checks the file of the repo in `folder`.
     ///
     /// # Errors
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub(super) fn read(bounds: &Bounds, folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let text = match crate::file::read(&path, crate::file::TEXT) {
-            Ok(bytes) => String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is no UTF-8", json!({})))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::new(
-                    Code::ConfigMissing,
-                    format!("`{}` has no {FILE}: it is no config repo", folder.display()),
-                )
-                .with_details(json!({"path": path.display().to_string()}))
-                .hint("name the folder that holds agentpack.yaml with --repo"));
+        let bytes = match bounds.read(&bounds.own().join(FILE), file::TEXT) {
+            Ok(bytes) => bytes,
+            Err(Refusal::Missing) => return Err(missing(folder)),
+            Err(refusal) => {
+                let own = bounds.own().join(FILE);
+                return Err(refusal.error(&own, |why| refuse(&path, None, &format!("it {why}"), json!({}))));
             }
-            Err(error) => return Err(Error::file("read", &path, error)),
         };
-        Self::parse(&path, &text)
+        let text = String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is no UTF-8", json!({})))?;
+        Self::parse(&path, &text, bounds.has_allowed())
     }
 
-    /// Checks the text of the file `path`.
+    /// Checks the text of the file `path`. A module may lie out of the repo where `outside` is true: what is read of it
+    /// is looked at later.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
-    pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
-        let raw: Raw = yaml::read(path, text).map_err(|error| {
-            // A later version may have keys that this one has not: its version is what is wrong with it.
+    pub(super) fn parse(path: &Path, text: &str, outside: bool) -> Result<Self> {
+        let raw: Known<Raw> = yaml::read(path, text).map_err(|error| {
+            // A later version may have other types than this one: its version is what is wrong with it.
             match yaml::read::<RawHead>(path, text).map(|head| head.version) {
                 Ok(Some(version)) => check_version(path, &version).err().unwrap_or(error),
                 _ => error,
             }
         })?;
-        check_version(path, &raw.version)?;
-        let targets = targets(path, raw.targets.unwrap_or_default())?;
-        let profiles = profiles(path, raw.profiles.unwrap_or_default())?;
-        let mut modules = BTreeMap::new();
-        for raw in raw.modules.unwrap_or_default() {
-            let place = raw.id.referenced;
-            let module = module(path, raw)?;
-            let details = json!({"module_id": module.id});
-            if let Some(twice) = modules.insert(module.id.clone(), module) {
-                return Err(refuse(path, Some(place), &format!("the module id `{}` is used twice", twice.id), details));
-            }
+        check_version(path, &raw.value.version)?;
+        let warnings: Vec<String> = unknown(&raw).map(|unknown| unknown.warning(path)).collect();
+        match check(path, raw.value, outside) {
+            Ok(manifest) => Ok(Self { warnings, ..manifest }),
+            // A misspelt key may be why.
+            Err(error) => Err(warnings.into_iter().fold(error, Error::hint)),
         }
-        Ok(Self { profiles, targets, modules })
     }
+}
+
+/// The keys that nobody reads, wherever they stand.
+fn unknown(raw: &Known<Raw>) -> impl Iterator<Item = &Unknown> {
+    let Raw { profiles, targets, modules, .. } = &raw.value;
+    let profiles = profiles.iter().flat_map(|pairs| &pairs.0).flat_map(|(_, profile)| profile);
+    let targets = targets.iter().flat_map(|pairs| &pairs.0).flat_map(|(_, target)| &target.unknown);
+    let modules = modules.iter().flatten().flat_map(unknown_of_module);
+    raw.unknown.iter().chain(profiles.flat_map(|profile| &profile.unknown)).chain(targets).chain(modules)
+}
+
+fn unknown_of_module(module: &Known<RawModule>) -> impl Iterator<Item = &Unknown> {
+    let source = &module.value.source.value;
+    let local = source.value.local_path.iter().flat_map(|local| &local.unknown);
+    let git = source.value.git.iter().flat_map(|git| &git.unknown);
+    module.unknown.iter().chain(&source.unknown).chain(local).chain(git)
+}
+
+fn check(path: &Path, raw: Raw, outside: bool) -> Result<Manifest> {
+    let targets = targets(path, raw.targets.unwrap_or_default())?;
+    let profiles = profiles(path, raw.profiles.unwrap_or_default())?;
+    let mut modules = BTreeMap::new();
+    for Known { value: raw, .. } in raw.modules.unwrap_or_default() {
+        let place = raw.id.referenced;
+        let module = module(path, raw, outside)?;
+        let details = json!({"module_id": module.id});
+        if let Some(twice) = modules.insert(module.id.clone(), module) {
+            return Err(refuse(path, Some(place), &format!("the module id `{}` is used twice", twice.id), details));
+        }
+    }
+    Ok(Manifest { profiles, targets, modules, warnings: Vec::new() })
+}
+
+/// The failure of a folder without the file.
+pub(super) fn missing(folder: &Path) -> Error {
+    let why = format!("`{}` has no {FILE}: it is no config repo", folder.display());
+    Error::new(Code::ConfigMissing, why)
+        .with_details(json!({"path": folder.join(FILE).display().to_string()}))
+        .hint("name the folder that holds agentpack.yaml with --repo")
 }
 
 fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
@@ -165,9 +194,9 @@ fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
     Err(yaml::at(Code::ConfigVersion, path, Some(version.referenced), &why, details))
 }
 
-fn targets(path: &Path, raw: Pairs<RawTarget>) -> Result<BTreeMap<Target, TargetConfig>> {
+fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target, TargetConfig>> {
     let mut targets = BTreeMap::new();
-    for (name, raw) in raw.0 {
+    for (name, Known { value: raw, .. }) in raw.0 {
         let target = target(path, &name)?;
         if raw.scope == Scope::User && matches!(target, Target::Cursor | Target::Vscode) {
             let details = json!({"target": target.name(), "allowed_scopes": ["project", "both"]});
@@ -201,13 +230,13 @@ fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
     })
 }
 
-fn profiles(path: &Path, raw: Pairs<Option<RawProfile>>) -> Result<BTreeMap<String, Profile>> {
+fn profiles(path: &Path, raw: Pairs<Option<Known<RawProfile>>>) -> Result<BTreeMap<String, Profile>> {
     let set = |list: Option<Vec<String>>| list.unwrap_or_default().into_iter().collect();
     let profiles: BTreeMap<String, Profile> = raw
         .0
         .into_iter()
         .map(|(name, raw)| {
-            let raw = raw.unwrap_or_default();
+            let raw = raw.unwrap_or_default().value;
             let profile = Profile {
                 include_tags: set(raw.include_tags),
                 include_modules: set(raw.include_modules),
@@ -223,7 +252,7 @@ fn profiles(path: &Path, raw: Pairs<Option<RawProfile>>) -> Result<BTreeMap<Stri
         .hint("add `profiles: {default: {include_tags: [base]}}`"))
 }
 
-fn module(path: &Path, raw: RawModule) -> Result<Declared> {
+fn module(path: &Path, raw: RawModule, outside: bool) -> Result<Declared> {
     let (id, place) = (raw.id.value, raw.id.referenced);
     let named = json!({"module_id": id});
     let name = id.split_once(':').map_or(id.as_str(), |(_, name)| name);
@@ -236,15 +265,18 @@ fn module(path: &Path, raw: RawModule) -> Result<Declared> {
     }
     let targets: Result<Vec<Target>> = raw.targets.iter().flatten().map(|name| target(path, name)).collect();
     let place = Some(raw.source.referenced);
-    let source = match (raw.source.value.local_path, raw.source.value.git) {
-        (Some(local), None) => {
-            let Some(inside) = inside(&local.path) else {
+    let RawSource { local_path, git } = raw.source.value.value;
+    let source = match (local_path, git) {
+        (Some(Known { value: local, .. }), None) => match inside(&local.path) {
+            Some(inside) => Source::Local(inside),
+            None if outside => Source::Local(local.path.into()),
+            None => {
                 let why = format!("the path `{}` of module `{id}` leads out of the repo", local.path);
-                return Err(refuse(path, place, &why, named));
-            };
-            Source::Local(inside)
-        }
-        (None, Some(git)) => Source::Git(git_source(path, place, &id, git)?),
+                let hint = "where that is meant, allow the folder it leads to with --allow-outside DIR";
+                return Err(refuse(path, place, &why, named).hint(hint));
+            }
+        },
+        (None, Some(git)) => Source::Git(git_source(path, place, &id, git.value)?),
         (local, _) => {
             let count = if local.is_some() { "two sources" } else { "no source" };
             let why = format!("module `{id}` has {count}: it needs one of `local_path` and `git`");

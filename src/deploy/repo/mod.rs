@@ -4,6 +4,7 @@ pub mod identity;
 pub mod taken_over;
 
 mod baseline;
+mod bounds;
 mod branch;
 mod checkout;
 mod compose;
@@ -22,12 +23,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use super::module::{Module, Target};
 use crate::error::{Code, Error, Result};
-use lockfile::Lockfile;
+use bounds::Bounds;
+use config::GitSource;
+use lockfile::{Lockfile, Pin};
 use manifest::Manifest;
 
+pub use checkout::Checkouts;
 pub use config::{Scope, TargetConfig};
 pub use manifest::FILE;
 pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
@@ -35,7 +40,7 @@ pub use propose::{Proposal, Proposed, ProposedFile, SkippedFile};
 /// A config repo that was opened.
 #[derive(Debug)]
 pub struct Repo {
-    folder: PathBuf,
+    bounds: Bounds,
     home: PathBuf,
     manifest: Manifest,
     lockfile: Option<Lockfile>,
@@ -78,29 +83,39 @@ pub fn home() -> Result<PathBuf> {
 }
 
 impl Repo {
-    /// Opens the config repo in `folder`; what git sources need is kept in [`home`].
+    /// Opens the config repo in `folder`, which may read below its own folder and those in `allowed`. What git sources
+    /// need is kept in [`home`].
     ///
     /// # Errors
     /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`,
-    /// `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
-    pub fn open(folder: &Path) -> Result<Self> {
-        Self::open_with(folder, home()?)
+    /// `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` for a folder in
+    /// `allowed` that is none.
+    pub fn open(folder: &Path, allowed: &[PathBuf]) -> Result<Self> {
+        Self::open_with(folder, allowed, home()?)
     }
 
     /// Opens the config repo in `folder`; what git sources need is kept in `home`.
     ///
     /// # Errors
     /// As [`Repo::open`].
-    pub fn open_with(folder: &Path, home: PathBuf) -> Result<Self> {
-        let manifest = Manifest::read(folder)?;
-        let folder = folder.canonicalize().map_err(|error| Error::file("read", folder, error))?;
-        let lockfile = Lockfile::read(&folder)?;
-        Ok(Self { folder, home, manifest, lockfile })
+    pub fn open_with(folder: &Path, allowed: &[PathBuf], home: PathBuf) -> Result<Self> {
+        if !folder.is_dir() {
+            return Err(manifest::missing(folder));
+        }
+        let bounds = Bounds::new(folder, allowed)?;
+        let manifest = Manifest::read(&bounds, folder)?;
+        let lockfile = Lockfile::read(&bounds)?;
+        Ok(Self { bounds, home, manifest, lockfile })
     }
 
     /// The folder, without links.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.bounds.own()
+    }
+
+    /// Whether the user allowed the real path `path`, which is not its own.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.bounds.allows(path)
     }
 
     /// The targets that it is configured for.
@@ -108,14 +123,30 @@ impl Repo {
         &self.manifest.targets
     }
 
-    /// Selects the modules of a profile, lays their overlays over them, and checks them.
+    /// Selects the modules of a profile, lays their overlays over them, and checks them; git sources as they were fetched.
     ///
     /// # Errors
     /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks
     /// a rule; `E_OVERLAY_PATCH_APPLY_FAILED`; `E_LOCKFILE_INVALID` where a module differs from its pin;
-    /// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`; `E_FILE_FAILED`.
-    pub fn compose(&self, choice: &Choice<'_>) -> Result<Composed> {
-        compose::compose(self, choice)
+    /// `E_PLAN_CHANGED` where a git source is not the one that was fetched; `E_FILE_FAILED`.
+    pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
+        compose::compose(self, choice, checkouts)
+    }
+
+    /// Fetches the git sources of what a profile selects, and returns where they are. It may take minutes, and is to be
+    /// called with nothing held that others wait for; `before_network` is called before another host is waited for.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
+    /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
+    /// `E_FILE_FAILED`.
+    pub fn fetch(&self, profile: &str, cancelled: &AtomicBool, before_network: &dyn Fn()) -> Result<Checkouts> {
+        checkout::fetch_all(self, profile, cancelled, before_network)
+    }
+
+    /// The commit that the lockfile pins the git source of the module `id` to.
+    fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
+        self.lockfile.as_ref().map_or(Ok(None), |lockfile| lockfile.pin(id, source))
     }
 
     /// The ids of the modules of a profile, without reading them.

@@ -7,15 +7,21 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Choice;
+use super::bounds::{Bounds, Refusal};
 use super::compose::Draft;
 use super::patch::{self, Failure};
-use super::tree::{self, META};
+use super::tree::{self, Found, META};
+use super::yaml::Known;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, unbounded_fs_key};
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// The overlays that apply: the folders of each layer, lowest first.
-pub(super) struct Overlays(Vec<Folder>);
+pub(super) struct Overlays<'r> {
+    bounds: &'r Bounds,
+    folders: Vec<Folder>,
+}
 
 struct Folder {
     layer: Layer,
@@ -25,7 +31,8 @@ struct Folder {
 
 /// An overlay of a module.
 #[derive(Clone, Debug)]
-pub(super) struct Overlay {
+pub(super) struct Overlay<'r> {
+    pub(super) bounds: &'r Bounds,
     pub(super) layer: Layer,
     pub(super) folder: PathBuf,
 }
@@ -40,7 +47,10 @@ pub(super) enum Made {
     Patch,
 }
 
-#[derive(Deserialize)]
+/// What says what an overlay is made of.
+const FILE: &str = "overlay.json";
+
+#[derive(Default, Deserialize)]
 struct Meta {
     overlay_kind: Option<Made>,
 }
@@ -60,23 +70,23 @@ pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
     }
 }
 
-impl Overlays {
+impl<'r> Overlays<'r> {
     /// Looks which overlays there are.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`.
-    pub(super) fn open(repo: &Path, choice: &Choice<'_>) -> Result<Self> {
+    /// `E_CONFIG_INVALID` where their folder is a link that leads out; `E_FILE_FAILED`.
+    pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
-            let Some(folder) = folder_of(layer, choice).map(|below| repo.join(below)) else { continue };
+            let Some(folder) = folder_of(layer, choice).map(|below| bounds.own().join(below)) else { continue };
             let failed = |error| Error::file("read", &folder, error);
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(error)),
+            let real = match bounds.real(&folder) {
+                Ok(real) => real,
+                Err(Refusal::Missing) => continue,
+                Err(refusal) => return Err(refusal.error(&folder, |why| refuse(&folder, why))),
             };
             let mut names = HashSet::new();
-            for entry in entries {
+            for entry in std::fs::read_dir(real).map_err(failed)? {
                 names.extend(entry.map_err(failed)?.file_name().into_string());
             }
             if layer == Layer::Global {
@@ -86,32 +96,32 @@ impl Overlays {
                 folders.push(Folder { layer, folder, names });
             }
         }
-        Ok(Self(folders))
+        Ok(Self { bounds, folders })
     }
 
     /// Returns the overlays of a module, lowest first. Names that the original had before count where there is none of
     /// today's.
-    pub(super) fn of(&self, id: &str) -> Vec<Overlay> {
-        if self.0.is_empty() {
+    pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
+        if self.folders.is_empty() {
             return Vec::new();
         }
         let names = [fs_key(id), unbounded_fs_key(id), id.to_owned()];
         let overlay = |folder: &Folder| {
             let name = names.iter().find(|name| folder.names.contains(*name))?;
-            Some(Overlay { layer: folder.layer, folder: folder.folder.join(name) })
+            Some(Overlay { bounds: self.bounds, layer: folder.layer, folder: folder.folder.join(name) })
         };
-        self.0.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
+        self.folders.iter().filter_map(overlay).filter(|overlay| overlay.folder.is_dir()).collect()
     }
 }
 
-impl Overlay {
+impl Overlay<'_> {
     /// Lays the overlay over what is composed so far, and returns the paths that it has a say in.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file,
     /// relpath, stderr beside them; `E_FILE_FAILED`.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
-        let own = tree::find(id, &self.folder)?;
+        let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;
         match self.made(id)? {
             Made::Dir if !patches.is_empty() => {
@@ -123,7 +133,7 @@ impl Overlay {
             Made::Dir => {
                 let paths = own.keys().cloned().collect();
                 for (path, found) in own {
-                    let content = found.read()?;
+                    let content = found.read(id, self.bounds)?;
                     let below = files.get(&path);
                     let same = below.is_some_and(|below| {
                         below.content.bytes == content.bytes && below.content.executable == content.executable
@@ -137,10 +147,11 @@ impl Overlay {
                 Ok(paths)
             }
             Made::Patch => {
-                for (path, file) in &patches {
-                    self.patch(id, path, file, files)?;
+                let paths = patches.keys().cloned().collect();
+                for (path, found) in patches {
+                    self.patch(id, &path, found, files)?;
                 }
-                Ok(patches.into_keys().collect())
+                Ok(paths)
             }
         }
     }
@@ -150,37 +161,49 @@ impl Overlay {
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn made(&self, id: &str) -> Result<Made> {
-        let path = self.folder.join(META).join("overlay.json");
-        match crate::file::read(&path, crate::file::TEXT) {
-            Ok(bytes) => match serde_json::from_slice::<Meta>(&bytes) {
-                Ok(meta) => Ok(meta.overlay_kind.unwrap_or(Made::Dir)),
-                Err(error) => Err(self.refuse(id, &path, &format!("is malformed: {error}"))),
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Made::Dir),
-            Err(error) => Err(Error::file("read", &path, error)),
+        Ok(self.meta(id)?.value.overlay_kind.unwrap_or(Made::Dir))
+    }
+
+    /// Returns what its author should know of what it says itself.
+    ///
+    /// # Errors
+    /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
+    pub(super) fn warnings(&self, id: &str) -> Result<Vec<String>> {
+        let path = self.folder.join(META).join(FILE);
+        Ok(self.meta(id)?.unknown.iter().map(|unknown| unknown.warning(&path)).collect())
+    }
+
+    fn meta(&self, id: &str) -> Result<Known<Meta>> {
+        let path = self.folder.join(META).join(FILE);
+        match self.bounds.read(&path, file::TEXT) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| self.refuse(id, &path, &format!("is malformed: {error}"))),
+            Err(Refusal::Missing) => Ok(Known::default()),
+            Err(refusal) => Err(refusal.error(&path, |why| self.refuse(id, &path, why))),
         }
     }
 
     /// The patch files by the path of the file that they change.
-    fn patches(&self, id: &str) -> Result<BTreeMap<String, PathBuf>> {
+    fn patches(&self, id: &str) -> Result<BTreeMap<String, Found>> {
         let folder = self.folder.join(META).join("patches");
         if !folder.is_dir() {
             return Ok(BTreeMap::new());
         }
         let mut patches = BTreeMap::new();
-        for (path, found) in tree::find(id, &folder)? {
+        for (path, found) in tree::find(id, self.bounds, &folder)? {
             let Some(path) = path.strip_suffix(".patch") else { continue };
             if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
                 return Err(self.refuse(id, &found.from, "names no file of a module"));
             }
-            patches.insert(path.to_owned(), found.from);
+            patches.insert(path.to_owned(), found);
         }
         Ok(patches)
     }
 
-    fn patch(&self, id: &str, path: &str, file: &Path, files: &mut BTreeMap<String, Draft>) -> Result<()> {
-        let bytes = crate::file::read(file, crate::file::TEXT).map_err(|error| Error::file("read", file, error))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
+    fn patch(&self, id: &str, path: &str, found: Found, files: &mut BTreeMap<String, Draft>) -> Result<()> {
+        let patch = found.read(id, self.bounds)?;
+        let file = patch.from.as_path();
+        let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
         let Some(below) = files.get(path) else {
             let why = format!("changes `{path}`, which is not there");
             return Err(self.refuse(id, file, &why));
@@ -236,6 +259,11 @@ impl Overlay {
     }
 }
 
+fn refuse(folder: &Path, why: &str) -> Error {
+    Error::new(Code::ConfigInvalid, format!("The overlays in `{}`: it {why}", folder.display()))
+        .with_details(json!({"path": folder.display().to_string(), "error": why}))
+}
+
 /// Whether the lines of an undecided merge stand in a text: all three, in their order.
 pub(super) fn has_conflict(bytes: &[u8]) -> bool {
     if memchr::memmem::find(bytes, b"<<<<<<< ").is_none() {
@@ -257,9 +285,6 @@ pub(super) fn has_conflict(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_are_the_originals() {}
 
     #[test]
     fn layers_lie_where_the_original_has_them() {

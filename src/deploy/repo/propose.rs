@@ -12,7 +12,7 @@ use super::config::{Declared, Source};
 use super::overlay::{self, Made, Overlay, Overlays};
 use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
-use super::{Choice, Repo, patch};
+use super::{Checkouts, Choice, Repo, patch};
 use crate::clock::{Millis, rfc3339};
 use crate::deploy::disk::posix;
 use crate::deploy::module::Layer;
@@ -24,6 +24,8 @@ use crate::error::{Code, Error, Result, nearest};
 pub struct Proposal<'a> {
     /// What the files were deployed from.
     pub choice: Choice<'a>,
+    /// The git sources, as they were fetched for what was deployed.
+    pub checkouts: &'a Checkouts,
     /// The overlay that they go into: global, machine or project.
     pub scope: Layer,
     /// The files.
@@ -87,11 +89,12 @@ pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> 
         check_path(file)?;
         modules.entry(&file.module_id).or_default().insert(&file.path, file);
     }
-    let overlays = Overlays::open(&repo.folder, &proposal.choice)?;
+    repo.bounds.begin();
+    let overlays = Overlays::open(&repo.bounds, &proposal.choice)?;
     let mut written = Written { below: posix(&below), ..Written::default() };
     for (id, files) in &modules {
         let declared = declared(repo, id)?;
-        let upstream = compose::read(repo, declared, false, &mut Vec::new())?;
+        let upstream = compose::read(repo, declared, proposal.checkouts, false, &mut Vec::new())?;
         let work = Work { repo, proposal, declared, upstream: &upstream, head: git.head() };
         work.module(&overlays.of(id), files.clone(), &mut written)?;
     }
@@ -106,7 +109,7 @@ pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> 
         (None, None) => return Err(Error::new(Code::InvalidArgument, "There is nothing to propose")),
     };
     let Written { changes, files, skipped, .. } = written;
-    let news = changes.into_iter().filter(|(path, change)| !change.is_done(&repo.folder.join(path))).collect();
+    let news = changes.into_iter().filter(|(path, change)| !change.is_done(&repo.folder().join(path))).collect();
     let committed = git.commit(&name, news, proposal.now)?;
     Ok(Proposed { branch: name, scope: proposal.scope, files, committed, skipped })
 }
@@ -130,7 +133,12 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn module(&self, overlays: &[Overlay], mut files: BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
+    fn module(
+        &self,
+        overlays: &[Overlay<'_>],
+        mut files: BTreeMap<&str, &ProposedFile>,
+        to: &mut Written,
+    ) -> Result<()> {
         let (id, scope) = (self.declared.id.as_str(), self.proposal.scope);
         let mut lower = self.upstream.drafts();
         for overlay in overlays.iter().filter(|overlay| overlay.layer < scope) {
@@ -184,7 +192,7 @@ impl Work<'_> {
         files: &BTreeMap<&str, &ProposedFile>,
         lower: &BTreeMap<String, Draft>,
         mut whole: BTreeMap<String, Draft>,
-        higher: impl Iterator<Item = &'a Overlay>,
+        higher: impl Iterator<Item = &'a Overlay<'a>>,
     ) -> Result<()> {
         let id = self.declared.id.as_str();
         for (path, file) in files {
@@ -203,7 +211,7 @@ impl Work<'_> {
     }
 
     /// Proposes files that take the place of others.
-    fn files(&self, own: Option<&Overlay>, files: &BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
+    fn files(&self, own: Option<&Overlay<'_>>, files: &BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
         let folder = self.folder(own, to)?;
         for (path, file) in files {
             let place = format!("{folder}/{path}");
@@ -216,7 +224,7 @@ impl Work<'_> {
     /// Proposes patches instead of those that an overlay is made of.
     fn patches(
         &self,
-        own: &Overlay,
+        own: &Overlay<'_>,
         lower: &BTreeMap<String, Draft>,
         files: &BTreeMap<&str, &ProposedFile>,
         to: &mut Written,
@@ -252,7 +260,7 @@ impl Work<'_> {
     fn describe(&self, folder: &str, to: &mut Written) -> Result<()> {
         let mut missing = |name: &str, text: String| {
             let path = format!("{folder}/{META}/{name}");
-            if !self.repo.folder.join(&path).exists() {
+            if !self.repo.folder().join(&path).exists() {
                 to.changes.insert(path, Change::Write(text.into_bytes(), false));
             }
         };
@@ -273,7 +281,7 @@ impl Work<'_> {
                 let url = crate::redact::redact(&git.url);
                 json!({"kind": "git", "url": url, "commit": self.upstream.commit, "subdir": git.subdir})
             }
-            Source::Local(path) => match self.repo.folder.join(path).strip_prefix(&self.repo.folder) {
+            Source::Local(path) => match self.repo.folder().join(path).strip_prefix(self.repo.folder()) {
                 Ok(below) => json!({
                     "kind": "local_path",
                     "repo_rel_path": posix(below),
@@ -286,10 +294,10 @@ impl Work<'_> {
     }
 
     /// The overlay's folder, relative to the repo.
-    fn folder(&self, own: Option<&Overlay>, to: &Written) -> Result<String> {
+    fn folder(&self, own: Option<&Overlay<'_>>, to: &Written) -> Result<String> {
         let Some(own) = own else { return Ok(format!("{}/{}", to.below, fs_key(&self.declared.id))) };
         let real = own.folder.canonicalize().map_err(|error| Error::file("follow", &own.folder, error))?;
-        match real.strip_prefix(&self.repo.folder) {
+        match real.strip_prefix(self.repo.folder()) {
             Ok(below) => Ok(posix(below)),
             Err(_) => {
                 let why = format!(
@@ -313,7 +321,7 @@ impl Written {
 
 fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a Declared> {
     repo.manifest.modules.get(id).ok_or_else(|| {
-        let error = Error::new(Code::NotFound, format!("`{}` has no module `{id}`", repo.folder.display()))
+        let error = Error::new(Code::NotFound, format!("`{}` has no module `{id}`", repo.folder().display()))
             .with_details(json!({"module_id": id}));
         match nearest(id, repo.manifest.modules.keys().map(String::as_str)) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),

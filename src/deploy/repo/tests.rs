@@ -48,12 +48,29 @@ impl Scratch {
     }
 
     fn open(&self) -> Repo {
-        Repo::open_with(&self.path(), self.home()).unwrap()
+        self.open_allowing(&[])
+    }
+
+    /// The repo, which may read these folders too.
+    fn open_allowing(&self, allowed: &[PathBuf]) -> Repo {
+        Repo::open_with(&self.path(), allowed, self.home()).unwrap()
+    }
+
+    /// The files of a folder beside the repo or in it.
+    fn files(&self, folder: &str) -> BTreeMap<String, tree::Content> {
+        let bounds = Bounds::new(self.folder.path(), &[]).unwrap();
+        tree::read("m", &bounds, tree::find("m", &bounds, &self.path().join(folder)).unwrap()).unwrap()
     }
 
     fn compose(&self) -> Result<Composed> {
-        self.open().compose(&CHOICE)
+        composed(&self.open(), &CHOICE)
     }
+}
+
+/// Fetches and composes, as a plan does.
+fn composed(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
+    let checkouts = repo.fetch(choice.profile, &AtomicBool::new(false), &|| {})?;
+    repo.compose(choice, &checkouts)
 }
 
 const CHOICE: Choice<'_> = Choice { profile: "default", machine: "m1", project: "p1" };
@@ -97,7 +114,7 @@ fn composes_what_the_profile_selects() {
     let repo = scratch.open();
     assert_eq!(repo.targets()[&Target::Codex].scope, Scope::Both);
     assert_eq!(repo.folder(), scratch.path().canonicalize().unwrap());
-    let composed = repo.compose(&CHOICE).unwrap();
+    let composed = super::tests::composed(&repo, &CHOICE).unwrap();
     assert_eq!(
         composed.modules.iter().map(|module| module.id.as_str()).collect::<Vec<_>>(),
         ["instructions:a", "skill:b"]
@@ -109,10 +126,10 @@ fn composes_what_the_profile_selects() {
     assert!(skill.kind == Kind::Skill && skill.is_for(Target::Codex) && !skill.is_for(Target::Cursor));
     assert!(composed.warnings.is_empty());
 
-    let composed = repo.compose(&Choice { profile: "one", ..CHOICE }).unwrap();
+    let composed = super::tests::composed(&repo, &Choice { profile: "one", ..CHOICE }).unwrap();
     assert_eq!(files(&composed, "prompt:no"), [("p.md", "p", Layer::Upstream)]);
     assert!(composed.warnings[0].contains("`prompt:gone`, which does not exist"), "{:?}", composed.warnings);
-    let error = repo.compose(&Choice { profile: "defualt", ..CHOICE }).unwrap_err();
+    let error = super::tests::composed(&repo, &Choice { profile: "defualt", ..CHOICE }).unwrap_err();
     assert_eq!((error.code(), error.hints()), (Code::NotFound, &["did you mean `default`?".to_owned()][..]));
 }
 
@@ -123,10 +140,10 @@ fn d20_what_is_missing_is_named() {
     assert_eq!(error.code(), Code::ConfigInvalid);
     says(&error, "Module `skill:a`: `");
     says(&error, "gone` does not exist");
-    let error = Repo::open(&scratch.path().join("none")).unwrap_err();
+    let error = Repo::open(&scratch.path().join("none"), &[]).unwrap_err();
     assert_eq!(error.code(), Code::ConfigMissing);
     scratch.write("agentpack.lock.json", "{");
-    assert_eq!(Repo::open(&scratch.path()).unwrap_err().code(), Code::LockfileInvalid);
+    assert_eq!(Repo::open(&scratch.path(), &[]).unwrap_err().code(), Code::LockfileInvalid);
 }
 
 #[cfg(unix)]

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::bounds::{self, Bounds};
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.
 const PRIVATE: [&str; 2] = [".git", META];
@@ -16,16 +18,21 @@ const PRIVATE: [&str; 2] = [".git", META];
 /// The folder in an overlay that says what it is.
 pub(super) const META: &str = ".agentpack";
 
-/// More files than a module has; links that lead to each other could make more than a disk holds.
+/// Files and folders of a module, at most; links that lead to each other could make more than a disk holds.
 const MOST: usize = 50_000;
+
+/// Folders in folders, at most.
+const DEEPEST: usize = 64;
 
 /// A file that was found and not read.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Where it lies on the disk.
+    /// Where it lies, as a person knows it.
     pub(super) from: PathBuf,
+    /// Where it lies without links.
+    real: PathBuf,
     /// Whether a link leads to it.
-    pub(super) linked: bool,
+    linked: bool,
 }
 
 /// A file that was read.
@@ -41,26 +48,22 @@ pub(super) struct Content {
     pub(super) linked: bool,
 }
 
-/// Finds the files of `root`, a folder or one file, by their path below it. Links are followed where they stay inside;
-/// `root` itself may be one. What `whose` names stands in the errors.
+/// Finds the files of `root`, a folder or one file, by their path below it. `root` itself may be a link to what may be
+/// read; links in it are followed where they stay in it, or lead to what the user allowed. What `whose` names stands in
+/// the errors.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
-/// no UTF-8; `E_FILE_FAILED`.
-pub(super) fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, Found>> {
-    let metadata = match std::fs::metadata(root) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(refuse(whose, root, "does not exist"));
-        }
-        Err(error) => return Err(Error::file("read", root, error)),
-    };
-    let mut walk = Walk { whose, root, real: None, above: Vec::new(), found: BTreeMap::new() };
+/// no UTF-8, more files or folders in folders than a module has; `E_FILE_FAILED`.
+pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, Found>> {
+    let real = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
+    let metadata = std::fs::symlink_metadata(&real).map_err(|error| Error::file("read", root, error))?;
+    let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
     if metadata.is_dir() {
-        walk.folder(root, "", false)?;
+        walk.folder(&At { shown: root.to_path_buf(), real: real.clone(), linked: false, depth: 0 }, "")?;
     } else if let (true, Some(name)) = (metadata.is_file(), root.file_name()) {
         let name = name.to_str().ok_or_else(|| refuse(whose, root, "has a name that is no UTF-8"))?;
-        walk.found.insert(name.to_owned(), Found { from: root.to_path_buf(), linked: false });
+        walk.found.insert(name.to_owned(), Found { from: root.to_path_buf(), real: real.clone(), linked: false });
     } else {
         return Err(refuse(whose, root, "is neither a folder nor a file"));
     }
@@ -69,73 +72,83 @@ pub(super) fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, Found>> 
 
 struct Walk<'a> {
     whose: &'a str,
+    bounds: &'a Bounds,
     root: &'a Path,
-    /// The root without links; asked for when the first link is met.
-    real: Option<PathBuf>,
-    /// The folders that the walk is in, without links; known from the first link on.
+    /// The root without links.
+    real: &'a Path,
+    /// The folders that links led to on the way to where the walk is, without links.
     above: Vec<PathBuf>,
+    entries: usize,
     found: BTreeMap<String, Found>,
 }
 
+/// A folder on the way.
+struct At {
+    shown: PathBuf,
+    real: PathBuf,
+    linked: bool,
+    depth: usize,
+}
+
 impl Walk<'_> {
-    fn folder(&mut self, folder: &Path, prefix: &str, linked: bool) -> Result<()> {
-        let failed = |error| Error::file("read", folder, error);
-        for entry in std::fs::read_dir(folder).map_err(failed)? {
+    fn folder(&mut self, at: &At, prefix: &str) -> Result<()> {
+        if at.depth > DEEPEST {
+            return Err(refuse(self.whose, self.root, &format!("holds folders more than {DEEPEST} deep")));
+        }
+        let failed = |error| Error::file("read", &at.shown, error);
+        for entry in std::fs::read_dir(&at.real).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let (name, from) = (entry.file_name(), entry.path());
+            let name = entry.file_name();
+            let from = at.shown.join(&name);
             let Some(name) = name.to_str() else {
                 return Err(refuse(self.whose, &from, "has a name that is no UTF-8"));
             };
             if PRIVATE.contains(&name) {
                 continue;
             }
+            self.entries += 1;
+            if self.entries > MOST {
+                return Err(refuse(self.whose, self.root, &format!("holds more than {MOST} files and folders")));
+            }
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
             let kind = entry.file_type().map_err(failed)?;
+            let real = at.real.join(name);
             if kind.is_symlink() {
-                self.link(&from, path)?;
+                self.link(at, from, path)?;
             } else if kind.is_dir() {
-                self.folder(&from, &path, linked)?;
+                self.folder(&At { shown: from, real, linked: at.linked, depth: at.depth + 1 }, &path)?;
             } else if kind.is_file() {
-                self.file(path, from, linked)?;
+                self.found.insert(path, Found { from, real, linked: at.linked });
             }
             // What is neither, such as a socket, has no content.
         }
         Ok(())
     }
 
-    fn file(&mut self, path: String, from: PathBuf, linked: bool) -> Result<()> {
-        self.found.insert(path, Found { from, linked });
-        if self.found.len() > MOST {
-            return Err(refuse(self.whose, self.root, &format!("holds more than {MOST} files")));
-        }
-        Ok(())
-    }
-
-    fn link(&mut self, link: &Path, path: String) -> Result<()> {
-        let real = match &self.real {
-            Some(real) => real.clone(),
-            None => self.root.canonicalize().map_err(|error| Error::file("follow", self.root, error))?,
-        };
-        self.real = Some(real.clone());
+    fn link(&mut self, at: &At, link: PathBuf, path: String) -> Result<()> {
         let Ok(target) = link.canonicalize() else {
-            return Err(refuse(self.whose, link, "is a link that leads nowhere, or in circles"));
+            return Err(refuse(self.whose, &link, "is a link that leads nowhere, or in circles"));
         };
         // Only what lies below counts: the repo's own home is called `.agentpack` too.
-        let below = target.strip_prefix(&real).ok();
-        if below.is_none_or(|below| below.components().any(|part| PRIVATE.iter().any(|name| part.as_os_str() == *name)))
-        {
-            let why = format!("is a link that leads out of `{}`", self.root.display());
-            return Err(refuse(self.whose, link, &why));
+        let below = target.strip_prefix(self.real).ok();
+        let is_private =
+            |below: &Path| below.components().any(|part| PRIVATE.iter().any(|name| part.as_os_str() == *name));
+        if below.is_none_or(is_private) && !self.bounds.allows(&target) {
+            let why = format!("is a link that leads out of `{}`, to `{}`", self.root.display(), target.display());
+            return Err(bounds::allowable(refuse(self.whose, &link, &why), &target));
         }
-        if target.is_file() {
-            return self.file(path, link.to_path_buf(), true);
+        let metadata = std::fs::symlink_metadata(&target).map_err(|error| Error::file("read", &link, error))?;
+        if !metadata.is_dir() {
+            if metadata.is_file() {
+                self.found.insert(path, Found { from: link, real: target, linked: true });
+            }
+            return Ok(());
         }
-        let here = link.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default();
-        if here.starts_with(&target) || self.above.contains(&target) {
-            return Err(refuse(self.whose, link, "is a link that leads back to a folder it lies in"));
+        if at.real.starts_with(&target) || self.above.contains(&target) {
+            return Err(refuse(self.whose, &link, "is a link that leads back to a folder it lies in"));
         }
-        self.above.push(target);
-        let walked = self.folder(link, &path, true);
+        self.above.push(target.clone());
+        let walked = self.folder(&At { shown: link, real: target, linked: true, depth: at.depth + 1 }, &path);
         self.above.pop();
         walked
     }
@@ -150,11 +163,12 @@ impl Found {
     /// Reads the file.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`, `E_NOT_FOUND`.
-    pub(super) fn read(self) -> Result<Content> {
-        let failed = |error| Error::file("read", &self.from, error);
-        let bytes = crate::file::read(&self.from, crate::file::WHOLE).map_err(failed)?;
-        let executable = is_executable(&std::fs::metadata(&self.from).map_err(failed)?);
+    /// `E_CONFIG_INVALID` where it is too large, or no file any more; `E_FILE_FAILED`.
+    pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
+        let read = bounds.read_real(&self.real, file::WHOLE);
+        let (bytes, metadata) =
+            read.map_err(|refusal| refusal.error(&self.from, |why| refuse(whose, &self.from, why)))?;
+        let executable = is_executable(&metadata);
         Ok(Content { from: self.from, bytes: bytes.into(), executable, linked: self.linked })
     }
 }
@@ -162,9 +176,9 @@ impl Found {
 /// Reads what was found.
 ///
 /// # Errors
-/// `E_FILE_FAILED`, `E_NOT_FOUND`.
-pub(super) fn read(found: BTreeMap<String, Found>) -> Result<BTreeMap<String, Content>> {
-    found.into_iter().map(|(path, found)| Ok((path, found.read()?))).collect()
+/// As [`Found::read`].
+pub(super) fn read(whose: &str, bounds: &Bounds, found: BTreeMap<String, Found>) -> Result<BTreeMap<String, Content>> {
+    found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
 /// The SHA-256 of each file and of them all, as the original's lockfiles and baselines have them.
@@ -206,6 +220,18 @@ pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
 mod tests {
     use super::*;
 
+    fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, Found>> {
+        super::find(whose, &bounds(root), root)
+    }
+
+    fn read(root: &Path) -> BTreeMap<String, Content> {
+        super::read("m", &bounds(root), find("m", root).unwrap()).unwrap()
+    }
+
+    fn bounds(root: &Path) -> Bounds {
+        Bounds::new(root.parent().unwrap(), &[]).unwrap()
+    }
+
     fn write(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -237,7 +263,7 @@ mod tests {
         symlink("real", root.join("linked")).unwrap();
         symlink("run.sh", root.join("again.sh")).unwrap();
         symlink(&root, folder.path().join("whole")).unwrap();
-        let read = read(find("m", &folder.path().join("whole")).unwrap()).unwrap();
+        let read = read(&folder.path().join("whole"));
         assert_eq!(read.keys().collect::<Vec<_>>(), ["again.sh", "linked/a.txt", "real/a.txt", "run.sh"]);
         assert!(read["again.sh"].executable && read["again.sh"].linked && !read["real/a.txt"].executable);
 
@@ -268,7 +294,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "b", "2");
         write(folder.path(), "a", "1");
-        let hashes = Hashes::of(&read(find("m", folder.path()).unwrap()).unwrap());
+        let hashes = Hashes::of(&read(folder.path()));
         let one = hex(&Sha256::digest("1"));
         let two = hex(&Sha256::digest("2"));
         assert_eq!(hashes.tree, hex(&Sha256::digest(format!("a\n{one}\n1\nb\n{two}\n1\n"))));

@@ -1,11 +1,13 @@
-//! YAML that says where it is wrong: errors with line and column, and with what was probably meant.
+//! YAML that says where it is wrong: errors and warnings with line and column, and with what was probably meant.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
+};
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Options, Spanned};
 
@@ -43,10 +45,105 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
+/// A struct with the keys of its mapping that it does not have.
+#[derive(Debug, Default)]
+pub(super) struct Known<T> {
+    pub(super) value: T,
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// A key that nobody reads.
+#[derive(Debug)]
+pub(super) struct Unknown {
+    key: Spanned<String>,
+    /// The keys that there are in its place.
+    known: &'static [&'static str],
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Known<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = Known<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("keys and values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let mut unknown = Vec::new();
+                let value = T::deserialize(Fields { map, known: &[], unknown: &mut unknown })?;
+                Ok(Known { value, unknown })
+            }
+        }
+        deserializer.deserialize_map(Reader(PhantomData))
+    }
+}
+
+/// Gives a struct the entries of a mapping that it has fields for, and keeps the other keys.
+struct Fields<'u, A> {
+    map: A,
+    known: &'static [&'static str],
+    unknown: &'u mut Vec<Unknown>,
+}
+
+impl<'de, A: MapAccess<'de>> Deserializer<'de> for Fields<'_, A> {
+    type Error = A::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        visitor.visit_map(Self { known: fields, ..self })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, A::Error> {
+        Err(A::Error::custom("only a struct has known keys"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Spanned<String>>()? {
+            if self.known.contains(&key.value.as_str()) {
+                return seed.deserialize(key.value.into_deserializer()).map(Some);
+            }
+            self.map.next_value::<IgnoredAny>()?;
+            self.unknown.push(Unknown { key, known: self.known });
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+impl Unknown {
+    /// Returns what the author of the file `path` should know: where the key is, and what was probably meant.
+    pub(super) fn warning(&self, path: &Path) -> String {
+        let at = place(path, Some(self.key.referenced));
+        let key = self.key.value.escape_debug();
+        match nearest(&self.key.value, self.known.iter().copied()) {
+            Some(meant) => format!("`{at}`: unknown key `{key}` is ignored; did you mean `{meant}`?"),
+            None => format!("`{at}`: unknown key `{key}` is ignored; known are {}", self.known.join(", ")),
+        }
+    }
+}
+
 /// Reads the YAML `text` of the file `path`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with path, error, line and column where it is malformed, or has a key that nobody reads.
+/// `E_CONFIG_INVALID` with path, error, line and column where it is malformed.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     let mut options = Options::default();
     options.with_snippet = false;
@@ -54,10 +151,6 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
         let why = error.to_string().lines().next().unwrap_or_default().to_owned();
         let place = error.location();
         let (why, meant) = match error.without_snippet() {
-            serde_saphyr::Error::SerdeUnknownField { field, expected, .. } => {
-                let why = format!("unknown key `{field}`; known are {}", expected.join(", "));
-                (why, nearest(field, expected.iter().copied()).map(str::to_owned))
-            }
             serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => {
                 let why = format!("unknown value `{variant}`; known are {}", expected.join(", "));
                 (why, nearest(variant, expected.iter().copied()).map(str::to_owned))
@@ -91,16 +184,23 @@ pub(super) fn at(
     mut details: Map<String, Value>,
 ) -> Error {
     details.insert("path".to_owned(), path.display().to_string().into());
-    let known = place.filter(|place| *place != Location::UNKNOWN);
-    let shown = match known {
-        Some(place) => {
-            details.insert("line".to_owned(), place.line().into());
-            details.insert("column".to_owned(), place.column().into());
-            format!("{}:{}:{}", path.display(), place.line(), place.column())
-        }
+    if let Some(place) = known(place) {
+        details.insert("line".to_owned(), place.line().into());
+        details.insert("column".to_owned(), place.column().into());
+    }
+    Error::new(code, format!("`{}`: {why}", self::place(path, place))).with_details(Value::Object(details))
+}
+
+fn known(place: Option<Location>) -> Option<Location> {
+    place.filter(|place| *place != Location::UNKNOWN)
+}
+
+/// A place in a file, as `path:line:column`.
+fn place(path: &Path, place: Option<Location>) -> String {
+    match known(place) {
+        Some(place) => format!("{}:{}:{}", path.display(), place.line(), place.column()),
         None => path.display().to_string(),
-    };
-    Error::new(code, format!("`{shown}`: {why}")).with_details(Value::Object(details))
+    }
 }
 
 /// Takes the reader's own words for a place off a message; ours stand before it.

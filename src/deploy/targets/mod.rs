@@ -3,12 +3,14 @@
 mod current;
 mod original;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::desired::{Desired, Landing};
+use super::disk::RealFolders;
 use super::module::{Kind, Module, Target};
+use super::source::shell_word;
 use crate::error::{Code, Error, Result};
 
 /// Whose table of places a target follows.
@@ -86,6 +88,30 @@ impl Ground {
             Some(path) => self.expand(path),
             None => self.codex_home.clone().unwrap_or_else(|| self.home.join(".codex")),
         }
+    }
+
+    /// Refuses a place for Codex, named by a config repo, that is neither below the home folder nor below the deploy root,
+    /// unless the user allowed it: a repo from somebody else writes nowhere else.
+    ///
+    /// # Errors
+    /// `E_CONFIG_INVALID` with target and path.
+    pub fn check(&self, aims: &[Aim], allows: impl Fn(&Path) -> bool) -> Result<()> {
+        let Some(aim) = aims.iter().find(|aim| aim.target == Target::Codex) else { return Ok(()) };
+        let mut real = RealFolders::default();
+        let place = self.codex(aim);
+        let found = real.of(&place);
+        let mut own = self.root.iter().chain([&self.home]).chain(&self.codex_home);
+        let goes_up = found.components().any(|part| part == Component::ParentDir);
+        if !goes_up && (own.any(|folder| found.starts_with(real.of(folder))) || allows(&found)) {
+            return Ok(());
+        }
+        let path = place.display().to_string();
+        let why = format!(
+            "The config repo sends Codex' files to `{path}`, which is neither in your home folder nor in the deploy root"
+        );
+        Err(Error::new(Code::ConfigInvalid, why)
+            .with_details(json!({ "target": "codex", "path": path }))
+            .hint(format!("where that is meant, allow it with --allow-outside {}", shell_word(&path))))
     }
 
     fn expand(&self, path: &str) -> PathBuf {

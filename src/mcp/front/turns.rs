@@ -59,14 +59,18 @@ impl Turn {
             ended.await;
         }
     }
+
+    /// Lets later requests go on before the last copy is dropped.
+    pub(crate) fn end(&self) {
+        if self.writes && self.turns.state().writing.remove(&self.number) {
+            self.turns.ended.notify_waiters();
+        }
+    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.writes {
-            self.turns.state().writing.remove(&self.number);
-            self.turns.ended.notify_waiters();
-        }
+        self.end();
     }
 }
 

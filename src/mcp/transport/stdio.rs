@@ -66,7 +66,13 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, flights) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&flights));
+        let ending = server.ending.clone();
         move || {
+            // What still runs halfway is told to give up, so that its answer comes in time.
+            let _ = spawn("ending", move || {
+                thread::sleep(GRACE / 2);
+                ending.cancel();
+            });
             let deadline = Instant::now() + GRACE;
             let stopped = stop_input(&input, deadline);
             hub.close();

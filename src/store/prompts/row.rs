@@ -70,7 +70,7 @@ pub(super) fn is_plain_json(arguments: ValueRef<'_>) -> bool {
 /// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` is as it is stored.
 pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>, sha256: &[u8; 32]) -> (i64, i64) {
     let integer = ValueRef::Integer;
-    let Attributes { description, template, dialect, front_matter, file, .. } = &prompt.attributes;
+    let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
     let listed_sum = checksum([
         integer(project),
         sums::text(Some(&prompt.name)),

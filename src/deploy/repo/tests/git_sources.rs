@@ -23,8 +23,13 @@ fn with(url: &str, more: &str) -> String {
     format!("git: {{url: '{url}', subdir: skills/a{more}}}")
 }
 
-fn text(scratch: &Scratch) -> String {
-    files(&scratch.compose().unwrap(), "skill:a")[0].1.to_owned()
+/// Composes a repo whose sources lie on this machine, beside it.
+fn compose(scratch: &Scratch, upstream: &Path) -> Result<Composed> {
+    composed(&scratch.open_allowing(&[upstream.to_path_buf()]), &CHOICE)
+}
+
+fn text(scratch: &Scratch, upstream: &Path) -> String {
+    files(&compose(scratch, upstream).unwrap(), "skill:a")[0].1.to_owned()
 }
 
 #[test]
@@ -47,17 +52,19 @@ fn branches_tags_and_commits_are_found_and_kept() {
         let moved = other.folder.path().join("upstream");
         git::run(other.folder.path(), &["clone", "-q", "--", &folder.display().to_string(), "upstream"]).unwrap();
         assert!(moved.is_dir());
-        let composed = other.compose().unwrap_or_else(|error| panic!("{url}{more}: {error} {:?}", error.details()));
+        let beside = if url.starts_with("file:") { &folder } else { &moved };
+        let composed =
+            compose(&other, beside).unwrap_or_else(|error| panic!("{url}{more}: {error} {:?}", error.details()));
         assert_eq!(composed.warnings.len(), usize::from(!more.contains(first.as_str())), "{:?}", composed.warnings);
-        assert_eq!(text(&other).contains("two"), expected == &second, "{url}{more}");
+        assert_eq!(text(&other, beside).contains("two"), expected == &second, "{url}{more}");
         let cached = other
             .home()
             .join("cache/git")
             .join(crate::deploy::disk::hex(&<sha2::Sha256 as sha2::Digest>::digest(url)))
             .join(expected);
         assert!(cached.join("skills/a/SKILL.md").is_file());
-        let beside: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();
-        assert_eq!(beside.len(), 1, "{beside:?}");
+        let kept: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
     }
 }
 
@@ -75,7 +82,7 @@ fn a_pin_holds_and_what_differs_from_it_is_refused() {
         ),
     );
     scratch.write("p.md", "edited since");
-    let files = tree::read(tree::find("skill:a", &folder.join("skills/a")).unwrap()).unwrap();
+    let files = scratch.files("../upstream/skills/a");
     let lock = |hash: &str| {
         serde_json::json!({"version": 1, "generated_at": "2026-01-01T00:00:00Z", "modules": [
             {"id": "prompt:p", "type": "prompt", "resolved_source": {"local_path": {"path": "p.md"}, "git": null},
@@ -87,15 +94,16 @@ fn a_pin_holds_and_what_differs_from_it_is_refused() {
     scratch.write("agentpack.lock.json", &lock(&tree::Hashes::of(&files).tree));
     write(&folder.join("skills/a/SKILL.md"), &format!("{SKILL}two\n"));
     commit(&folder, "two");
-    let composed = scratch.compose().unwrap();
+    let composed = compose(&scratch, &folder).unwrap();
     assert_eq!(super::files(&composed, "prompt:p")[0].1, "edited since");
     assert!(composed.warnings.is_empty() && !super::files(&composed, "skill:a")[0].1.contains("two"));
 
     // From here on the repository is gone: the cache is enough.
     std::fs::rename(&folder, folder.with_extension("away")).unwrap();
-    scratch.compose().unwrap();
+    let above = scratch.folder.path().to_path_buf();
+    compose(&scratch, &above).unwrap();
     scratch.write("agentpack.lock.json", &lock(&"f".repeat(64)));
-    let error = scratch.compose().unwrap_err();
+    let error = compose(&scratch, &above).unwrap_err();
     assert_eq!(error.code(), Code::LockfileInvalid);
     says(&error, "module `skill:a`: its files in `");
     assert_eq!(error.details().unwrap()["module_id"], "skill:a");
@@ -113,12 +121,12 @@ fn what_git_says_is_told() {
             Code::ConfigInvalid,
             "`skills/b` is not in it",
         ),
-        (with("file:///nowhere/at/all", ""), Code::GitFailed, "git ls-remote: fatal: "),
+        (with(&format!("{url}/none"), ""), Code::GitFailed, "git ls-remote: fatal: "),
         (with("ext::sh -c 'x'", "").replace("'x'", "x"), Code::GitFailed, "not allowed"),
         (with(&url, &format!(", ref: {}", "1".repeat(40))), Code::GitFailed, "git checkout: "),
     ] {
         let other = Scratch::with(&[("skill:a", &source)]);
-        let error = other.compose().unwrap_err();
+        let error = compose(&other, &folder).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
         says(&error, text);
     }
@@ -127,6 +135,6 @@ fn what_git_says_is_told() {
         std::os::unix::fs::symlink("/etc", folder.join("skills/out")).unwrap();
         super::git_sources::commit(&folder, "link");
         let other = Scratch::with(&[("skill:a", &format!("git: {{url: '{url}', subdir: skills/out}}"))]);
-        says(&other.compose().unwrap_err(), "`skills/out` leads out of it");
+        says(&compose(&other, &folder).unwrap_err(), "`skills/out` leads out of it");
     }
 }

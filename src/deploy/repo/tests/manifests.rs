@@ -6,7 +6,7 @@ use super::*;
 use crate::deploy::repo::config::Source;
 
 fn parse(text: &str) -> Result<Manifest> {
-    Manifest::parse(Path::new("agentpack.yaml"), text)
+    Manifest::parse(Path::new("agentpack.yaml"), text, false)
 }
 
 fn refused(text: &str) -> (Code, String, Value) {
@@ -42,22 +42,35 @@ fn reads_what_the_original_reads() {
 }
 
 #[test]
-fn d36_unknown_keys_are_refused_with_position_and_suggestion() {
-    let (code, message, details) = refused("version: 1\nprofils:\n  default: {}\n");
+fn d36_unknown_keys_are_warnings_with_position_and_suggestion() {
+    let text = format!(
+        "{HEAD}    exclude: []\nprofils: {{}}\ntargets: {{codex: {{scope: user, mod: files}}}}\nmodules:\n  - id: a\n    type: \
+         skill\n    tag: [x]\n    metadata: {{any: 1}}\n    source: {{local_path: {{path: a, pat: b}}, local: {{x: [1]}}}}\n  \
+         - id: b\n    type: skill\n    source: {{git: {{url: u, reff: main, depth: 1}}}}\n"
+    );
+    assert_eq!(
+        parse(&text).unwrap().warnings,
+        [
+            "`agentpack.yaml:6:1`: unknown key `profils` is ignored; did you mean `profiles`?",
+            "`agentpack.yaml:5:5`: unknown key `exclude` is ignored; did you mean `exclude_modules`?",
+            "`agentpack.yaml:7:32`: unknown key `mod` is ignored; did you mean `mode`?",
+            "`agentpack.yaml:11:5`: unknown key `tag` is ignored; did you mean `tags`?",
+            "`agentpack.yaml:13:45`: unknown key `local` is ignored; did you mean `local_path`?",
+            "`agentpack.yaml:13:36`: unknown key `pat` is ignored; did you mean `path`?",
+            "`agentpack.yaml:16:28`: unknown key `reff` is ignored; did you mean `ref`?",
+            "`agentpack.yaml:16:40`: unknown key `depth` is ignored; known are url, ref, subdir, shallow",
+        ]
+    );
+    // What something needs and is misspelt is told with the refusal.
+    let (code, message, _) = refused("version: 1\nprofils:\n  default: {}\n");
     assert_eq!(code, Code::ConfigInvalid);
-    assert_eq!(
-        message,
-        "`agentpack.yaml:2:1`: unknown key `profils`; known are version, profiles, targets, modules | did you mean `profiles`?"
-    );
-    assert_eq!(
-        (&details["line"], &details["column"], &details["did_you_mean"]),
-        (&json!(2), &json!(1), &json!("profiles"))
-    );
-    let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skill\n    tag: [x]\n"));
-    assert!(message.contains("`tag`") && message.contains("did you mean `tags`"), "{message}");
-    assert_eq!(details["line"], 8);
-    let (_, message, _) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
+    assert!(message.contains("no profile `default`") && message.contains("did you mean `profiles`?"), "{message}");
+    // A value that is unknown has no meaning to fall back to.
+    let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
     assert!(message.contains("unknown value `skil`") && message.contains("did you mean `skill`"), "{message}");
+    assert_eq!((&details["line"], &details["did_you_mean"]), (&json!(7), &json!("skill")));
+    let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skill\n    tags: x\n"));
+    assert!(details["line"] == 8, "{message} {details}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn higher_layers_win_and_are_named() {
         [("SKILL.md", SKILL, Layer::Upstream), ("g.txt", "g", Layer::Global), ("n.txt", "project", Layer::Project)]
     );
     let choice = Choice { project: "p2", ..CHOICE };
-    let composed = scratch.open().compose(&choice).unwrap();
+    let composed = super::composed(&scratch.open(), &choice).unwrap();
     assert_eq!(files(&composed, "skill:a")[2], ("n.txt", "machine", Layer::Machine));
 }
 
@@ -118,7 +118,7 @@ fn an_overlay_says_when_the_module_below_it_changed() {
     let scratch = repo();
     let overlay = format!("overlays/{}", key());
     scratch.write(&format!("{overlay}/n.txt"), "mine");
-    let upstream = tree::read(tree::find("skill:a", &scratch.path().join("s")).unwrap()).unwrap();
+    let upstream = scratch.files("s");
     let baseline = baseline::Baseline::of(&tree::Hashes::of(&upstream), serde_json::Value::Null, String::new());
     scratch.write(&format!("{overlay}/.agentpack/baseline.json"), &serde_json::to_string(&baseline).unwrap());
     let warnings = || scratch.compose().unwrap().warnings;
@@ -131,4 +131,17 @@ fn an_overlay_says_when_the_module_below_it_changed() {
     assert!(warnings()[0].contains("`n.txt` was removed from the module"), "{:?}", warnings());
     scratch.write(&format!("{overlay}/.agentpack/baseline.json"), "{");
     assert!(warnings()[0].contains("cannot be read"), "{:?}", warnings());
+}
+
+#[test]
+fn d36_an_unknown_key_of_an_overlay_is_a_warning() {
+    let scratch = repo();
+    scratch.write(&format!("overlays/{}/n.txt", key()), "global");
+    scratch.write(&format!("overlays/{}/.agentpack/overlay.json", key()), r#"{"overlay_kid":"patch","by":{"x":[1]}}"#);
+    let warnings = scratch.compose().unwrap().warnings;
+    assert!(
+        warnings[0].ends_with("overlay.json`: unknown key `overlay_kid` is ignored; did you mean `overlay_kind`?"),
+        "{warnings:?}"
+    );
+    assert!(warnings[1].ends_with("unknown key `by` is ignored; known are overlay_kind"), "{warnings:?}");
 }

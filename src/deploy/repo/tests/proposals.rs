@@ -35,7 +35,8 @@ fn file(id: &str, path: &str, text: &str, executable: bool) -> ProposedFile {
 }
 
 fn propose(scratch: &Scratch, scope: Layer, files: Vec<ProposedFile>, branch: Option<&str>) -> Result<Proposed> {
-    scratch.open().propose(&Proposal { choice: CHOICE, scope, files, branch, now: NOW })
+    let checkouts = Checkouts::default();
+    scratch.open().propose(&Proposal { choice: CHOICE, checkouts: &checkouts, scope, files, branch, now: NOW })
 }
 
 #[test]

@@ -51,7 +51,12 @@ const NO_DATA: &str = "data:\n\n";
 pub(super) struct Manager {
     local: Arc<LocalSessionManager>,
     memory: Arc<Memory>,
+    orders: Mutex<HashMap<SessionId, Arc<Order>>>,
 }
+
+/// Held while a request of a session begins, and while one is cancelled: a cancellation that came between would leave its
+/// id taken for good.
+type Order = tokio::sync::Mutex<()>;
 
 /// The events of all streams, oldest first.
 #[derive(Default)]
@@ -92,7 +97,7 @@ impl Manager {
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&memory) as Arc<dyn EventStore>);
         // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
         local.session_config.keep_alive = None;
-        Self { local: Arc::new(local), memory }
+        Self { local: Arc::new(local), memory, orders: Mutex::default() }
     }
 
     /// Returns what a session is told from now on, or what it was told after the event `last`.
@@ -111,6 +116,11 @@ impl Manager {
         self.memory.state().working.get(session).is_some_and(|working| working.len() >= MOST_WORKING)
     }
 
+    /// Returns the order of a session; one that is not there any more has none that lasts.
+    fn order(&self, id: &SessionId) -> Arc<Order> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
+    }
+
     /// Forgets what was told long ago.
     pub(super) fn sweep(&self) {
         let mut state = self.memory.state();
@@ -127,7 +137,9 @@ impl SessionManager for Manager {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        self.local.create_session().await
+        let (id, transport) = self.local.create_session().await?;
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).insert(SessionId::clone(&id), Arc::default());
+        Ok((id, transport))
     }
 
     async fn initialize_session(
@@ -151,6 +163,7 @@ impl SessionManager for Manager {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.memory.end(id);
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.local.close_session(id).await
     }
 
@@ -159,13 +172,15 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let (local, memory, id) = (Arc::clone(&self.local), Arc::clone(&self.memory), SessionId::clone(id));
+        let (local, memory, order) = (Arc::clone(&self.local), Arc::clone(&self.memory), self.order(id));
+        let id = SessionId::clone(id);
         // A client may leave at any moment, and this with it; rmcp would keep what was begun by half for good.
         let begun = tokio::spawn(async move {
             let request = match &message {
                 JsonRpcMessage::Request(request) => Some(request.id.clone()),
                 _ => None,
             };
+            let _order = order.lock().await;
             let session = local.sessions.read().await.get(&id).cloned();
             let session = session.ok_or_else(|| LocalSessionManagerError::SessionNotFound(SessionId::clone(&id)))?;
             let receiver = session.establish_request_wise_channel().await?;
@@ -186,8 +201,11 @@ impl SessionManager for Manager {
             && let ClientNotification::CancelledNotification(cancelled) = &told.notification
             && let Some(request) = &cancelled.params.request_id
         {
+            let order = self.order(id);
+            let _order = order.lock().await;
             // rmcp answers it no more.
             self.memory.cancel(id, request);
+            return self.local.accept_message(id, message).await;
         }
         self.local.accept_message(id, message).await
     }

@@ -164,6 +164,12 @@ async fn serve(
     tracing::info!("ending: what was accepted is answered");
     app.server.hub.close();
     app.closing.cancel();
+    let ending = app.server.ending.clone();
+    tokio::spawn(async move {
+        // What still runs halfway is told to give up, so that its answer comes in time.
+        tokio::time::sleep(GRACE / 2).await;
+        ending.cancel();
+    });
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
         tracing::warn!("some clients did not take their answers in time");
     }

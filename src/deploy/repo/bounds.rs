@@ -1,0 +1,257 @@
+//! The folders that a config repo's files may lie in, and reading them there.
+//!
+//! A config repo is often somebody else's. What it names is read where its real path, all links resolved, lies below the
+//! repo's own folder or below one that the user allowed; below those, files are opened without following a link.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Code, Error, Result};
+
+/// The most bytes that one look at a repo reads; modules may name the same folder many times.
+const TOTAL: u64 = 1 << 30;
+
+/// The folders that may be read.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    own: Root,
+    allowed: Arc<[Root]>,
+    /// Bytes that may still be read.
+    left: Arc<AtomicU64>,
+}
+
+/// A folder that is held open: what its path leads to later does not matter.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "paths are opened there"))]
+    handle: File,
+}
+
+/// Why a path is not read.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Nothing is there.
+    Missing,
+    /// It lies outside: `link` leads there, unless the path itself does.
+    Outside { link: Option<PathBuf>, target: PathBuf },
+    /// It is git's own.
+    Private,
+    /// It is a folder, a device, or something else without content of its own.
+    NoFile,
+    /// It is longer than so many bytes.
+    TooLarge(u64),
+    /// With it, more would be read than of one repo.
+    TooMuch,
+    /// The disk does not give it.
+    Failed(io::Error),
+}
+
+impl Root {
+    /// Holds the folder `path` open, which has no links in it.
+    fn open(path: PathBuf) -> Result<Self> {
+        let failed = |error| Error::file("read", &path, error);
+        let handle = open_folder(&path).map_err(failed)?;
+        if !handle.metadata().map_err(failed)?.is_dir() {
+            return Err(failed(ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self { handle, path })
+    }
+}
+
+impl Bounds {
+    /// Returns the bounds of the repo in `own` with the folders that the user allowed.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for an allowed folder that is none; `E_NOT_FOUND`, `E_FILE_FAILED`.
+    pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
+        let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
+        let allow = |path: &PathBuf| {
+            real(path).and_then(Root::open).map_err(|error| {
+                let why = format!("--allow-outside `{}`: it is no folder that can be read", path.display());
+                Error::new(Code::InvalidArgument, why).with_source(error)
+            })
+        };
+        let allowed = allowed.iter().map(allow).collect::<Result<_>>()?;
+        Ok(Self { own: Root::open(real(own)?)?, allowed, left: Arc::new(AtomicU64::new(TOTAL)) })
+    }
+
+    /// Returns the bounds of a checkout in `own`, with the same allowed folders.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
+    pub(super) fn of_checkout(&self, own: &Path) -> Result<Self> {
+        let real = own.canonicalize().map_err(|error| Error::file("read", own, error))?;
+        Ok(Self { own: Root::open(real)?, allowed: Arc::clone(&self.allowed), left: Arc::clone(&self.left) })
+    }
+
+    /// The repo's own folder, without links.
+    pub(super) fn own(&self) -> &Path {
+        &self.own.path
+    }
+
+    /// Counts what is read from nothing again.
+    pub(super) fn begin(&self) {
+        self.left.store(TOTAL, Ordering::Relaxed);
+    }
+
+    /// Whether the user allowed any other folder.
+    pub(super) fn has_allowed(&self) -> bool {
+        !self.allowed.is_empty()
+    }
+
+    /// Whether the user allowed the real path `path`.
+    pub(super) fn allows(&self, path: &Path) -> bool {
+        self.allowed.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|below| !is_private(below)))
+    }
+
+    /// Returns where `path` really lies, once that may be read.
+    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        let real = path.canonicalize()?;
+        if self.allows(&real) {
+            return Ok(real);
+        }
+        match real.strip_prefix(&self.own.path) {
+            Ok(below) if is_private(below) => Err(Refusal::Private),
+            Ok(_) => Ok(real),
+            Err(_) => Err(Refusal::Outside { link: first_link(&self.own.path, path), target: real }),
+        }
+    }
+
+    /// Reads the file `path`, which may be a link to one that may be read.
+    pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
+        let real = self.real(path)?;
+        // Opening a device may do something already.
+        if !fs::symlink_metadata(&real)?.is_file() {
+            return Err(Refusal::NoFile);
+        }
+        self.read_real(&real, limit).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads the file that was seen at a path that [`Bounds::real`] gave, or below it. A link that came into the path since
+    /// is not followed.
+    pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
+        let of = |root: &&Root| real.starts_with(&root.path);
+        let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
+        let file = open_below(root, real)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Refusal::NoFile);
+        }
+        let length = metadata.len();
+        if length > limit {
+            return Err(Refusal::TooLarge(limit));
+        }
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length))
+            .map_err(|_| Refusal::TooMuch)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
+        file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Err(Refusal::TooLarge(limit));
+        }
+        Ok((bytes, metadata))
+    }
+}
+
+/// Whether a path below a root leads into what is git's own, such as credentials in its configuration.
+fn is_private(below: &Path) -> bool {
+    below.components().any(|part| part.as_os_str() == ".git")
+}
+
+/// Returns the first link in `path` below `root`.
+fn first_link(root: &Path, path: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(root).ok()?;
+    let mut at = root.to_path_buf();
+    for part in below {
+        at.push(part);
+        if at.is_symlink() {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(unix)]
+fn open_folder(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open_folder(path: &Path) -> io::Result<File> {
+    use std::os::windows::fs::OpenOptionsExt;
+    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    fs::OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+}
+
+/// Opens the file `real` below a root, from folder to folder, and follows no link on the way.
+#[cfg(unix)]
+fn open_below(root: &Root, real: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, openat};
+    use std::os::fd::{AsFd, BorrowedFd};
+    let below = real.strip_prefix(&root.path).map_err(|_| ErrorKind::InvalidInput)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let open = |folder: BorrowedFd<'_>, name, flags| openat(folder, name, flags, Mode::empty()).map(File::from);
+    let mut parts = below.components().map(|part| part.as_os_str()).peekable();
+    let mut at: Option<File> = None;
+    while let Some(name) = parts.next() {
+        let flags = if parts.peek().is_some() { flags | OFlags::DIRECTORY } else { flags };
+        at = Some(open(at.as_ref().unwrap_or(&root.handle).as_fd(), name, flags)?);
+    }
+    at.ok_or_else(|| ErrorKind::InvalidInput.into())
+}
+
+#[cfg(not(unix))]
+fn open_below(_: &Root, real: &Path) -> io::Result<File> {
+    crate::file::open(real)
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Refusal::Missing,
+            _ => Refusal::Failed(error),
+        }
+    }
+}
+
+impl Refusal {
+    /// Returns the error about `path`: what the caller makes of the reason, with the way to allow it.
+    pub(super) fn error(self, path: &Path, refuse: impl FnOnce(&str) -> Error) -> Error {
+        let mib = |bytes: u64| bytes >> 20;
+        match self {
+            Refusal::Failed(error) => Error::file("read", path, error),
+            Refusal::Missing => refuse("does not exist"),
+            Refusal::Private => refuse("lies in `.git`, which is git's own"),
+            Refusal::NoFile => refuse("is no file"),
+            Refusal::TooLarge(limit) => refuse(&format!("is larger than {} MiB", mib(limit))),
+            Refusal::TooMuch => refuse(&format!("is one too many: a config repo may hold {} MiB", mib(TOTAL))),
+            Refusal::Outside { link: None, target } => {
+                allowable(refuse("lies outside of the config repo, which may read its own files only"), &target)
+            }
+            Refusal::Outside { link: Some(link), target } => {
+                let to = target.display();
+                let why = match link == path {
+                    true => format!("is a link that leads out of the config repo, to `{to}`"),
+                    false => format!(
+                        "lies behind the link `{}`, which leads out of the config repo, to `{to}`",
+                        link.display()
+                    ),
+                };
+                allowable(refuse(&why), &target)
+            }
+        }
+    }
+}
+
+/// Adds how the user allows what lies at `target`.
+pub(super) fn allowable(error: Error, target: &Path) -> Error {
+    let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
+    let folder = crate::deploy::source::shell_word(&folder.to_string_lossy());
+    error.hint(format!("where that is meant, allow it with --allow-outside {folder}"))
+}

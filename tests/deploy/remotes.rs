@@ -1,0 +1,120 @@
+//! Git sources whose remote does not answer: nobody else waits for them, and what was started for them ends.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::deploy::answers::{checked, tool_data};
+use crate::deploy::place::Place;
+use crate::support::{Client, eventually, signal};
+
+/// How many plans hang at once: as many as a machine with two processors must bear.
+const HUNG: usize = 4;
+
+/// A place with a project, a config repo with a git source, and a git that hangs with a child of its own.
+fn hung() -> Place {
+    let place = Place::with_project();
+    place.declare(&["codex: project"], &[]);
+    let module = "  - {id: 'skill:s', type: skill, tags: [base], source: {git: {url: 'https://git.invalid/s'}}}\n";
+    let manifest = place.read("repo/agentpack.yaml");
+    place.write("repo/agentpack.yaml", format!("{manifest}{module}"));
+    let folder = place.scratch.path().display().to_string();
+    let script = format!("#!/bin/sh\nsleep 1000 &\necho $$ $! >> '{folder}/started'\nwait\n");
+    let git = place.write("bin/git", script);
+    std::fs::set_permissions(git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    place
+}
+
+fn with_hung_git(place: &Place) -> Command {
+    let path = std::env::var("PATH").expect("a PATH");
+    let mut command = place.command();
+    command.env("PATH", format!("{}:{path}", place.scratch.path().join("bin").display()));
+    command
+}
+
+/// The ids of the processes that the hung git is.
+fn started(place: &Place) -> Vec<u32> {
+    let text = std::fs::read_to_string(place.scratch.path().join("started")).unwrap_or_default();
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.split_whitespace().map(|id| id.parse().expect("an id")).collect()
+}
+
+fn runs(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// A server with so many plans that hang.
+fn server(place: &Place) -> (Client, Vec<i64>) {
+    let mut client = Client::spawn(with_hung_git(place).arg("serve")).shake_hands("2025-06-18");
+    let plan = json!({ "name": "plan", "arguments": place.arguments(json!({})) });
+    let plans = (0..HUNG).map(|_| client.post("tools/call", plan.clone())).collect();
+    eventually("every plan asks its remote", || (started(place).len() == 2 * HUNG).then_some(()));
+    (client, plans)
+}
+
+#[test]
+fn while_remotes_hang_everything_else_is_answered() {
+    let place = hung();
+    let (mut client, plans) = server(&place);
+    // Answered by the front, by a handler, by one that writes; and a deploy of the same database elsewhere.
+    client.result("prompts/list", json!({}));
+    let (listed, failed) = client.call("list_prompts", json!({}));
+    assert!(!failed && listed.contains("review"), "{listed}");
+    assert!(!client.call("create_prompt", json!({ "name": "new", "content": "x" })).1);
+    tool_data(&mut client, "status", json!({}));
+    place.deploy(&[]);
+    // One that writes waits for its remote too, and reads behind it do not wait for it.
+    let arguments = place.arguments(json!({ "yes": true, "dry_run": true }));
+    client.post("tools/call", json!({ "name": "deploy_apply", "arguments": arguments }));
+    eventually("the apply asks its remote", || (started(&place).len() == 2 * HUNG + 2).then_some(()));
+    assert!(!client.call("list_prompts", json!({})).1);
+    place.prompt("review", "Review again.\n");
+    place.deploy(&[]);
+
+    // Who gives up ends what was started for him.
+    let before = started(&place);
+    for id in &plans {
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    }
+    eventually("the git of cancelled plans ends", || {
+        (before.iter().filter(|id| runs(**id)).count() == 2).then_some(())
+    });
+    assert!(!client.call("list_prompts", json!({})).1);
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_does_so_with_what_it_started() {
+    let place = hung();
+    let (mut client, plans) = server(&place);
+    signal(client.pid(), "TERM");
+    for id in plans {
+        let answer = client.answer(&json!(id));
+        let envelope = checked("plan", &answer["result"]);
+        assert_eq!(envelope["errors"][0]["code"], "E_CANCELLED", "{envelope:#}");
+    }
+    assert!(client.ended().success());
+    for id in started(&place) {
+        eventually("git has ended", || (!runs(id)).then_some(()));
+    }
+}
+
+#[test]
+fn the_shell_gives_up_with_what_it_started() {
+    let place = hung();
+    let mut command = with_hung_git(&place);
+    let repo = place.repo().display().to_string();
+    command.args(["--json", "plan", "--repo", &repo]).stdout(std::process::Stdio::piped());
+    let child = command.spawn().expect("mcpkg starts");
+    eventually("the remote is asked", || (started(&place).len() == 2).then_some(()));
+    let begun = Instant::now();
+    signal(child.id(), "INT");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let envelope: Value = serde_json::from_slice(&output.stdout).expect("an envelope");
+    assert_eq!(envelope["errors"][0]["code"], "E_CANCELLED", "{envelope:#}");
+    for id in started(&place) {
+        eventually("git has ended", || (!runs(id)).then_some(()));
+    }
+}
