@@ -45,12 +45,13 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     let description = matter.description.clone();
     let written = Names::of(dialect, Some(front));
     let pieces = dialect::pieces(dialect, body, &written.0);
-    let has_place = pieces.iter().any(|piece| matches!(piece, Piece::Place(..)));
+    let has_place = pieces.iter().any(|piece| piece.place().is_some());
     let declared = Attributes { description, template: true, arguments: matter.arguments, ..Attributes::default() };
     let own = front == matter::write(&declared);
     if !declared.arguments.is_empty() && template::parses(body) {
         let looks_up = template::variables(body)?.iter().any(|name| declared.arguments.iter().any(|a| a.name == *name));
         if own || looks_up || (written.0.is_empty() && !has_place) {
+            template::check(body)?;
             let front_matter = (!own).then(|| front.to_owned());
             return Ok((Attributes { front_matter, ..declared }, body.to_owned()));
         }
@@ -100,7 +101,7 @@ pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> 
 fn has_places(attributes: &Attributes, text: &str) -> bool {
     attributes.dialect.is_some_and(|dialect| {
         let names = Names::of(dialect, attributes.front_matter.as_deref());
-        dialect::pieces(dialect, text, &names.0).iter().any(|piece| matches!(piece, Piece::Place(..)))
+        dialect::pieces(dialect, text, &names.0).iter().any(|piece| piece.place().is_some())
     })
 }
 
@@ -333,20 +334,14 @@ fn number_of(dialect: Dialect, argument: &str) -> Option<usize> {
 fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut add = |name: String, description: Option<&str>| {
-        if !arguments.iter().any(|known| known.name == name) {
+        if arguments.len() < template::MAX_ARGUMENTS && !arguments.iter().any(|known| known.name == name) {
             arguments.push(Argument { name, description: description.map(str::to_owned), required: false });
         }
     };
     for word in 0..names.0.len() {
         add(names.argument(word), None);
     }
-    let places: Vec<Place> = pieces
-        .iter()
-        .filter_map(|piece| match piece {
-            Piece::Place(_, place) => Some(*place),
-            Piece::Text(_) => None,
-        })
-        .collect();
+    let places: Vec<Place> = pieces.iter().filter_map(Piece::place).collect();
     for place in &places {
         match *place {
             Place::Word(word) if word < names.0.len() => {}

@@ -33,7 +33,7 @@ const MAX_VALUES: usize = 256 << 10;
 const MAX_RENDERED: u64 = 2 << 20;
 
 /// Arguments that a prompt declares.
-const MAX_ARGUMENTS: usize = 100;
+pub const MAX_ARGUMENTS: usize = 100;
 
 /// Bytes of an argument's name.
 const MAX_NAME: usize = 255;

@@ -7,8 +7,7 @@ use super::json::{push_escaped, push_optional, push_string};
 use super::reads::{Era, not_found, page};
 use crate::content::answer::too_large;
 use crate::content::command::fill::{Source, fill};
-use crate::content::cursor;
-use crate::content::template;
+use crate::content::{cursor, template};
 use crate::error::Result;
 use crate::store::projects::{self, Selection};
 use crate::store::prompts::Argument;
@@ -81,7 +80,9 @@ pub(super) fn get(
         }
         out.extend_from_slice(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"");
         if prompt.template {
-            template::check_size(size)?;
+            if prompt.dialect.is_none() {
+                template::check_size(size)?;
+            }
             let source = String::from_utf8(blobs::read(db, prompt.content)?)
                 .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
             let declared: Vec<Argument> = match prompt.arguments {

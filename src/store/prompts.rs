@@ -202,7 +202,7 @@ pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> 
         "SELECT project.name, p.name, ",
         blobs::columns!(),
         " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
-          WHERE p.template = 1 ORDER BY 1, 2"
+          WHERE p.template = 1 AND p.dialect IS NULL ORDER BY 1, 2"
     ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -176,7 +176,6 @@ fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
 #[test]
 fn the_arguments_of_a_prompt_reach_each_agent_in_its_own_form() {
     let ground = Ground::new();
-    ground.ok(&["project", "create", "p"]);
     let template = "Explain {{ topic }} to {{ reader }} for $0.50";
     ground.ok(&[
         "prompt",

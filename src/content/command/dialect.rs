@@ -6,7 +6,7 @@
 pub use crate::store::prompts::Dialect;
 
 /// What a placeholder stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// All that was typed behind the command.
     All,
@@ -30,6 +30,14 @@ impl Piece<'_> {
     pub fn typed(&self) -> &str {
         match self {
             Self::Text(typed) | Self::Place(typed, _) => typed,
+        }
+    }
+
+    /// What it stands for; `None` for text.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Place(_, place) => Some(*place),
+            Self::Text(_) => None,
         }
     }
 

@@ -162,6 +162,18 @@ fn arguments_are_those_that_claude_code_sees() {
 }
 
 #[test]
+fn any_number_of_placeholders_is_read_in_a_moment() {
+    let numbers: String = (0..100_000).map(|number| format!("${number} ")).collect();
+    let (attributes, content) = prompt(&numbers);
+    assert_eq!((attributes.arguments.len(), content.len()), (template::MAX_ARGUMENTS, numbers.len()));
+    let spelled = words::text(&numbers, &[], words::Spelling::Words);
+    assert_eq!(words::back(&numbers, &[], words::Spelling::Words, "", &spelled).unwrap(), numbers);
+    let names: Vec<String> = (0..100_000).map(|number| format!("n{number}")).collect();
+    let named = format!("---\narguments: [{}]\n---\n{}", names.join(", "), "$".repeat(100_000));
+    assert_eq!(read(&named, Dialect::Claude).content.len(), named.len(), "taken as it stands");
+}
+
+#[test]
 fn origins_are_checked() {
     assert!(check_origin(Some("---\na: 1\n---\n"), Some("a/b c.md")).is_ok());
     for file in ["/a.md", "../a.md", "a", "a\\b.md", "a//b.md"] {

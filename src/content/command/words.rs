@@ -1,6 +1,8 @@
 //! A command for agents that fill in no arguments: each place names what the user gives, and a list above the text says
 //! what that is. VS Code's prompt files ask for it themselves.
 
+use std::collections::{HashMap, HashSet};
+
 use super::LINE;
 use super::dialect::{self, Dialect, Piece, Place};
 use crate::content::import::matter;
@@ -61,7 +63,8 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     let mut body = String::new();
     let mut plain = String::new();
     while let Some(c) = rest.chars().next() {
-        match places.iter().find(|(spelled, _)| rest.starts_with(spelled.as_str())) {
+        let found = places.iter().find(|(spelled, _)| matches!(c, '{' | '$') && rest.starts_with(spelled.as_str()));
+        match found {
             Some((spelled, typed)) => {
                 body += &dialect::escape(&std::mem::take(&mut plain), &command.names);
                 body += typed;
@@ -148,18 +151,16 @@ impl<'f> Command<'f> {
 
     /// The list of the arguments that the text asks for, with an empty line behind it.
     fn list(&self, spelling: Spelling) -> String {
-        let mut places: Vec<Place> = Vec::new();
-        for piece in self.pieces() {
-            if let Piece::Place(_, place) = piece
-                && !places.contains(&place)
-            {
-                places.push(place);
-            }
-        }
+        let found: HashSet<Place> = self.pieces().iter().filter_map(Piece::place).collect();
+        let mut places: Vec<Place> = found.into_iter().collect();
         if spelling == Spelling::Inputs || places.is_empty() {
             return String::new();
         }
-        places.sort_by_key(|place| if let Place::Word(word) = place { *word } else { usize::MAX });
+        places.sort_by_key(|place| match place {
+            Place::Word(word) => (0, *word),
+            Place::All => (1, 0),
+            Place::Nothing => (2, 0),
+        });
         let mut list = match self.hint.as_deref().map(str::trim).filter(|hint| !hint.is_empty()) {
             Some(hint) => format!("The user gives these arguments, written `{hint}`:\n"),
             None => "The user gives these arguments:\n".to_owned(),
@@ -173,15 +174,13 @@ impl<'f> Command<'f> {
 
     /// How each place is spelled, and what the file has there, longest first.
     fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
-        let mut places: Vec<(String, &str)> = Vec::new();
+        let mut typed: HashMap<String, &str> = HashMap::new();
         for piece in self.pieces() {
-            if let Piece::Place(typed, place) = piece {
-                let spelled = self.place(place, spelling);
-                if !places.iter().any(|(known, _)| *known == spelled) {
-                    places.push((spelled, typed));
-                }
+            if let Piece::Place(found, place) = piece {
+                typed.entry(self.place(place, spelling)).or_insert(found);
             }
         }
+        let mut places: Vec<(String, &str)> = typed.into_iter().collect();
         places.sort_by_key(|(spelled, _)| std::cmp::Reverse(spelled.len()));
         places
     }

@@ -27,7 +27,7 @@ pub fn names(yaml: &str) -> Vec<String> {
         Some(Value::Array(list)) => list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
         _ => Vec::new(),
     };
-    names.into_iter().filter(is_name).collect()
+    names.into_iter().filter(is_name).take(template::MAX_ARGUMENTS).collect()
 }
 
 const MARK: &str = "---";

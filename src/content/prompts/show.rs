@@ -64,7 +64,7 @@ impl Operation for Show {
                 || format!("Prompt '{}'", prompt.name),
                 || format!("mcpkg prompt show {}", prompt.name),
             )?;
-            if prompt.attributes.template && !raw {
+            if prompt.attributes.template && prompt.attributes.dialect.is_none() && !raw {
                 template::check_size(prompt.size.unsigned_abs())?;
             }
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
