@@ -84,7 +84,11 @@ pub fn is_own_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
 
-fn check_kind(metadata: &Metadata) -> Result<()> {
+/// Refuses what is no regular file.
+///
+/// # Errors
+/// `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
+pub fn check_kind(metadata: &Metadata) -> Result<()> {
     let kind = metadata.file_type();
     if kind.is_file() {
         return Ok(());

@@ -7,9 +7,11 @@ UPDATE prompt SET row_sum = checksum(listed_sum, uuid, template, (SELECT sha256 
  WHERE row_sum = checksum(listed_sum, uuid, template, (SELECT sha256 FROM blob WHERE id = blob_id),
                           front_matter, file, revision, created_at, updated_at);
 
--- The name of the skill that a prompt stands for: lower case, single hyphens between, 64 characters at most. Whoever asks
--- for a skill finds its prompt by this index; the query writes the expression in the same words.
-CREATE INDEX prompt_skill ON prompt (project_id, coalesce(nullif(rtrim(substr(ltrim(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(lower(name),'.','-'),'_','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'-'),1,64),'-'),''),'command'));
+-- The name of the skill that a prompt stands for (src/store/skills.rs), by which whoever asks for a skill finds it.
+-- skill_name() is a function of mcpkg, registered on the connection that migrates.
+ALTER TABLE prompt ADD COLUMN skill TEXT NOT NULL DEFAULT '';
+UPDATE prompt SET skill = skill_name(name);
+CREATE INDEX prompt_skill ON prompt (project_id, skill, name);
 
 -- In the transaction that migrates, so that the two never differ.
 PRAGMA user_version = 5;

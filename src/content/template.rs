@@ -63,7 +63,8 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     }
     let described: usize = arguments.iter().filter_map(|argument| argument.description.as_ref()).map(String::len).sum();
     if described > MAX_DESCRIPTION {
-        let why = format!("The arguments' descriptions have {described} bytes; together they have at most {MAX_DESCRIPTION}");
+        let why =
+            format!("The arguments' descriptions have {described} bytes; together they have at most {MAX_DESCRIPTION}");
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let mut names = HashSet::new();

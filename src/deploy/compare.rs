@@ -115,6 +115,8 @@ impl Comparing<'_> {
         match &found {
             Found::Other => Err(in_the_way(path)),
             Found::Absent => Err(Error::new(Code::FileFailed, format!("`{}` went away meanwhile", path.display()))),
+            // As a folder: other files may be reached through it.
+            Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
             Found::Link(_) => self.link(output, row, found.clone()),
             Found::File { .. } if output.is_block() => self.block(desired, output, row, found),
             Found::File { .. } => self.file(desired, output, row, found),

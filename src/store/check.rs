@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use super::revisions::Kind;
-use super::{Db, Store, blobs, index, prompts, resources, revisions, sqlite, sums};
+use super::{Db, Store, blobs, index, prompts, resources, revisions, skills, sqlite, sums};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -46,7 +46,7 @@ pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> R
     super::in_transaction(connection, None, "BEGIN DEFERRED", |db| {
         let mut findings = Findings { broken: structure(connection)?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
-        let looks: [Look; 6] = [rows, histories, items, names, lists, index::compare];
+        let looks: [Look; 7] = [rows, histories, items, names, skills_of_prompts, lists, index::compare];
         let mut looked = hashes(db, &mut findings, progress);
         for look in looks {
             looked = looked.and_then(|()| look(db, &mut findings.damaged));
@@ -219,6 +219,16 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         }
         let what: String = row.get(0)?;
         Err(damaged(format!("the {what} '{}' has a name that mcpkg does not take", sums::legible(row, 1))))
+    })
+}
+
+/// Each prompt is found as the skill that its name makes it.
+fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+    look_at(db, "SELECT name, skill FROM prompt", faults, |row| {
+        if skills::name(&row.get::<_, String>(0)?) == row.get::<_, String>(1)? {
+            return Ok(());
+        }
+        Err(damaged(format!("the prompt '{}' is kept under another skill's name", sums::legible(row, 0))))
     })
 }
 

@@ -10,7 +10,7 @@ use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::sums::{self, DAMAGED, intact};
-use super::{Db, search, sqlite};
+use super::{Db, search, skills, sqlite};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 
@@ -401,14 +401,15 @@ fn write(
     let taken = |error: rusqlite::Error| {
         if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
     };
+    let skill = skills::name(&prompt.name);
     let sha256 = blobs::sha256(db, prompt.blob)?;
     let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
     if prompt.id == 0 {
         db.connection
             .prepare_cached(
                 "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                     revision, created_at, updated_at, listed_sum, row_sum, dialect)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                     revision, created_at, updated_at, listed_sum, row_sum, dialect, skill)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .execute(params![
                 prompt.uuid.as_bytes(),
@@ -425,7 +426,8 @@ fn write(
                 prompt.updated_at,
                 listed_sum,
                 row_sum,
-                dialect
+                dialect,
+                skill
             ])
             .map_err(taken)?;
         prompt.id = db.connection.last_insert_rowid();
@@ -434,7 +436,7 @@ fn write(
             .prepare_cached(
                 "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
                                    blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
-                                   row_sum = ?13, dialect = ?14 WHERE id = ?1",
+                                   row_sum = ?13, dialect = ?14, skill = ?15 WHERE id = ?1",
             )?
             .execute(params![
                 prompt.id,
@@ -450,7 +452,8 @@ fn write(
                 prompt.updated_at,
                 listed_sum,
                 row_sum,
-                dialect
+                dialect,
+                skill
             ])
             .map_err(taken)?;
     }
@@ -477,10 +480,23 @@ fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<D
     let mut statement = db.connection.prepare_cached(
         "SELECT name IS ?2 AND description IS ?3 AND arguments IS ?4,
                 template IS ?5 AND dialect IS ?6 AND front_matter IS ?7 AND file IS ?8 AND blob_id IS ?9
+                AND created_at = ?10 AND updated_at = ?11
            FROM prompt WHERE id = ?1",
     )?;
-    let item =
-        params![prompt.id, prompt.name, description, arguments, template, dialect, front_matter, file, prompt.blob];
+    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    let item = params![
+        prompt.id,
+        prompt.name,
+        description,
+        arguments,
+        template,
+        dialect,
+        front_matter,
+        file,
+        prompt.blob,
+        prompt.created_at,
+        prompt.updated_at
+    ];
     Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
 }
 

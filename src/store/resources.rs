@@ -497,9 +497,22 @@ fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
     let mut statement = db.connection.prepare_cached(
         "SELECT name IS ?2 AND uri IS ?3 AND description IS ?4 AND mime_type IS ?5,
-                text IS ?6 AND executable IS ?7 AND blob_id IS ?8 FROM resource WHERE id = ?1",
+                text IS ?6 AND executable IS ?7 AND blob_id IS ?8 AND created_at = ?9 AND updated_at = ?10
+           FROM resource WHERE id = ?1",
     )?;
-    let item = params![resource.id, resource.name, uri, description, mime_type, text, executable, resource.blob];
+    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    let item = params![
+        resource.id,
+        resource.name,
+        uri,
+        description,
+        mime_type,
+        text,
+        executable,
+        resource.blob,
+        resource.created_at,
+        resource.updated_at
+    ];
     Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
 }
 

@@ -23,7 +23,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "5461aeef597a84c660843e807d456a2b520d4bb6fd84afbe38f0b59f968b2b2b",
     "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
     "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
-    "201f32b5c6b93fd1091324da6034181cf19fe83a031eb14363c8995266c12c61",
+    "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
 ];
 
 mod embedded {

@@ -8,6 +8,25 @@ use super::prompts::{self, Prompt};
 use super::resources::{self, Resource};
 use crate::error::Result;
 
+/// The most characters of a skill's name.
+pub const MAX_NAME: usize = 64;
+
+/// Returns a text as the name of a skill: lower case, single hyphens between letters and digits, [`MAX_NAME`] characters at
+/// most; `Code.Review` is `code-review`. It stands in rows: it never changes.
+pub fn name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('-') && !name.is_empty() {
+            name.push('-');
+        }
+    }
+    let name = name.trim_matches('-');
+    let name = name.get(..MAX_NAME).unwrap_or(name).trim_end_matches('-');
+    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
+}
+
 /// A file of a skill.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -46,40 +65,15 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     })
 }
 
-/// The name of the skill that the prompt of a table stands for, in the words of the index `prompt_skill`: `Code.Review` is
-/// `code-review`.
-macro_rules! skill_of {
-    ($table:literal) => {
-        concat!(
-            "coalesce(nullif(rtrim(substr(ltrim(replace(replace(replace(replace(replace(replace(replace(replace(\
-             replace(replace(lower(",
-            $table,
-            ".name),'.','-'),'_','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-'),'--','-')\
-             ,'-'),1,64),'-'),''),'command')"
-        )
-    };
-}
-
 /// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the
 /// first by name.
-const BETTER: &str = concat!(
-    "SELECT better.name FROM prompt better INDEXED BY prompt_skill WHERE better.project_id = ?1 AND ",
-    skill_of!("better"),
-    " = ",
-    skill_of!("p"),
-    " AND better.id <> p.id AND (better.name = ",
-    skill_of!("p"),
-    " OR (better.name < p.name AND p.name <> ",
-    skill_of!("p"),
-    "))"
-);
+const BETTER: &str = "SELECT better.name FROM prompt better INDEXED BY prompt_skill
+  WHERE better.project_id = ?1 AND better.skill = p.skill AND better.id <> p.id
+    AND (better.name = p.skill OR (better.name < p.name AND p.name <> p.skill))";
 
 /// The `SKILL.md` that goes before a prompt.
-const STORED: &str = concat!(
-    "SELECT resource.name FROM resource WHERE resource.project_id = ?1 AND uri = 'skill://' || ",
-    skill_of!("p"),
-    " || '/SKILL.md'"
-);
+const STORED: &str = "SELECT resource.name FROM resource
+  WHERE resource.project_id = ?1 AND uri = 'skill://' || p.skill || '/SKILL.md'";
 
 /// Returns a page of the prompts by name that stand for a skill: those whose name for one neither a stored `SKILL.md`
 /// nor a better prompt has.
@@ -104,11 +98,8 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
 /// # Errors
 /// How the disk failed.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    let sql = [
-        prompts::QUERY,
-        concat!(" WHERE p.project_id = ?1 AND ", skill_of!("p"), " = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"),
-    ]
-    .concat();
+    let sql =
+        [prompts::QUERY, " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"].concat();
     db.one(&sql, params![project, name], prompts::from_row)
 }
 
@@ -130,9 +121,8 @@ pub struct Hidden {
 /// How the disk failed.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = format!(
-        "SELECT p.name, {skill}, ({BETTER} ORDER BY better.name <> {skill}, better.name LIMIT 1) FROM prompt p
-          WHERE p.project_id = ?1 AND p.name <> {skill} AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name",
-        skill = skill_of!("p")
+        "SELECT p.name, p.skill, ({BETTER} ORDER BY better.name <> p.skill, better.name LIMIT 1) FROM prompt p
+          WHERE p.project_id = ?1 AND p.name <> p.skill AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name"
     );
     db.all(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
 }

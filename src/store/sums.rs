@@ -68,11 +68,14 @@ pub(super) fn legible(row: &Row<'_>, column: usize) -> String {
     }
 }
 
-/// Gives a connection the SQL function `checksum(...)`, which migrations use.
+/// Gives a connection the SQL functions that migrations use: `checksum(...)` and `skill_name(text)`.
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("checksum", -1, flags, |context| {
         Ok(checksum((0..context.len()).map(|argument| context.get_raw(argument))))
+    })?;
+    connection.create_scalar_function("skill_name", 1, flags, |context| {
+        Ok(super::skills::name(context.get_raw(0).as_str().unwrap_or_default()))
     })
 }
 

@@ -178,20 +178,22 @@ fn f29_sizes_are_bounded_before_anything_is_read() {
     sparse("skills/a/SKILL.md");
     sparse("large.txt");
     symlink("/dev/zero", scratch.path().join("zero.yaml")).expect("a link");
-    for arguments in [
-        &["plan", "--repo", "repo"][..],
-        &["import", "skills"],
-        &["prompt", "create", "n", "@large.txt"],
-        &["resource", "create", "n", "file:///n", "@large.txt"],
+    for (arguments, code) in [
+        (&["plan", "--repo", "repo"][..], "E_CONFIG_INVALID"),
+        (&["import", "skills"], "E_FILE_FAILED"),
+        (&["prompt", "create", "n", "@large.txt"], "E_FILE_FAILED"),
+        (&["resource", "create", "n", "file:///n", "@large.txt"], "E_FILE_FAILED"),
     ] {
         let ran = scratch.run(&[&["--json"], arguments].concat());
         assert_eq!(ran.status, 1, "{arguments:?}: {ran}");
         let said = ran.to_string();
-        assert!(said.contains("E_FILE_FAILED") && said.contains("MiB, the most that is read"), "{arguments:?}: {said}");
+        assert!(said.contains(code) && said.contains("MiB, the most that is read"), "{arguments:?}: {said}");
     }
     fs::remove_file(scratch.path().join("repo/agentpack.yaml")).expect("it goes");
     symlink("/dev/zero", scratch.path().join("repo/agentpack.yaml")).expect("a link");
     let ran = scratch.run(&["plan", "--repo", "repo"]);
+    assert!(ran.status == 1 && ran.stderr.contains("leads out of the config repo, to `/dev/zero`"), "{ran}");
+    let ran = scratch.run(&["plan", "--repo", "repo", "--allow-outside", "/dev"]);
     assert!(ran.status == 1 && ran.stderr.contains("a device"), "{ran}");
 }
 

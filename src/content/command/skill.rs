@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::words::{self, Spelling};
 use crate::content::import::matter;
 use crate::store::prompts::Argument;
-
-/// The most characters of a skill's name.
-pub const MAX_NAME: usize = 64;
+pub use crate::store::skills::{MAX_NAME, name};
 
 /// The most characters of a skill's description.
 pub const MAX_DESCRIPTION: usize = 1024;
@@ -20,21 +18,6 @@ pub fn is_name(name: &str) -> bool {
         && !name.starts_with('-')
         && !name.ends_with('-')
         && !name.contains("--")
-}
-
-/// Returns a text as the name of a skill.
-pub fn name(text: &str) -> String {
-    let mut name = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
-            name.push(c.to_ascii_lowercase());
-        } else if !name.ends_with('-') && !name.is_empty() {
-            name.push('-');
-        }
-    }
-    let name = name.trim_matches('-');
-    let name = name.get(..MAX_NAME).unwrap_or(name).trim_end_matches('-');
-    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
 }
 
 /// Returns the `SKILL.md` of the skill `name` that stands for a command: its description and its text, in which each of

@@ -223,11 +223,11 @@ fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Resul
     }
 }
 
-/// Refuses a folder whose ignore files are none: the walker would wait for a named pipe.
+/// Refuses a folder with a named pipe or a device for an ignore file: the walker would wait for it.
 fn check_ignore_files(folder: &Path) -> Result<()> {
     for name in [".gitignore", ".ignore", ".git/info/exclude", ".git/commondir"] {
         let path = folder.join(name);
-        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             file::open(&path).map_err(|error| Error::file("read", &path, error))?;
         }
     }

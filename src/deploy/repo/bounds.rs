@@ -4,12 +4,13 @@
 //! repo's own folder or below one that the user allowed; below those, files are opened without following a link.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Code, Error, Result};
+use crate::file;
 
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
 const TOTAL: u64 = 1 << 30;
@@ -40,10 +41,8 @@ pub(super) enum Refusal {
     Outside { link: Option<PathBuf>, target: PathBuf },
     /// It is git's own.
     Private,
-    /// It is a folder, a device, or something else without content of its own.
-    NoFile,
-    /// It is longer than so many bytes.
-    TooLarge(u64),
+    /// What is there is no regular file, or too large: why.
+    Unfit(String),
     /// With it, more would be read than of one repo.
     TooMuch,
     /// The disk does not give it.
@@ -125,9 +124,7 @@ impl Bounds {
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
         let real = self.real(path)?;
         // Opening a device may do something already.
-        if !fs::symlink_metadata(&real)?.is_file() {
-            return Err(Refusal::NoFile);
-        }
+        file::check_kind(&fs::symlink_metadata(&real)?).map_err(Refusal::unfit)?;
         self.read_real(&real, limit).map(|(bytes, _)| bytes)
     }
 
@@ -136,24 +133,13 @@ impl Bounds {
     pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         let of = |root: &&Root| real.starts_with(&root.path);
         let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
-        let file = open_below(root, real)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(Refusal::NoFile);
-        }
-        let length = metadata.len();
-        if length > limit {
-            return Err(Refusal::TooLarge(limit));
-        }
+        let opened = open_below(root, real)?;
+        let metadata = opened.metadata()?;
+        file::check_kind(&metadata).and_then(|()| file::check_size(metadata.len(), limit)).map_err(Refusal::unfit)?;
         self.left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(metadata.len()))
             .map_err(|_| Refusal::TooMuch)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
-        file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(Refusal::TooLarge(limit));
-        }
-        Ok((bytes, metadata))
+        Ok((file::read_open(opened, limit).map_err(Refusal::unfit)?, metadata))
     }
 }
 
@@ -221,16 +207,24 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
+    /// A file that [`crate::file`] does not read; other failures are the system's.
+    fn unfit(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::IsADirectory | ErrorKind::Unsupported | ErrorKind::FileTooLarge => {
+                Refusal::Unfit(error.to_string().trim_start_matches("it ").to_owned())
+            }
+            _ => Refusal::Failed(error),
+        }
+    }
+
     /// Returns the error about `path`: what the caller makes of the reason, with the way to allow it.
     pub(super) fn error(self, path: &Path, refuse: impl FnOnce(&str) -> Error) -> Error {
-        let mib = |bytes: u64| bytes >> 20;
         match self {
             Refusal::Failed(error) => Error::file("read", path, error),
             Refusal::Missing => refuse("does not exist"),
             Refusal::Private => refuse("lies in `.git`, which is git's own"),
-            Refusal::NoFile => refuse("is no file"),
-            Refusal::TooLarge(limit) => refuse(&format!("is larger than {} MiB", mib(limit))),
-            Refusal::TooMuch => refuse(&format!("is one too many: a config repo may hold {} MiB", mib(TOTAL))),
+            Refusal::Unfit(why) => refuse(&why),
+            Refusal::TooMuch => refuse(&format!("is one too many: a config repo may hold {} MiB", TOTAL >> 20)),
             Refusal::Outside { link: None, target } => {
                 allowable(refuse("lies outside of the config repo, which may read its own files only"), &target)
             }
