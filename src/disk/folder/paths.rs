@@ -49,7 +49,7 @@ pub(super) fn entry_at(path: &Path) -> Result<Entry> {
 }
 
 pub(super) fn open_file(_: &Handle, folder: &Path, name: &OsStr) -> Result<File> {
-    File::open(folder.join(name))
+    crate::file::open(&folder.join(name))
 }
 
 pub(super) fn create_file(_: &Handle, folder: &Path, name: &OsStr, _: u32) -> Result<File> {
