@@ -90,7 +90,8 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
-    let roots = approve(context, &work)?;
+    let wanted = roots::of_changes(&work.changes);
+    let roots = check_roots(context, &work, &wanted)?;
     let mut folders = Folders::below(roots.clone());
     let missing = missing_folders(&mut folders, &work.changes)?;
     let attributes = attributes_of(&mut folders, &work.changes)?;
@@ -104,6 +105,7 @@ pub fn apply(
     let mut recorded = None;
     let begun = context.store.write(|db| {
         allow(db)?;
+        roots::approve(context, &wanted)?;
         // A project that was deleted meanwhile may have swept away what nothing referred to.
         let files = files_of(db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
@@ -146,18 +148,15 @@ pub fn apply(
     }
 }
 
-/// Refuses changes that only the database asks for, below folders that this user never deployed to, and keeps it that
-/// the user deploys to the others. Returns where all of them really are: they are resolved once, here.
-fn approve(context: &Context, work: &Work<'_>) -> Result<Vec<PathBuf>> {
-    let wanted = roots::of_changes(&work.changes);
+/// Refuses changes that only the database asks for, below folders that this user never deployed to. Returns where those
+/// of all changes really are: they are resolved once, here.
+fn check_roots(context: &Context, work: &Work<'_>, wanted: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let others = wanted.difference(&work.roots).cloned().collect();
     let unapproved = roots::unapproved(context, &others)?;
     if !unapproved.is_empty() {
         return Err(roots::refused(&unapproved, &work.changes));
     }
-    let real = roots::real(work.site, &wanted)?;
-    roots::approve(context, &wanted)?;
-    Ok(real)
+    roots::real(work.site, wanted)
 }
 
 /// Stores the images of the work, and returns its rows: the changes first, then what is only claimed, then what is let
