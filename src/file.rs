@@ -8,7 +8,7 @@ use std::path::Path;
 /// Bytes of the largest text that is read whole: manifests, lock files, configuration files, certificates.
 pub const TEXT: u64 = 16 << 20;
 
-/// Bytes of the largest file that is read into memory: a module's file, or what a deploy finds in its place.
+/// Bytes of the largest file that is read into memory: what a deploy finds in its place.
 pub const WHOLE: u64 = 256 << 20;
 
 /// Bytes of the largest file that is read piece by piece.

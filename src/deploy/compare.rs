@@ -48,13 +48,21 @@ pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
 fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, Deployed>, Vec<Quiet>) {
     let mut folders = RealFolders::default();
     let (mut placed, mut quiet) = (BTreeMap::new(), Vec::new());
+    // Rows come folder by folder: the last folder that is where its path says.
+    let mut in_place = String::new();
     for (path, row) in rows {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        let real = folders.of(Path::new(folder)).join(name).to_string_lossy().into_owned();
-        if real == path || Path::new(folder).parent().is_none() {
+        if folder == in_place {
             placed.insert(path, row);
             continue;
         }
+        let real = folders.of(Path::new(folder));
+        if real.as_os_str() == folder || Path::new(folder).parent().is_none() {
+            folder.clone_into(&mut in_place);
+            placed.insert(path, row);
+            continue;
+        }
+        let real = real.join(name).to_string_lossy().into_owned();
         let row = Deployed { path: real.clone(), ..row };
         quiet.extend([Quiet::Forget(path), Quiet::Keep(row.clone())]);
         placed.entry(real).or_insert(row);

@@ -1,6 +1,7 @@
 //! What shall stand on disk: every file that the modules make, once.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -125,6 +126,8 @@ pub struct Landing {
     /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
     bases: Vec<PathBuf>,
     folders: RealFolders,
+    /// Where the last file landed: its root, the folder it was wanted in, and where that really is.
+    last: Option<(PathBuf, PathBuf, PathBuf)>,
     /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
     /// The texts that were gathered, by their modules.
@@ -222,42 +225,59 @@ impl Landing {
         let (Some(folder), Some(name)) = (wanted.parent(), wanted.file_name()) else {
             return Err(leaves("the path has no name"));
         };
-        let real = self.folders.of(folder);
-        if !real.starts_with(self.folders.of(base_of(&self.bases, root))) {
+        let Some(real) = self.real(root, folder) else {
             return Err(
                 leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
             );
-        }
+        };
         let path = real.join(name);
         if path.to_str().is_none() {
             return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
         }
         let sha256 = self.hash(&bytes);
-        let target = targets.first().copied();
-        if let Some(there) = self.desired.outputs.get_mut(&path) {
-            if there.sha256 != sha256 {
-                return Err(conflict(target, &path, there, &sha256, &parts));
+        let there = match self.desired.outputs.entry(path) {
+            Entry::Vacant(place) => {
+                let mut targets = targets.to_vec();
+                targets.sort_unstable();
+                let (path, root) = (place.key().clone(), root.to_owned());
+                place.insert(Output { path, root, targets, parts, bytes, sha256, executable, form });
+                return Ok(());
             }
-            for target in targets {
-                if !there.targets.contains(target) {
-                    there.targets.push(*target);
-                }
-            }
-            there.targets.sort_unstable();
-            for part in parts {
-                if !there.parts.iter().any(|known| known.module_id == part.module_id) {
-                    there.parts.push(part);
-                }
-            }
-            there.executable |= executable;
-            return Ok(());
+            Entry::Occupied(there) => there.into_mut(),
+        };
+        if there.sha256 != sha256 {
+            return Err(conflict(targets.first().copied(), there, &sha256, &parts));
         }
-        let mut targets = targets.to_vec();
-        targets.sort_unstable();
-        let root = root.to_owned();
-        let output = Output { path: path.clone(), root, targets, parts, bytes, sha256, executable, form };
-        self.desired.outputs.insert(path, output);
+        for target in targets {
+            if !there.targets.contains(target) {
+                there.targets.push(*target);
+            }
+        }
+        there.targets.sort_unstable();
+        for part in parts {
+            if !there.parts.iter().any(|known| known.module_id == part.module_id) {
+                there.parts.push(part);
+            }
+        }
+        there.executable |= executable;
         Ok(())
+    }
+
+    /// Returns where a folder below a root really is; `None` where a link leads out of what holds the root.
+    fn real(&mut self, root: &Path, folder: &Path) -> Option<PathBuf> {
+        // Files come folder by folder, and hashing and comparing paths costs more than all else.
+        let is_last = |(of, at, _): &&(PathBuf, PathBuf, PathBuf)| {
+            of.as_os_str() == root.as_os_str() && at.as_os_str() == folder.as_os_str()
+        };
+        if let Some((_, _, real)) = self.last.as_ref().filter(is_last) {
+            return Some(real.clone());
+        }
+        let real = self.folders.of(folder);
+        if !real.starts_with(self.folders.of(base_of(&self.bases, root))) {
+            return None;
+        }
+        self.last = Some((root.to_owned(), folder.to_owned(), real.clone()));
+        Some(real)
     }
 
     /// Lands several modules in one file that is all ours; nothing where there are none.
@@ -323,7 +343,8 @@ fn texts(parts: &[Part]) -> Vec<(&str, &[u8])> {
     parts.iter().map(|part| (part.module_id.as_str(), &*part.bytes)).collect()
 }
 
-fn conflict(target: Option<Target>, path: &Path, there: &Output, sha256: &Sha, parts: &[Part]) -> Error {
+fn conflict(target: Option<Target>, there: &Output, sha256: &Sha, parts: &[Part]) -> Error {
+    let path = &there.path;
     let ids: Vec<&str> = parts.iter().map(|part| part.module_id.as_str()).collect();
     Error::new(
         Code::DesiredStateConflict,

@@ -81,6 +81,11 @@ pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (None, text)
 }
 
+/// Returns the keys of front matter without its marks, read as leniently as agents do; `None` where it is malformed.
+pub fn keys(front: &[u8]) -> Option<serde_json::Map<String, Value>> {
+    matter::keys(&String::from_utf8_lossy(front)).ok().map(|keys| keys.map)
+}
+
 /// The description in front matter, on one line's ends.
 fn described(front: &[u8]) -> Option<String> {
     let front = String::from_utf8_lossy(front);

@@ -13,7 +13,10 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
-const TOTAL: u64 = 1 << 30;
+const TOTAL: u64 = 256 << 20;
+
+/// Bytes of the largest file of a module: all that is read of a repo stands in memory.
+pub(super) const FILE: u64 = 64 << 20;
 
 /// The folders that may be read.
 #[derive(Debug)]

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::bounds::{self, Bounds};
+use super::bounds::{self, Bounds, FILE};
 use crate::deploy::disk::hex;
 use crate::error::{Code, Error, Result};
-use crate::file;
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.
 const PRIVATE: [&str; 2] = [".git", META];
@@ -165,7 +164,7 @@ impl Found {
     /// # Errors
     /// `E_CONFIG_INVALID` where it is too large, or no file any more; `E_FILE_FAILED`.
     pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
-        let read = bounds.read_real(&self.real, file::WHOLE);
+        let read = bounds.read_real(&self.real, FILE);
         let (bytes, metadata) =
             read.map_err(|refusal| refusal.error(&self.from, |why| refuse(whose, &self.from, why)))?;
         let executable = is_executable(&metadata);

@@ -140,6 +140,9 @@ impl Unknown {
     }
 }
 
+/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+const MAX_ALIASED: usize = 100_000;
+
 /// Reads the YAML `text` of the file `path`.
 ///
 /// # Errors
@@ -147,6 +150,7 @@ impl Unknown {
 pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     let mut options = Options::default();
     options.with_snippet = false;
+    options.alias_limits = serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let why = error.to_string().lines().next().unwrap_or_default().to_owned();
         let place = error.location();

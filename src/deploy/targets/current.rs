@@ -101,7 +101,7 @@ fn project_instructions(landing: &mut Landing, modules: &[Module], aims: &[&Aim]
 /// The agent for which a rule says that it is of some files only, which no other agent understands.
 fn scoped(module: &Module) -> Option<Target> {
     let front = split_front(&module.files.first()?.bytes).0?;
-    let front: serde_json::Value = serde_saphyr::from_str(&String::from_utf8_lossy(front)).ok()?;
+    let front = skill::keys(front)?;
     let says = |key: &str| match front.get(key) {
         None | Some(serde_json::Value::Null) => false,
         Some(serde_json::Value::Array(globs)) => !globs.is_empty(),
