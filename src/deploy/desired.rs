@@ -187,7 +187,7 @@ impl Landing {
         let text = std::str::from_utf8(&file.bytes).map(|text| words::spell(text, &file.arguments, spelling));
         match text {
             Ok(text) if text.as_bytes() != &*file.bytes => {
-                let bytes = Arc::from(text.into_bytes());
+                let bytes = Arc::from(text.into_owned().into_bytes());
                 self.add(&[target], root, relative, Form::Spelled(spelling), vec![part(module, file)], bytes, false)
             }
             _ => self.copy(target, root, relative, module, file),

@@ -24,8 +24,9 @@ pub fn is_name(name: &str) -> bool {
 /// the arguments, of which `known` says more, is spelled out.
 pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     let (front, body) = split_front(file);
-    let spelled = std::str::from_utf8(&without_blanks(file)).map(|file| words::text(file, known, Spelling::Words));
-    let body = spelled.as_ref().map_or(body, String::as_bytes);
+    let file = without_blanks(file);
+    let spelled = std::str::from_utf8(&file).map(|file| words::text(file, known, Spelling::Words));
+    let body = spelled.as_ref().map_or(body, |text| text.as_bytes());
     let description = front.and_then(described).unwrap_or_else(|| format!("Runs the command {name}"));
     [front_matter(name, &description).as_bytes(), b"\n", body].concat()
 }

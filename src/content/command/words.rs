@@ -1,6 +1,7 @@
 //! A command for agents that fill in no arguments: each place names what the user gives, and a list above the text says
 //! what that is. VS Code's prompt files ask for it themselves.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::LINE;
@@ -28,14 +29,21 @@ struct Command<'f> {
 }
 
 /// Returns a command's file with its arguments spelled out: its front matter and its text.
-pub fn spell(file: &str, known: &[Argument], spelling: Spelling) -> String {
+pub fn spell<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'f, str> {
+    // Most files ask for nothing.
+    if !file.contains('$') {
+        return file.into();
+    }
     let command = Command::of(file, known);
-    format!("{}{}", command.front, command.spelled(spelling))
+    format!("{}{}", command.front, command.spelled(spelling)).into()
 }
 
 /// Returns the text alone of [`spell`].
-pub fn text(file: &str, known: &[Argument], spelling: Spelling) -> String {
-    Command::of(file, known).spelled(spelling)
+pub fn text<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'f, str> {
+    if !file.contains('$') {
+        return matter::split(file).ok().flatten().map_or(file, |(_, body)| body).into();
+    }
+    Command::of(file, known).spelled(spelling).into()
 }
 
 /// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again.
