@@ -284,7 +284,7 @@ fn a_repo_writes_below_the_home_folder_and_the_root_only() {
     let outside = elsewhere.display().to_string();
     let repo = place.repo().display().to_string();
     for (codex_home, refused) in
-        [(outside.as_str(), true), ("~/../elsewhere", true), ("codex", true), ("~/work/codex", false)]
+        [(outside.as_str(), true), ("~/../elsewhere", true), ("codex", true), ("~/code/codex", false)]
     {
         let target = format!("codex: {{scope: user, options: {{codex_home: '{codex_home}'}}}}");
         place.declare(&[&target], &[("skill:s", &skill("ours"))]);
