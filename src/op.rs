@@ -88,8 +88,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const ONE_AT_A_TIME: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
-    /// The toolset it belongs to.
-    const TOOLSET: &'static str;
+    /// The group it belongs to.
+    const GROUP: &'static str;
     /// Where it shows.
     const FACES: Faces;
     /// The struct that describes its data, where agents get data: makes outputSchema and structuredContent.

@@ -20,8 +20,8 @@ pub fn unprinted(context: &Context, entry: &Entry, name: Option<&str>, error: Er
     }
 }
 
-/// The toolset of this domain; agents see none of it.
-pub const TOOLSET: &str = "access";
+/// The group of this domain; agents see none of it.
+pub const GROUP: &str = "access";
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] =

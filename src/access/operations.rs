@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{TOOLSET, key, life};
+use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
-use crate::content::TOOLSETS;
+use crate::content::GROUPS;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -40,7 +40,7 @@ impl Operation for Create {
         Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
         MCPKG_KEY=$(mcpkg access create laptop)";
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -112,7 +112,7 @@ impl Operation for Create {
 fn tools(read_only: bool) -> String {
     let served = || crate::operations().filter(|entry| entry.faces.tool() && (!read_only || entry.effect.reads()));
     let all = served().count();
-    let listed = served().filter(|entry| TOOLSETS.contains(&entry.toolset)).count();
+    let listed = served().filter(|entry| GROUPS.contains(&entry.group)).count();
     format!(
         "its clients list {listed} tools, for prompts, resources, search and skills; the {} for deploys are listed over \
          stdio and to a key that reaches every project",
@@ -131,7 +131,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the access keys: what each reaches, until when, and whether it still holds";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -177,7 +177,7 @@ impl Operation for Revoke {
     const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was revoked.\n\n\
         Examples:\n  mcpkg access revoke laptop --yes";
     const EFFECT: Effect = Effect::Destroy;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

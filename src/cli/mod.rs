@@ -126,13 +126,13 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
     }
     let database = globals.database()?;
-    if entry.toolset == crate::database::TOOLSET && entry.effect.reads() && !database.exists() {
+    if entry.group == crate::database::GROUP && entry.effect.reads() && !database.exists() {
         // Made now, it would be checked and backed up as if it were the one that was meant.
         return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
             .hint("name it with --db, or make it with `mcpkg init`"));
     }
     // Who only looks at the agents makes no database; an empty one stands in for it until the command ends.
-    let looks = entry.toolset == crate::client::TOOLSET && (entry.effect.reads() || is_dry(arguments));
+    let looks = entry.group == crate::client::GROUP && (entry.effect.reads() || is_dry(arguments));
     let stand_in = if looks && !database.exists() { Some(stand_in()?) } else { None };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
     let mut context = Context::shell(Store::open(&opened)?, globals.selection());

@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
              else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
              Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only \
              this machine is served.\n\n\
-             Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --toolset content\n  \
+             Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --groups content\n  \
              mcpkg serve --http\n  mcpkg serve --http --sse --host 0.0.0.0 --port 8080 --allow-host mcp.example.com",
         )
         .arg(Arg::new("stdio").long("stdio").action(ArgAction::SetTrue).help("Serve on standard input and output [the default]"))
@@ -116,11 +116,12 @@ pub(super) fn command() -> Command {
                 .help("Server to stand in for: `agentpack` shows the deploy tools only [default: mcpkg]"),
         )
         .arg(
-            Arg::new("toolset")
-                .long("toolset")
+            Arg::new("groups")
+                .long("groups")
+                .alias("toolset")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Toolsets to list and to allow [default: all]"),
+                .help("Groups to list and to allow [default: all]"),
         )
         .arg(
             Arg::new("allow-outside")
@@ -171,15 +172,15 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
 }
 
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
-    let toolsets: Option<Vec<String>> =
-        matches.get_many::<String>("toolset").map(|names| names.map(|name| name.trim().to_owned()).collect());
-    let known: Vec<&str> = mcp::toolsets();
-    for name in toolsets.iter().flatten() {
+    let groups: Option<Vec<String>> =
+        matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
+    let known: Vec<&str> = mcp::groups();
+    for name in groups.iter().flatten() {
         if !known.contains(&name.as_str()) {
-            let error = Error::new(Code::InvalidArgument, format!("There is no toolset '{name}'"));
+            let error = Error::new(Code::InvalidArgument, format!("There is no group '{name}'"));
             return Err(match crate::error::nearest(name, known.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint(format!("the toolsets are {}", known.join(", "))),
+                None => error.hint(format!("the groups are {}", known.join(", "))),
             });
         }
     }
@@ -188,11 +189,11 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         .into_iter()
         .find(|known| identity.is_some_and(|name| name == known.name()))
         .unwrap_or_default();
-    let toolsets = toolsets.or_else(|| identity.toolset().map(|name| vec![name.to_owned()]));
+    let groups = groups.or_else(|| identity.group().map(|name| vec![name.to_owned()]));
     let config = mcp::Config {
         selection: globals.selection(),
         identity,
-        toolsets,
+        groups,
         grant: None,
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
@@ -249,6 +250,6 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         key_required: matches.get_flag("require-key"),
         rate: matches.get_one("rate-limit").copied(),
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
-        patience: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
+        timeout: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
     }))
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::agent::Agent;
 use super::change::Standing;
 use super::entry::{KEY, Wanted};
@@ -62,7 +62,7 @@ impl Operation for Add {
                                 mcpkg client add cursor --scope project --project auth\n  \
                                 mcpkg client add vscode --http https://tools.example/mcp";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

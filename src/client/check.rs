@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::agent::Agent;
 use super::entry::{KEY, Runs};
 use super::list::{Binary, Found, found, resolved};
@@ -39,7 +39,7 @@ impl Operation for Check {
                                 the agent's first message. The status is 1 where a step failed.\n\n\
                                 Examples:\n  mcpkg client check\n  mcpkg client check codex";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

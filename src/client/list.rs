@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::add::default_name;
 use super::agent::Agent;
 use super::document::Document;
@@ -28,7 +28,7 @@ impl Operation for List {
     const ABOUT: &'static str =
         "List the agents: which are installed, which start mcpkg, from where, and what they run";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

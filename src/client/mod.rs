@@ -21,8 +21,8 @@ use crate::op::Entry;
 
 pub use health::health;
 
-/// The toolset of this domain; agents see none of it.
-pub const TOOLSET: &str = "client";
+/// The group of this domain; agents see none of it.
+pub const GROUP: &str = "client";
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::add::{default_name, trail};
 use super::agent::Agent;
 use super::change::Standing;
@@ -48,7 +48,7 @@ impl Operation for Remove {
     const HELP: &'static str =
         "Examples:\n  mcpkg client remove claude-code\n  mcpkg client remove cursor --scope project --dry-run";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

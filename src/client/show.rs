@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::add::default_name;
 use super::agent::Agent;
 use super::change::Standing;
@@ -42,7 +42,7 @@ impl Operation for Show {
     const HELP: &'static str =
         "Examples:\n  mcpkg client show vscode\n  mcpkg client show cursor --http https://tools.example/mcp";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{TOOLSET, answer, argument, prompts as prompt_ops};
+use super::{GROUP, answer, argument, prompts as prompt_ops};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::{blobs, prompts};
@@ -26,7 +26,7 @@ impl Operation for Edit {
     const HELP: &'static str =
         "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::import::item;
 use super::import::manifest::{self, Entry, Manifest, What};
 use super::import::scan::File;
@@ -39,7 +39,7 @@ impl Operation for Export {
         their URI. What paths and front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.\n\n\
         Examples:\n  mcpkg export ./out\n  mcpkg import ./out --project other";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{TOOLSET, answer, prompts as prompt_ops, resources as resource_ops};
+use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -32,7 +32,7 @@ macro_rules! history_operations {
                 concat!("Show the revisions of a ", $word, ", newest first, also of a deleted one");
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
-            const TOOLSET: &'static str = TOOLSET;
+            const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
             type Output = NoOutput;
 
@@ -58,7 +58,7 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
             const ABOUT: &'static str = concat!("Compare two revisions of a ", $word, " as a unified diff");
             const EFFECT: Effect = Effect::Read;
-            const TOOLSET: &'static str = TOOLSET;
+            const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
             type Output = NoOutput;
 
@@ -83,7 +83,7 @@ macro_rules! history_operations {
             const ABOUT: &'static str =
                 concat!("Bring back a revision of a ", $word, " as its newest one, also of a deleted ", $word);
             const EFFECT: Effect = Effect::Write;
-            const TOOLSET: &'static str = TOOLSET;
+            const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
             type Output = NoOutput;
 

@@ -28,11 +28,11 @@ use crate::op::Entry;
 
 pub use health::health;
 
-/// The toolset of this domain.
-pub const TOOLSET: &str = "content";
+/// The group of this domain.
+pub const GROUP: &str = "content";
 
-/// The toolsets of this domain: what they do stays inside one project.
-pub const TOOLSETS: [&str; 2] = [TOOLSET, skills::TOOLSET];
+/// The groups of this domain: what they do stays inside one project.
+pub const GROUPS: [&str; 2] = [GROUP, skills::GROUP];
 
 /// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
 pub const OPS: &[Entry] = &[

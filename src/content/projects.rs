@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{TOOLSET, names};
+use super::{GROUP, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -28,7 +28,7 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a project; the first one is selected at once";
     const HELP: &'static str = "Examples:\n  mcpkg project create auth-module";
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -64,7 +64,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the projects of the database";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -112,7 +112,7 @@ impl Operation for Show {
     const TITLE: &'static str = "Show project";
     const ABOUT: &'static str = "Show a project: what it holds and which folders are bound to it";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -171,7 +171,7 @@ impl Operation for Select {
         `mcpkg project unbind` takes --here back.\n\n\
         Examples:\n  mcpkg project select auth-module\n  mcpkg project select auth-module --here";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -219,7 +219,7 @@ impl Operation for Unbind {
     const ABOUT: &'static str = "Take back what `project select --here` did; the project stays as it is";
     const HELP: &'static str = "Examples:\n  mcpkg project unbind\n  mcpkg project unbind ../gone";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -265,7 +265,7 @@ impl Operation for Current {
     const TITLE: &'static str = "Current project";
     const ABOUT: &'static str = "Say which project applies here, and why";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -299,7 +299,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename project";
     const ABOUT: &'static str = "Rename a project; what it holds, its selection and its bindings stay";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -328,7 +328,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete project";
     const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
     const EFFECT: Effect = Effect::Destroy;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

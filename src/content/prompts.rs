@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::argument::{self, Content};
-use super::{TOOLSET, answer, command, cursor, names, template};
+use super::{GROUP, answer, command, cursor, names, template};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -76,7 +76,7 @@ impl Operation for Create {
         mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -143,7 +143,7 @@ impl Operation for Update {
         mcpkg prompt update code-review @review.md\n  \
         mcpkg prompt update code-review -d 'Find bugs'";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -210,7 +210,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename prompt";
     const ABOUT: &'static str = "Rename a prompt; its history stays with it";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -248,7 +248,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a prompt from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -302,7 +302,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the prompts, commands and instructions stored in the selected project";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     type Output = Listed;

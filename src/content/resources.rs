@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::argument::{Content, Origin};
 use super::media::{self, Media};
-use super::{TOOLSET, answer, cursor, names};
+use super::{GROUP, answer, cursor, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -51,7 +51,7 @@ impl Operation for Create {
         mcpkg resource create logo file:///logo.png @logo.png";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -116,7 +116,7 @@ impl Operation for Update {
         CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
         Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -189,7 +189,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a resource from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -248,7 +248,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the documents, images, skills and other resources stored in the selected project";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     type Output = Listed;
@@ -334,7 +334,7 @@ impl Operation for Show {
         "Examples:\n  mcpkg resource show api\n  mcpkg resource show file:///logo.png -o logo.png";
     const ALIASES: &'static [&'static str] = &["get", "read"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;

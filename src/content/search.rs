@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TOOLSET, answer};
+use super::{GROUP, answer};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::{blobs, projects, search};
@@ -66,7 +66,7 @@ impl Operation for Search {
                                 searched.\n\nExamples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
     const EFFECT: Effect = Effect::Read;
     const ONE_AT_A_TIME: bool = true;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     type Output = Found;

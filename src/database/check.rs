@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::TOOLSET;
+use super::GROUP;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::check::{self, Findings};
@@ -25,7 +25,7 @@ impl Operation for Check {
     const ABOUT: &'static str = "Check that the database is sound; it is never repaired silently";
     const HELP: &'static str = "A flipped bit inside a content or a name is seen by --deep only.";
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

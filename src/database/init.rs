@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::TOOLSET;
+use super::GROUP;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects;
@@ -21,7 +21,7 @@ impl Operation for Init {
     const HELP: &'static str =
         "Every other command creates the database too; this one says what to do next, but with --quiet.";
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::apply::{self, Work};
 use super::confirm;
 use super::plan::Change;
@@ -36,7 +36,7 @@ impl Operation for Deploy {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;
 
@@ -100,7 +100,7 @@ impl Operation for DeployApply {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("deploy_apply");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;
 
@@ -167,7 +167,7 @@ impl Operation for DeployShell {
         mcpkg deploy --repo ~/.agentpack/repo --apply --adopt";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

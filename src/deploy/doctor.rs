@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::desired::Root;
 use super::disk;
 use super::journal;
@@ -41,7 +41,7 @@ impl Operation for Doctor {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("doctor");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

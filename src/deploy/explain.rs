@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::desired::Part;
 use super::disk;
 use super::module::Kind as ModuleKind;
@@ -47,7 +47,7 @@ impl Operation for Explain {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("explain");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

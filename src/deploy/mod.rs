@@ -36,8 +36,8 @@ use crate::op::Entry;
 pub use crate::disk;
 pub use undo::recover;
 
-/// The toolset of this domain.
-pub const TOOLSET: &str = "deploy";
+/// The group of this domain.
+pub const GROUP: &str = "deploy";
 
 /// The operations of this domain; the tools in contract 000's order.
 pub const OPS: &[Entry] = &[

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::catalog::{self, Listed, Source};
-use super::{TOOLSET, project};
+use super::{GROUP, project};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Entry, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::modules::Row;
@@ -34,7 +34,7 @@ impl Operation for List {
         instructions, unless `mcpkg module set` says otherwise.";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -77,7 +77,7 @@ impl Operation for Show {
     const ABOUT: &'static str = "Show a module's files, as a deploy would write them, and where they come from";
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::compare;
 use super::disk;
 use super::module::Kind;
@@ -253,7 +253,7 @@ impl Operation for ShowPlan {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -281,7 +281,7 @@ impl Operation for ShowDiff {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -332,7 +332,7 @@ impl Operation for Preview {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("preview");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

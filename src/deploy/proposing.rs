@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::project;
 use crate::clock;
 use crate::error::{Code, Error, Result};
@@ -31,7 +31,7 @@ impl Operation for List {
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -74,7 +74,7 @@ impl Operation for Show {
     const ABOUT: &'static str = "Show what a proposal would change, line by line";
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -125,7 +125,7 @@ impl Operation for Accept {
     const ABOUT: &'static str = "Write a proposed change into its prompt or resource, as a new revision";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -184,7 +184,7 @@ impl Operation for Reject {
     const ABOUT: &'static str = "Leave the prompt or resource as it is; the file on disk stays too";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

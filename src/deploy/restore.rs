@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::apply::{self, Work};
 use super::deploying::unconfirmed;
 use super::disk;
@@ -46,7 +46,7 @@ impl Operation for Restore {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("evolve_restore");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::apply::{self, Work};
 use super::back::Back;
 use super::deploying::unconfirmed;
@@ -54,7 +54,7 @@ impl Operation for Rollback {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

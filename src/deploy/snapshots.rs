@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::TOOLSET;
+use super::GROUP;
 use super::disk;
 use super::journal;
 use super::rollback;
@@ -40,7 +40,7 @@ impl Operation for List {
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -130,7 +130,7 @@ impl Operation for Show {
     const ABOUT: &'static str = "Show the files of a stored deploy, with the SHA-256 of each before and after";
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -186,7 +186,7 @@ impl Operation for Diff {
     const ABOUT: &'static str = "Show what a stored deploy changed, line by line";
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -239,7 +239,7 @@ impl Operation for Pin {
     const ABOUT: &'static str = "Keep pruning away from a stored deploy";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -289,7 +289,7 @@ impl Operation for Prune {
         "Examples:\n  mcpkg snapshot prune --keep 5 --dry-run\n  mcpkg snapshot prune --keep 5 --yes";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::TOOLSET;
+use super::GROUP;
 use super::desired::{Desired, Root};
 use super::disk::{self, Sha};
 use super::plan::{self, Change, Drift, Op};
@@ -69,7 +69,7 @@ impl Operation for Status {
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("status");
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 
 use super::Identity;
-use super::server::error_data;
+use super::error::error_data;
 use crate::error::{Code, Error};
 
 /// The parameters that a method needs or takes, by JSON type; the methods that rmcp cannot read a request of.

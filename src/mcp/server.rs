@@ -12,17 +12,18 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::front::{Passenger, Turn};
+use super::error::error_data;
+use super::front::{HandlerGuard, Ticket};
 use super::methods::{LEGACY_ONLY, no_method, only_page, refuse};
 use super::notes::Notes;
+use super::one_at_a_time::OneAtATime;
 use super::reads::{self, Era, Read};
-use super::seats::Seats;
 use super::session::Session;
-use super::subscriptions::{Hub, LONGEST_URI, MOST_URIS, Subscriber, accepted};
+use super::subscriptions::{Hub, LONGEST_URI, MAX_URIS, Subscriber, accepted};
 use super::tools::Lists;
 use super::{Config, Identity, completion, limited, reads_at_once, skills, templates, tools};
 use crate::clock::Clock;
-use crate::error::{Blame, Code, Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Store;
 
@@ -51,7 +52,7 @@ pub(super) struct Server {
     /// Made when they are first asked for: making them would double the time to the first answer.
     tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
-    searching: Arc<Seats>,
+    searching: Arc<OneAtATime>,
     /// Cancelled when the process is about to end: calls that still run give up.
     pub(super) ending: CancellationToken,
 }
@@ -108,13 +109,13 @@ impl Server {
         request: &RequestContext<RoleServer>,
         f: impl FnOnce(&crate::store::Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let turn = wait_for_turn(request).await;
+        let ticket = wait_for_earlier_writes(request).await;
         let cancelled = Arc::new(AtomicBool::new(false));
         let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
-                let _turn = turn;
+                let _turn = ticket;
                 store.read(|db| f(db, &config))
             })
             .await
@@ -161,21 +162,21 @@ macro_rules! lasting {
 
 /// Waits until the client's earlier writes have ended and few enough answers wait for it, and returns the guard that
 /// later reads wait for.
-async fn wait_for_turn(request: &RequestContext<RoleServer>) -> Option<Arc<Turn>> {
-    let turn = request.extensions.get::<Arc<Turn>>().cloned();
-    if let Some(turn) = &turn {
-        turn.wait().await;
+async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
+    let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
+    if let Some(ticket) = &ticket {
+        ticket.wait().await;
     }
-    if let Some(passenger) = request.extensions.get::<Arc<Passenger>>() {
-        passenger.board().await;
+    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
+        guard.wait_for_room().await;
     }
-    turn
+    ticket
 }
 
 /// What a call holds that others wait for.
 struct Held {
     /// Its place in its client's order.
-    turn: Option<Arc<Turn>>,
+    ticket: Option<Arc<Ticket>>,
     /// Its right to read, of a limited number.
     permit: Mutex<Option<OwnedSemaphorePermit>>,
 }
@@ -187,8 +188,8 @@ impl Held {
 
     fn give_back(&self) {
         self.permit().take();
-        if let Some(turn) = &self.turn {
-            turn.end();
+        if let Some(ticket) = &self.ticket {
+            ticket.end();
         }
     }
 }
@@ -215,14 +216,6 @@ async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> 
         tracing::error!(%error, "a handler ended abnormally");
         error_data(&Error::internal("a handler ended abnormally"))
     })
-}
-
-/// Returns a failure as a JSON-RPC error: the table's code, the public message, the details.
-pub(super) fn error_data(error: &Error) -> ErrorData {
-    if error.code().blame() == Blame::Us {
-        tracing::error!(%error, cause = ?std::error::Error::source(error), "a bug");
-    }
-    ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }
 
 impl ServerHandler for Server {
@@ -286,7 +279,7 @@ impl ServerHandler for Server {
             return Ok(());
         }
         let why =
-            format!("A client may subscribe to {MOST_URIS} resources at once, of {LONGEST_URI} bytes each at most");
+            format!("A client may subscribe to {MAX_URIS} resources at once, of {LONGEST_URI} bytes each at most");
         Err(error_data(&Error::new(Code::InvalidArgument, why)))
     }
 
@@ -429,7 +422,7 @@ impl ServerHandler for Server {
         let Some(entry) = tools::find(&request.name, &config) else {
             return Err(unknown_tool(&request.name, &config));
         };
-        let held = Arc::new(Held { turn: wait_for_turn(&context).await, permit: Mutex::default() });
+        let held = Arc::new(Held { ticket: wait_for_earlier_writes(&context).await, permit: Mutex::default() });
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
         let cancelled = Arc::new(AtomicBool::new(false));

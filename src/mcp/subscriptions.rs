@@ -20,7 +20,7 @@ use crate::store::watch::{Change, Position};
 use crate::store::{Store, watch::Watch};
 use feed::Feed;
 
-pub(super) use feed::{LONGEST_URI, MOST_URIS, News, Subscriber};
+pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 
 /// How often the watch looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
@@ -117,7 +117,7 @@ impl Hub {
     pub(super) fn tell(&self, peer: Peer<RoleServer>, subscriber: Arc<Subscriber>, ended: CancellationToken) {
         let closed = self.closed.clone();
         tokio::spawn(async move {
-            let mut bell = subscriber.bell();
+            let mut changed = subscriber.changed();
             loop {
                 for notification in notifications(subscriber.news()) {
                     if peer.send_notification(notification).await.is_err() {
@@ -127,7 +127,7 @@ impl Hub {
                 tokio::select! {
                     () = closed.cancelled() => return,
                     () = ended.cancelled() => return,
-                    rung = bell.changed() => if rung.is_err() { return },
+                    rung = changed.changed() => if rung.is_err() { return },
                 }
             }
         });
@@ -136,7 +136,7 @@ impl Hub {
     /// Serves one listen stream until it is cancelled or the server ends.
     pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection) {
         let subscriber = self.subscribe_to(selection, context.accepted().resource_subscriptions.iter().flatten());
-        let mut bell = subscriber.bell();
+        let mut changed = subscriber.changed();
         loop {
             for notification in notifications(subscriber.news().within(context.accepted())) {
                 if context.sink().send(notification).await.is_err() {
@@ -146,7 +146,7 @@ impl Hub {
             tokio::select! {
                 () = context.cancelled() => return,
                 () = self.closed.cancelled() => return,
-                rung = bell.changed() => if rung.is_err() { return },
+                rung = changed.changed() => if rung.is_err() { return },
             }
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
         uris.retain(|uri| uri.len() <= LONGEST_URI);
-        uris.truncate(MOST_URIS);
+        uris.truncate(MAX_URIS);
     }
     accepted
 }

@@ -19,7 +19,7 @@ use crate::op::PAGE;
 use crate::store::projects::{self, Project, Selection};
 use crate::store::resources::Key;
 use crate::store::revisions::{self, Kind};
-use crate::store::{Db, events, prompts, stamps};
+use crate::store::{Db, events, prompts, validators};
 
 const SCHEME: &str = "mcpkg://";
 const MARKDOWN: &str = "text/markdown";
@@ -146,9 +146,9 @@ fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], li
 
 /// What tells whether a read of a URI answers something else than before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stamp {
+pub(super) enum Validator {
     /// A stored resource.
-    Resource(stamps::Resource),
+    Resource(validators::Resource),
     /// A text that a template gives.
     Text([u8; 32]),
     /// The newest revision: its item, its number and when it was made.
@@ -168,29 +168,29 @@ pub(super) fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Projec
     }
 }
 
-/// Returns the stamp of a URI: it changes exactly when what resources/read answers does; `None` where that finds
+/// Returns the validator of a URI: it changes exactly when what resources/read answers does; `None` where that finds
 /// nothing.
 ///
 /// # Errors
 /// How the disk failed.
-pub(super) fn stamp(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Stamp>> {
-    if let Some(stamp) = stamps::resource(db, selection, Key::Uri(uri))? {
-        return Ok(Some(Stamp::Resource(stamp)));
+pub(super) fn validator(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Validator>> {
+    if let Some(validator) = validators::resource(db, selection, Key::Uri(uri))? {
+        return Ok(Some(Validator::Resource(validator)));
     }
     let Some(project) = served(db, selection)? else { return Ok(None) };
     let Some(own) = Own::parse(uri) else {
-        return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Stamp::Text(sha256)));
+        return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Validator::Text(sha256)));
     };
     Ok(match own {
-        Own::Prompt(name) => stamps::prompt(db, selection, &name)?.map(Stamp::Text),
-        Own::Resource(name) => stamps::resource(db, selection, Key::Name(&name))?.map(Stamp::Resource),
+        Own::Prompt(name) => validators::prompt(db, selection, &name)?.map(Validator::Text),
+        Own::Resource(name) => validators::resource(db, selection, Key::Name(&name))?.map(Validator::Resource),
         Own::History(kind, name) => {
             let rows = revisions::last(db, project.id, kind, &name, 1)?;
-            rows.first().map(|newest| Stamp::Revision(newest.item, newest.number, newest.at))
+            rows.first().map(|newest| Validator::Revision(newest.item, newest.number, newest.at))
         }
         Own::Events => {
             let rows = events::last_of(db, selection, 1)?;
-            Some(Stamp::Event(rows.first().map(|newest| (newest.seq, newest.at))))
+            Some(Validator::Event(rows.first().map(|newest| (newest.seq, newest.at))))
         }
     })
 }
@@ -262,7 +262,7 @@ mod tests {
             let answer = |db: &Db<'_>, uri| {
                 let mut out = Vec::new();
                 let read = super::super::resources::read(db, &config, uri, Era::Legacy, &mut out);
-                (stamp(db, &config.selection, uri).unwrap(), read.is_ok().then_some(out))
+                (validator(db, &config.selection, uri).unwrap(), read.is_ok().then_some(out))
             };
             uris.iter().map(|uri| store.read(|db| Ok(answer(db, uri))).unwrap()).collect()
         };
@@ -272,7 +272,7 @@ mod tests {
         };
         let json = |text: &str| serde_json::from_str(text).unwrap();
         let mut before = look();
-        assert!(before.iter().all(|(stamp, _)| stamp.is_none()));
+        assert!(before.iter().all(|(validator, _)| validator.is_none()));
         for (tool, arguments) in [
             ("create_project", r#"{"name":"p"}"#),
             ("create_prompt", r#"{"name":"plain","content":"one"}"#),

@@ -26,8 +26,8 @@ pub struct Entry {
     pub one_at_a_time: bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
-    /// See [`Operation::TOOLSET`].
-    pub toolset: &'static str,
+    /// See [`Operation::GROUP`].
+    pub group: &'static str,
     /// See [`Operation::FACES`].
     pub faces: Faces,
     /// See [`Operation::STRUCTURED`].
@@ -66,7 +66,7 @@ impl Entry {
             effect: O::EFFECT,
             one_at_a_time: O::ONE_AT_A_TIME,
             shape: O::SHAPE,
-            toolset: O::TOOLSET,
+            group: O::GROUP,
             faces: O::FACES,
             structured: O::STRUCTURED,
             content: O::CONTENT,

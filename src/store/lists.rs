@@ -43,11 +43,11 @@ impl List {
     pub const EMPTY: Self = Self(None);
 }
 
-/// Returns the stamp of a project's list.
+/// Returns the validator of a project's list.
 ///
 /// # Errors
 /// How the disk failed.
-pub fn stamp(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
+pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     let filled = match kind {
         Kind::Prompt => "SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1",
         Kind::Resource => "SELECT 1 FROM resource WHERE project_id = ?1 LIMIT 1",

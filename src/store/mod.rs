@@ -32,8 +32,8 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
-pub mod stamps;
 pub mod tokens;
+pub mod validators;
 pub mod watch;
 
 mod deadline;

@@ -60,11 +60,11 @@ fn errors_name_the_thing_and_say_what_to_do() {
     error: Resource URI 'no-scheme' has no scheme
     hint: a URI looks like file:///docs/api.md or skill://review/SKILL.md
     "#);
-    assert_snapshot!(scratch.run(&["serve", "--toolset", "contents"]), @r#"
+    assert_snapshot!(scratch.run(&["serve", "--groups", "contents"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: There is no toolset 'contents'
+    error: There is no group 'contents'
     hint: did you mean 'content'?
     "#);
 }

@@ -41,7 +41,7 @@ fn docs_of_the_tools_are_current() {
         let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
         let name = tool["name"].as_str().expect("a name");
         let about = tool["description"].as_str().expect("a description");
-        writeln!(page, "\n## {name}\n\n{about}. Toolset `{}`", entry.toolset).expect("text");
+        writeln!(page, "\n## {name}\n\n{about}. Group `{}`", entry.group).expect("text");
         if entry.faces.shell() {
             writeln!(page, "; in the shell `mcpkg {}`.", entry.cli.join(" ")).expect("text");
         }

@@ -65,9 +65,7 @@ fn imports_go_down_only() {
             "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
-            "access" => {
-                &["op", "store", "error", "clock", "redact", "content::names", "content::TOOLSETS", "operations"]
-            }
+            "access" => &["op", "store", "error", "clock", "redact", "content::names", "content::GROUPS", "operations"],
             "deploy" => &[
                 "op",
                 "approved",

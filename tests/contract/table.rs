@@ -82,7 +82,7 @@ fn hints_follow_the_effect() {
 #[test]
 fn the_default_list_stays_small() {
     let size = mcpkg::mcp::listed_tools(Some(&["content".to_owned()])).to_string().len();
-    assert!(size <= 8 * 1024, "tools/list of the content toolset is {size} bytes");
+    assert!(size <= 8 * 1024, "tools/list of the content group is {size} bytes");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::support::Scratch;
 
 fn stamp(context: &Context) -> List {
     let look = |db: &mcpkg::store::Db<'_>| match projects::resolve(db, &context.selection)? {
-        Some(project) => lists::stamp(db, &project, Kind::Prompt),
+        Some(project) => lists::validator(db, &project, Kind::Prompt),
         None => Ok(List::EMPTY),
     };
     context.store.read(look).expect("a stamp")

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::command::fill::{Source, fill};
-use crate::content::{TOOLSET, answer, argument, command, template};
+use crate::content::{GROUP, answer, argument, command, template};
 use crate::error::{Code, Error, Result, nearest};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
 use crate::store::blobs;
@@ -48,7 +48,7 @@ impl Operation for Show {
     const HELP: &'static str = "Examples:\n  mcpkg prompt show code-review\n  mcpkg prompt show focus -a file=main.rs\n  mcpkg prompt show focus --raw";
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::create::{Given, data, missing, refuse, with_files};
-use super::{MAIN, TOOLSET, check, path_of, rows, uri_of};
+use super::{GROUP, MAIN, check, path_of, rows, uri_of};
 use crate::content::argument::Content;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
@@ -42,7 +42,7 @@ impl Operation for Update {
         Examples:\n  mcpkg skill update pdf @SKILL.md\n  mcpkg skill update pdf @forms.md --file references/forms.md\n  \
         mcpkg skill update pdf --from .claude/skills/pdf";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
@@ -134,7 +134,7 @@ impl Operation for Delete {
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
         `mcpkg resource restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{MAIN, Skill, TOOLSET, check, uri_of};
+use super::{GROUP, MAIN, Skill, check, uri_of};
 use crate::content::argument::Content;
 use crate::content::command::skill;
 use crate::content::files::{self, File};
@@ -46,7 +46,7 @@ impl Operation for Create {
         mcpkg skill create review @SKILL.md";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

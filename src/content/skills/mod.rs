@@ -23,8 +23,8 @@ use crate::store::page::Page;
 use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
 
-/// The toolset of the operations on skills: beside `content`, whose list stays small.
-pub const TOOLSET: &str = "skills";
+/// The group of the operations on skills: beside `content`, whose list stays small.
+pub const GROUP: &str = "skills";
 
 /// The operations on skills, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::create::missing;
-use super::{MAIN, Origin, SCHEME, Skill, TOOLSET, path_of, rows, uri_of};
+use super::{GROUP, MAIN, Origin, SCHEME, Skill, path_of, rows, uri_of};
 use crate::content::export::{self, layout};
 use crate::content::{answer, cursor};
 use crate::error::{Code, Error, Result};
@@ -54,7 +54,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     type Output = Listed;
@@ -131,7 +131,7 @@ impl Operation for Show {
     const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::check::{self, Problem};
 use super::create::missing;
-use super::{MAIN, MAX_MAIN, SCHEME, TOOLSET, rows};
+use super::{GROUP, MAIN, MAX_MAIN, SCHEME, rows};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::Project;
@@ -30,7 +30,7 @@ impl Operation for Validate {
         does not name and describe it.\n\nExamples:\n  mcpkg skill validate\n  mcpkg skill validate pdf --json";
     const ALIASES: &'static [&'static str] = &["check"];
     const EFFECT: Effect = Effect::Read;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{data, described};
-use crate::deploy::TOOLSET;
+use crate::deploy::GROUP;
 use crate::deploy::catalog::{self, INSTRUCTIONS, Listed, SKILL, Source};
 use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result};
@@ -45,7 +45,7 @@ impl Operation for Set {
         Examples:\n  mcpkg module set skill:review --targets claude_code,codex\n  \
         mcpkg module set command:style --type instructions\n  mcpkg module set command:old --enabled false";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -100,7 +100,7 @@ impl Operation for Add {
         file:///docs/style.md, becomes one by this: instructions, or a prompt file.\n\n\
         Examples:\n  mcpkg module add file:///docs/style.md\n  mcpkg module add checklist --type prompt";
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -185,7 +185,7 @@ impl Operation for Remove {
         deletes the files that the module gave.";
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
-    const TOOLSET: &'static str = TOOLSET;
+    const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

@@ -3,17 +3,17 @@
 //! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and
 //! hands every other line to rmcp. Its rules, each of which mends something rmcp does:
 //! - the first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise;
-//! - a client's reads never overtake its own earlier writes ([`Turn`]);
-//! - a request whose id is in flight waits until the first was answered ([`Flights`]);
+//! - a client's reads never overtake its own earlier writes ([`Ticket`]);
+//! - a request whose id is in flight waits until the first was answered ([`InFlight`]);
 //! - rmcp sees the end of input only after every accepted request was answered.
 
-mod answers;
-mod desk;
 mod envelope;
-mod flights;
+mod in_flight;
 mod meta;
+mod read_cache;
 mod readers;
-mod turns;
+mod response_cache;
+mod tickets;
 
 use std::sync::Arc;
 
@@ -22,30 +22,31 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Config;
+use super::error::error_data;
 use super::json::push_string;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
 use super::reads::{self, Era, Read};
-use super::server::{Server, error_data};
+use super::server::Server;
 use crate::store::{Db, Reader};
-use answers::Answers;
 use envelope::Id;
-use flights::{Departing, Sink};
+use in_flight::{Accepted, Sink};
+use response_cache::ResponseCache;
 
-pub(super) use answers::Question;
-pub(super) use desk::Desk;
 pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
-pub(super) use flights::{Flights, Passenger, Phase};
+pub(super) use in_flight::{HandlerGuard, InFlight, Phase};
 pub(super) use meta::{MODERN, Meta, meta};
-pub(super) use turns::{Turn, Turns};
+pub(super) use read_cache::ReadCache;
+pub(super) use response_cache::CacheKey;
+pub(super) use tickets::{Ticket, WriteTickets};
 
 /// Reads a client's lines; lives on the thread that reads the input.
 pub(super) struct Front {
     server: Server,
     reader: Reader,
-    flights: Arc<Flights>,
-    turns: Arc<Turns>,
-    answers: Answers,
-    asked: Question,
+    in_flight: Arc<InFlight>,
+    tickets: Arc<WriteTickets>,
+    responses: ResponseCache,
+    key: CacheKey,
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
@@ -57,21 +58,21 @@ const LONGEST_BATCH: usize = 64;
 const LARGE: usize = 64 << 10;
 
 impl Front {
-    pub(super) fn new(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
+    pub(super) fn new(server: Server, reader: Reader, in_flight: Arc<InFlight>) -> Self {
         Self {
             server,
             reader,
-            flights,
-            turns: Arc::default(),
-            answers: Answers::default(),
-            asked: Question::default(),
+            in_flight,
+            tickets: Arc::default(),
+            responses: ResponseCache::default(),
+            key: CacheKey::default(),
             out: Vec::new(),
         }
     }
 
     /// Returns a front for one of many clients.
-    pub(super) fn slim(server: Server, reader: Reader, flights: Arc<Flights>) -> Self {
-        Self { answers: Answers::slim(), ..Self::new(server, reader, flights) }
+    pub(super) fn slim(server: Server, reader: Reader, in_flight: Arc<InFlight>) -> Self {
+        Self { responses: ResponseCache::slim(), ..Self::new(server, reader, in_flight) }
     }
 
     /// Takes one line without its end; answers go to `out` or come from rmcp later.
@@ -96,7 +97,7 @@ impl Front {
     /// A batch is answered as an array.
     fn batch(&mut self, items: &[&str]) {
         self.write_out();
-        let exist = self.flights.settled_phase() == (Phase::Legacy { batches: true });
+        let exist = self.in_flight.phase_once_initialized() == (Phase::Legacy { batches: true });
         if let Err(error) = check_batch(items.len(), exist) {
             return self.error(Id::Null, &error, &Sink::Wire);
         }
@@ -116,10 +117,10 @@ impl Front {
             }
             Envelope::Notification { method, parameters, text } => self.notification(&method, parameters, text),
             Envelope::Response { text } => {
-                if self.flights.phase().started()
+                if self.in_flight.phase().started()
                     && let Ok(message) = parse(text)
                 {
-                    self.flights.pass(message);
+                    self.in_flight.pass(message);
                 }
             }
             Envelope::Invalid { id, why } => self.error(id, &ErrorData::invalid_request(why, None), sink),
@@ -134,7 +135,7 @@ impl Front {
         text: &str,
         sink: &Sink,
     ) -> Result<(), ErrorData> {
-        let phase = self.flights.phase();
+        let phase = self.in_flight.phase();
         let meta = meta(parameters);
         match (phase, meta) {
             (Phase::Starting, Meta::Plain) if !matches!(method, "initialize" | "ping" | "server/discover") => {
@@ -158,8 +159,8 @@ impl Front {
             };
             if let Some(era) = era
                 && self.server.config.front
-                && self.turns.idle()
-                && !self.flights.holds(id)
+                && self.tickets.idle()
+                && !self.in_flight.holds(id)
             {
                 return self.answer(id, method, parameters, era, sink);
             }
@@ -189,7 +190,7 @@ impl Front {
             // Written from where it stands: copying it would cost as much as writing it.
             begin(&mut self.out, id);
             self.out.extend_from_slice(b",\"result\":");
-            self.flights.output().write(&[&self.out, &result, b"}\n"]);
+            self.in_flight.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
             return Ok(());
         }
@@ -201,12 +202,12 @@ impl Front {
     /// Returns the result of a hot read: the one given before, while nothing was committed since.
     fn result(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Arc<Vec<u8>>> {
         let given = parameters.map_or("", RawValue::get);
-        self.asked.ask(self.reader.version()?, &self.server.config, era, method, given, None);
-        if let Some(kept) = self.answers.find(&self.asked) {
+        self.key.set(self.reader.version()?, &self.server.config, era, method, given, None);
+        if let Some(kept) = self.responses.get(&self.key) {
             return Ok(kept);
         }
         let result = read(&self.reader, &self.server.config, method, parameters, era)?;
-        self.answers.keep(&self.asked, &result);
+        self.responses.insert(&self.key, &result);
         Ok(result)
     }
 
@@ -230,7 +231,7 @@ impl Front {
         if let rmcp::model::ClientRequest::CustomRequest(custom) = &request.request {
             return Err(refuse(method, custom.params.as_ref()));
         }
-        let next = match (self.flights.phase(), meta) {
+        let next = match (self.in_flight.phase(), meta) {
             (Phase::Starting, _) if method == "initialize" => Some(Phase::Initializing),
             (Phase::Inline, _) if method == "initialize" => Some(Phase::Initializing),
             (Phase::Starting, Meta::Modern) if !matches!(method, "server/discover" | "ping") => Some(Phase::Inline),
@@ -240,26 +241,26 @@ impl Front {
             rmcp::model::ClientRequest::CallToolRequest(call) => super::tools::writes(&call.params.name),
             _ => false,
         };
-        let turn = self.turns.next(writes);
+        let ticket = self.tickets.next(writes);
         let extensions = request.request.extensions_mut();
-        extensions.insert(turn);
+        extensions.insert(ticket);
         let listens = method == "subscriptions/listen";
         self.write_out();
-        self.flights.depart(Departing { request, size: text.len(), listens, sink: sink.clone() }, next)
+        self.in_flight.insert(Accepted { request, size: text.len(), listens, sink: sink.clone() }, next)
     }
 
     fn notification(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) {
-        if !self.flights.phase().started() {
+        if !self.in_flight.phase().started() {
             return;
         }
         if method == "notifications/cancelled"
             && let Some(id) = parameters.and_then(|raw| cancelled_id(raw.get()))
         {
-            self.flights.cancel(&id);
+            self.in_flight.cancel(&id);
         }
         // A notification that cannot be read has nobody who waits for an answer.
         if let Ok(message) = parse(text) {
-            self.flights.pass(message);
+            self.in_flight.pass(message);
         }
     }
 
@@ -282,9 +283,9 @@ impl Front {
     /// Writes the answers that stand in `out`; returns whether the client still takes them.
     pub(super) fn write_out(&mut self) -> bool {
         if self.out.is_empty() {
-            return self.flights.output().is_open();
+            return self.in_flight.output().is_open();
         }
-        let taken = self.flights.output().write(&[&self.out]);
+        let taken = self.in_flight.output().write(&[&self.out]);
         self.out.clear();
         // One large answer must not hold its memory for the rest of the session.
         if self.out.capacity() > 1 << 20 {

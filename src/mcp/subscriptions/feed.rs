@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::mcp::templates::{Stamp, served, stamp};
+use crate::mcp::templates::{Validator, served, validator};
 use crate::store::events::Event;
 use crate::store::lists::{self, List};
 use crate::store::projects::{Project, Selection};
@@ -16,10 +16,10 @@ use crate::store::watch::Change;
 use crate::store::{Db, Store};
 
 /// URIs that one client may subscribe to.
-pub(in crate::mcp) const MOST_URIS: usize = 1024;
+pub(in crate::mcp) const MAX_URIS: usize = 1024;
 
 /// URIs that are watched for all clients of one project: after each change every one of them is looked at.
-const MOST_WATCHED: usize = 16 << 10;
+const MAX_WATCHED: usize = 16 << 10;
 
 /// The length of a URI that may be subscribed to, in bytes: more than a stored resource's may have.
 pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
@@ -36,7 +36,7 @@ struct Lists {
 pub(super) struct Feed {
     pub(super) selection: Selection,
     state: Mutex<State>,
-    bell: watch::Sender<()>,
+    changed: watch::Sender<()>,
 }
 
 struct State {
@@ -58,14 +58,14 @@ impl Served {
 
     fn of(db: &Db<'_>, project: Option<&Project>) -> Result<Self> {
         let Some(project) = project else { return Ok(Self::NOTHING) };
-        let [prompts, resources] = [Kind::Prompt, Kind::Resource].map(|kind| lists::stamp(db, project, kind));
+        let [prompts, resources] = [Kind::Prompt, Kind::Resource].map(|kind| lists::validator(db, project, kind));
         Ok(Self { project: Some(project.uuid), prompts: prompts?, resources: resources? })
     }
 }
 
 /// A URI that somebody subscribed to.
 struct Watched {
-    stamp: Option<Stamp>,
+    validator: Option<Validator>,
     changes: u64,
     subscribers: usize,
 }
@@ -75,7 +75,7 @@ impl Feed {
         // What cannot be read now is told when it can be.
         let served = store.read(|db| Served::of(db, served(db, &selection)?.as_ref())).unwrap_or(Served::NOTHING);
         let state = State { served, lists: Lists::default(), watched: HashMap::new() };
-        Self { selection, state: Mutex::new(state), bell: watch::Sender::new(()) }
+        Self { selection, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
     /// Counts what changed here, and rings where anything did.
@@ -106,16 +106,16 @@ impl Feed {
             }
         }
         // Stamps take a while; who asks for news meanwhile does not wait for them.
-        let watched: Vec<(String, Option<Stamp>)> =
-            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.stamp.clone())).collect();
-        // Which project is served is known by now: each stamp needs to look up its name only.
+        let watched: Vec<(String, Option<Validator>)> =
+            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
+        // Which project is served is known by now: each validator needs to look up its name only.
         let selection = match project {
             Some(project) => Selection { named: Some(project.name), ..Selection::default() },
             None => self.selection.clone(),
         };
         let mut updated = Vec::new();
         for (uri, before) in watched {
-            let now = stamp(db, &selection, &uri)?;
+            let now = validator(db, &selection, &uri)?;
             if now != before {
                 updated.push((uri, now));
             }
@@ -130,12 +130,12 @@ impl Feed {
         state.lists.tools += lists.tools;
         for (uri, now) in updated {
             if let Some(watched) = state.watched.get_mut(&uri) {
-                watched.stamp = now;
+                watched.validator = now;
                 watched.changes += 1;
             }
         }
         drop(state);
-        self.bell.send_replace(());
+        self.changed.send_replace(());
         Ok(())
     }
 
@@ -175,8 +175,8 @@ impl Subscriber {
     }
 
     /// Rings when there may be news.
-    pub(in crate::mcp) fn bell(&self) -> watch::Receiver<()> {
-        self.feed.bell.subscribe()
+    pub(in crate::mcp) fn changed(&self) -> watch::Receiver<()> {
+        self.feed.changed.subscribe()
     }
 
     /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come.
@@ -185,16 +185,19 @@ impl Subscriber {
         if heard.uris.contains_key(uri) {
             return true;
         }
-        if heard.uris.len() >= MOST_URIS || uri.len() > LONGEST_URI {
+        if heard.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
             return false;
         }
-        let now = || store.read(|db| stamp(db, &self.feed.selection, uri)).ok().flatten();
+        let now = || store.read(|db| validator(db, &self.feed.selection, uri)).ok().flatten();
         let mut state = self.feed.state();
-        if state.watched.len() >= MOST_WATCHED && !state.watched.contains_key(uri) {
+        if state.watched.len() >= MAX_WATCHED && !state.watched.contains_key(uri) {
             return false;
         }
-        let watched =
-            state.watched.entry(uri.to_owned()).or_insert_with(|| Watched { stamp: now(), changes: 0, subscribers: 0 });
+        let watched = state.watched.entry(uri.to_owned()).or_insert_with(|| Watched {
+            validator: now(),
+            changes: 0,
+            subscribers: 0,
+        });
         watched.subscribers += 1;
         heard.uris.insert(uri.to_owned(), watched.changes);
         true

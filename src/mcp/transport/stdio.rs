@@ -15,7 +15,7 @@ use super::output::Output;
 use super::signals::on_signal;
 use super::{GRACE, announce, spawn};
 use crate::error::{Error, Result};
-use crate::mcp::front::{Flights, Front};
+use crate::mcp::front::{Front, InFlight};
 use crate::mcp::server::Server;
 use crate::mcp::{Config, limited};
 use crate::store::Store;
@@ -39,7 +39,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
-    let (flights, transport) = Flights::new(Arc::clone(&output));
+    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(8)
@@ -48,11 +48,11 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
 
     let writing = {
         let output = Arc::clone(&output);
-        let flights = Arc::clone(&flights);
+        let in_flight = Arc::clone(&in_flight);
         spawn("write", move || {
             while let Some((line, _room)) = queued.blocking_recv() {
                 if !output.write(&[&line]) {
-                    flights.abandon();
+                    in_flight.close_now();
                 }
             }
         })?
@@ -65,7 +65,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     // Held by the reading thread while it works on what it read; whoever takes it stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
-        let (input, hub, flights) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&flights));
+        let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
         let ending = server.ending.clone();
         move || {
             // What still runs halfway is told to give up, so that its answer comes in time.
@@ -76,7 +76,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             let deadline = Instant::now() + GRACE;
             let stopped = stop_input(&input, deadline);
             hub.close();
-            flights.close(Some(deadline));
+            in_flight.close(Some(deadline));
             // The input stays stopped: the reading thread must not take one more line.
             std::mem::forget(stopped);
             // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
@@ -88,7 +88,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     })?;
 
     spawn("read", {
-        let front = Front::new(server.clone(), reader, Arc::clone(&flights));
+        let front = Front::new(server.clone(), reader, Arc::clone(&in_flight));
         let hub = Arc::clone(&hub);
         move || {
             // A panic in the front must end the server, not leave a client waiting.
@@ -96,8 +96,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             let ended = std::panic::catch_unwind(read);
             hub.close();
             match ended {
-                Ok(true) => flights.close(None),
-                Ok(false) | Err(_) => flights.abandon(),
+                Ok(true) => in_flight.close(None),
+                Ok(false) | Err(_) => in_flight.close_now(),
             }
         }
     })?;

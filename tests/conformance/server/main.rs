@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         key_required: false,
         rate: None,
         tls: None,
-        patience: Duration::from_secs(30),
+        timeout: Duration::from_secs(30),
     };
     serve_http(store, config, network, |address| {
         eprintln!("listening on http://{address}");

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use rmcp::ErrorData;
 
 use crate::error::{Blame, Error};
-use crate::mcp::server::error_data;
+use crate::mcp::error::error_data;
 
 pub(super) type Body = BoxBody<Bytes, Infallible>;
 

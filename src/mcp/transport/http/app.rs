@@ -13,26 +13,26 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::Network;
+use super::access_control::{AccessControl, owner};
 use super::answer::{self, Body, Refusal};
+use super::compression;
 use super::connection::Caller;
-use super::doors::{Doors, owner};
-use super::memory::{Manager, is_common};
 use super::metrics::{self, Metrics};
 use super::origin::{self, Origins};
-use super::pack;
 use super::post::{SESSION, post};
 use super::rate::Rate;
+use super::replay_buffer::{Manager, is_common};
 use super::revocation::StreamRevocation;
 use super::sessions::Sessions;
 use super::sse::{self, ALIVE, Clients};
 use super::stream::{Ends, is_stream, stream};
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::front::Desk;
+use crate::mcp::front::ReadCache;
 use crate::mcp::server::Server;
 
 /// Event streams that may be open at once.
-const MOST_STREAMS: usize = 4096;
+const MAX_STREAMS: usize = 4096;
 
 const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
                         `mcpkg access create NAME` makes one, `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has \
@@ -43,9 +43,9 @@ pub(super) struct App {
     pub(super) server: Server,
     pub(super) config: Arc<Config>,
     pub(super) network: Network,
-    pub(super) desk: Arc<Desk>,
+    pub(super) read_cache: Arc<ReadCache>,
     origins: Origins,
-    doors: Arc<Doors>,
+    access_control: Arc<AccessControl>,
     pub(super) mcp: StreamableHttpService<Server, Manager>,
     pub(super) manager: Arc<Manager>,
     pub(super) sessions: Arc<Sessions>,
@@ -86,17 +86,17 @@ impl App {
             .with_cancellation_token(ended.clone());
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
-        let desk = Arc::new(Desk::new(&server.store)?);
-        let doors = Arc::new(Doors::new(Arc::clone(&config), key_required));
+        let read_cache = Arc::new(ReadCache::new(&server.store)?);
+        let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required));
         let revocation = StreamRevocation::new(Box::new({
-            let (desk, doors) = (Arc::clone(&desk), Arc::clone(&doors));
-            move |grant, seen| doors.holds(&desk, grant, seen)
+            let (read_cache, access_control) = (Arc::clone(&read_cache), Arc::clone(&access_control));
+            move |grant, seen| access_control.holds(&read_cache, grant, seen)
         }));
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
-            desk,
+            read_cache,
             origins: Origins::new(network.tls.is_some(), network.host, &network.hosts, network.origins.clone()),
-            doors,
+            access_control,
             server,
             config,
             network,
@@ -109,7 +109,7 @@ impl App {
             ended,
             metrics: Metrics::new(),
             rate,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         }))
     }
 
@@ -117,10 +117,10 @@ impl App {
     pub(super) async fn answer(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Response<Body> {
         let begun = Instant::now();
         let place = metrics::place(request.uri().path());
-        let packs = pack::wanted(request.headers(), caller.from);
+        let compresses = compression::wanted(request.headers(), caller.from);
         let page = self.origins.allowed(request.headers());
         let mut response = match self.route(caller, request).await {
-            Ok(response) if packs => pack::packed(response).await,
+            Ok(response) if compresses => compression::compressed(response).await,
             Ok(response) => response,
             Err(refusal) => refusal.into_response(),
         };
@@ -145,7 +145,7 @@ impl App {
             return Ok(self.ready());
         }
         if request.uri().path() == "/metrics" {
-            let config = self.doors.admit(&self.desk, request.headers(), caller.from, None)?;
+            let config = self.access_control.admit(&self.read_cache, request.headers(), caller.from, None)?;
             if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
                 return Err(Refusal::out_of_scope(
                     "What is counted is of all projects, and this access key is for one",
@@ -154,7 +154,7 @@ impl App {
             return Ok(answer::text(StatusCode::OK, self.tell_metrics()));
         }
         let (project, place) = self.find(request.uri().path())?;
-        let config = self.doors.admit(&self.desk, request.headers(), caller.from, project.as_deref())?;
+        let config = self.access_control.admit(&self.read_cache, request.headers(), caller.from, project.as_deref())?;
         self.rate.check(&config, caller.from)?;
         match (place, request.method()) {
             (Place::Mcp, &Method::POST) => post(self, caller, config, request).await,
@@ -192,13 +192,13 @@ impl App {
     }
 
     fn tell_metrics(&self) -> String {
-        let streams = MOST_STREAMS - self.streams.available_permits();
+        let streams = MAX_STREAMS - self.streams.available_permits();
         self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.path())
     }
 
     /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.
     fn ready(&self) -> Response<Body> {
-        match self.desk.read_now() {
+        match self.read_cache.read_now() {
             Ok(()) => answer::text(StatusCode::OK, "ready\n"),
             Err(error) => {
                 tracing::warn!(%error, "the database cannot be read");

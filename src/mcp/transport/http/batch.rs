@@ -11,10 +11,10 @@ use rmcp::ErrorData;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::access_control::owner;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Caller;
-use super::doors::owner;
 use super::post::{SESSION, one, only};
 use super::stream::{event_stream, is_stream};
 use crate::mcp::Config;
@@ -64,7 +64,7 @@ async fn message(app: &Arc<App>, caller: &Caller, config: Arc<Config>, parts: Pa
     };
     let mut line = Vec::new();
     // What was answered before is told again only where the messages before this one changed nothing.
-    let answered = match app.desk.look() {
+    let answered = match app.read_cache.refresh() {
         Ok(_) => one(app, caller, config, parts, &text, envelope).await,
         Err(error) => Err(error.into()),
     };

@@ -19,11 +19,11 @@ use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::access_control::subnet;
 use super::app::App;
-use super::doors::subnet;
 
 /// Bytes that the head of a request may take.
-const MOST_HEAD: usize = 32 << 10;
+const MAX_HEAD: usize = 32 << 10;
 
 /// How many connections each address has.
 pub(super) struct Addresses {
@@ -77,7 +77,7 @@ pub(super) async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, loca
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let patience = app.network.patience;
+    let timeout = app.network.timeout;
     let exchange = Exchange::default();
     let stream = HalfClosed::new(stream, exchange.clone());
     let caller = Caller { local, from: from.ip(), exchange };
@@ -92,8 +92,8 @@ where
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .max_buf_size(MOST_HEAD)
+        .header_read_timeout(timeout)
+        .max_buf_size(MAX_HEAD)
         .auto_date_header(crate::clock::has_http_date())
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {

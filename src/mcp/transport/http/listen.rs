@@ -30,7 +30,7 @@ struct Listener {
     server: &'static str,
     filter: SubscriptionFilter,
     subscriber: Subscriber,
-    bell: watch::Receiver<()>,
+    changed: watch::Receiver<()>,
     closing: CancellationToken,
     /// Whether the acknowledgment was sent, and whether the last message.
     begun: bool,
@@ -63,7 +63,7 @@ pub(super) async fn open(
         id,
         server: config.identity.name(),
         filter,
-        bell: subscriber.bell(),
+        changed: subscriber.changed(),
         subscriber,
         closing: app.closing.clone(),
         begun: false,
@@ -111,7 +111,7 @@ impl Listener {
                     let result = json!({ "resultType": "complete", "_meta": meta });
                     return Some(event(&json!({ "jsonrpc": "2.0", "id": self.id, "result": result })));
                 }
-                rung = self.bell.changed() => if rung.is_err() { return None },
+                rung = self.changed.changed() => if rung.is_err() { return None },
                 () = tokio::time::sleep(ALIVE) => return Some(Bytes::from_static(b": alive\n\n")),
             }
         }

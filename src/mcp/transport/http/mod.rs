@@ -1,18 +1,18 @@
 //! HTTP: streamable HTTP at `/mcp`, the older transport at `/sse`, for the project that applies or for the one that the
 //! address names.
 
+mod access_control;
 mod answer;
 mod app;
 mod batch;
+mod compression;
 mod connection;
-mod doors;
 mod listen;
-mod memory;
 mod metrics;
 mod origin;
-mod pack;
 mod post;
 mod rate;
+mod replay_buffer;
 mod revocation;
 mod sessions;
 mod sse;
@@ -45,10 +45,10 @@ use connection::{Addresses, Counted, converse};
 pub use origin::Origin;
 
 /// Connections that may be open at once; more of them wait to be taken.
-const MOST_CONNECTIONS: usize = 8192;
+const MAX_CONNECTIONS: usize = 8192;
 
 /// Those that one address may have: a flood of half requests leaves room for others.
-const MOST_OF_ADDRESS: usize = MOST_CONNECTIONS / 2;
+const MOST_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -78,7 +78,7 @@ pub struct Network {
     /// The files of the certificate, with those above it, and of its private key; no TLS where `None`.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// How long a client may take to send a request, to take an answer, and to leave a connection unused.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Serves `store` over HTTP until a signal comes; every request accepted until then is answered. `listening` is told
@@ -136,7 +136,7 @@ async fn serve(
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let addresses = Addresses::new(MOST_OF_ADDRESS);
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
@@ -203,13 +203,13 @@ fn connect(
     let _ = stream.set_nodelay(true);
     let Ok(local) = stream.local_addr() else { return };
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(app.network.patience));
+    stream.set_write_timeout(Some(app.network.timeout));
     let stream = Box::pin(stream);
     let (app, watcher) = (Arc::clone(app), graceful.watcher());
     tokio::spawn(async move {
         match tls {
             None => converse(app, watcher, stream, local, from).await,
-            Some(tls) => match tokio::time::timeout(app.network.patience, tls.accept(stream)).await {
+            Some(tls) => match tokio::time::timeout(app.network.timeout, tls.accept(stream)).await {
                 Ok(Ok(stream)) => converse(app, watcher, stream, local, from).await,
                 _ => tracing::debug!(%from, "no TLS came about"),
             },

@@ -14,16 +14,16 @@ use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use serde_json::value::RawValue;
 
+use super::access_control::owner;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::batch::batch;
 use super::connection::Caller;
-use super::doors::owner;
 use super::listen;
+use crate::mcp::error::error_data;
 use crate::mcp::front::{self, Envelope, Line, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::reads::{Era, Read};
-use crate::mcp::server::error_data;
 use crate::mcp::tools;
 use crate::mcp::{Config, Identity};
 
@@ -156,7 +156,7 @@ pub(super) async fn read(
     };
     let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
     caller.exchange.need_more();
-    let whole = tokio::time::timeout(app.network.patience, reading).await.map_err(late)?;
+    let whole = tokio::time::timeout(app.network.timeout, reading).await.map_err(late)?;
     caller.exchange.wait();
     whole
 }
@@ -173,12 +173,12 @@ async fn hot_read(
     let ours = Read::is_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
     let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
     let header = only(headers, &NAME).filter(|_| era == Era::Modern);
-    let (asked, given) = app.desk.ask(config, era, method, parameters, header)?;
+    let (asked, given) = app.read_cache.ask(config, era, method, parameters, header)?;
     let result = match given {
         // Whoever was given it before sent the same, and that was looked at.
         Some(given) => Ok(given),
         None if config.extended.takes(method, parameters) || !fits(era, method, parameters, header) => return Ok(None),
-        None => app.desk.answer(&asked, config, method, parameters, era).await,
+        None => app.read_cache.answer(&asked, config, method, parameters, era).await,
     };
     let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
     match result {

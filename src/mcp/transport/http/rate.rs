@@ -7,8 +7,8 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 
+use super::access_control::subnet;
 use super::answer::Refusal;
-use super::doors::subnet;
 use crate::mcp::Config;
 
 /// A bucket for each client; none where clients may send as many as they like.

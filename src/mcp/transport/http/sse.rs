@@ -17,16 +17,16 @@ use rmcp::ServiceExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::access_control::owner;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Caller;
-use super::doors::owner;
 use super::post::read;
 use super::sessions::Owner;
 use super::stream::ENDING;
 use super::stream::event_stream;
 use crate::clock::Clock;
-use crate::mcp::front::{Flights, Front};
+use crate::mcp::front::{Front, InFlight};
 use crate::mcp::transport::GRACE;
 use crate::mcp::transport::output::{Output, Queued};
 use crate::mcp::{Config, limited};
@@ -45,7 +45,7 @@ struct Client {
     owner: Owner,
     /// One message at a time: a client that sends many waits for itself.
     front: Arc<tokio::sync::Mutex<Front>>,
-    flights: Arc<Flights>,
+    in_flight: Arc<InFlight>,
     output: Arc<Output>,
     /// Cancelled when it is gone.
     gone: CancellationToken,
@@ -77,7 +77,7 @@ impl Clients {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(client) = self.clients.lock().remove(&self.id) {
-            client.flights.abandon();
+            client.in_flight.close_now();
             client.output.finish();
         }
     }
@@ -91,13 +91,13 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     }
     let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
     let (output, queued) = Output::stream();
-    let (flights, transport) = Flights::new(Arc::clone(&output));
+    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
     let reader = limited(&app.server.store, Arc::default()).slim_reader()?;
     let client = Client {
         owner: owner(config),
-        front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&flights)))),
-        flights,
+        front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),
+        in_flight,
         output,
         gone: CancellationToken::new(),
     };
@@ -128,8 +128,8 @@ async fn end_with(closing: CancellationToken, gone: CancellationToken, client: W
         () = gone.cancelled() => return,
     }
     let Some(client) = client.upgrade() else { return };
-    let (flights, output) = (Arc::clone(&client.flights), Arc::clone(&client.output));
-    let _ = tokio::task::spawn_blocking(move || flights.close(Some(Instant::now() + GRACE))).await;
+    let (in_flight, output) = (Arc::clone(&client.in_flight), Arc::clone(&client.output));
+    let _ = tokio::task::spawn_blocking(move || in_flight.close(Some(Instant::now() + GRACE))).await;
     output.finish();
 }
 
@@ -179,7 +179,7 @@ pub(super) async fn message(
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
     let body = read(app, caller, &parts.headers, body).await?;
-    let waited = tokio::time::timeout(app.network.patience, client.output.has_room()).await;
+    let waited = tokio::time::timeout(app.network.timeout, client.output.has_room()).await;
     if waited.is_err() {
         let why = "This client does not read its stream";
         return Err(Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, 1));

@@ -1,13 +1,13 @@
-//! A client's requests in its own order: what reads never overtakes what wrote before it.
+//! Write tickets: a client's read never overtakes its own earlier write.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// The order of one client's requests.
+/// Gives the requests of one client their tickets.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct WriteTickets {
     state: Mutex<State>,
     ended: Notify,
 }
@@ -18,24 +18,24 @@ struct State {
     writing: BTreeSet<u64>,
 }
 
-/// A request's place in the order. It travels with the request; a write ends when its last copy is dropped, which is
-/// when its handler has ended, whether or not anybody still waits for the reply.
-pub(crate) struct Turn {
-    turns: Arc<Turns>,
+/// A request's place in its client's order. It travels with the request. A write counts as under way until the last copy of
+/// its ticket is dropped, which is when its handler has ended, whether or not anybody still waits for the reply.
+pub(crate) struct Ticket {
+    tickets: Arc<WriteTickets>,
     number: u64,
     writes: bool,
 }
 
-impl Turns {
+impl WriteTickets {
     /// Returns the next request's place.
-    pub(crate) fn next(self: &Arc<Self>, writes: bool) -> Arc<Turn> {
+    pub(crate) fn next(self: &Arc<Self>, writes: bool) -> Arc<Ticket> {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         if writes {
             state.writing.insert(number);
         }
-        Arc::new(Turn { turns: Arc::clone(self), number, writes })
+        Arc::new(Ticket { tickets: Arc::clone(self), number, writes })
     }
 
     /// Whether no write is under way.
@@ -48,12 +48,12 @@ impl Turns {
     }
 }
 
-impl Turn {
+impl Ticket {
     /// Waits until every earlier write has ended.
     pub(crate) async fn wait(&self) {
         loop {
-            let ended = self.turns.ended.notified();
-            if self.turns.state().writing.first().is_none_or(|first| *first >= self.number) {
+            let ended = self.tickets.ended.notified();
+            if self.tickets.state().writing.first().is_none_or(|first| *first >= self.number) {
                 return;
             }
             ended.await;
@@ -62,13 +62,13 @@ impl Turn {
 
     /// Lets later requests go on before the last copy is dropped.
     pub(crate) fn end(&self) {
-        if self.writes && self.turns.state().writing.remove(&self.number) {
-            self.turns.ended.notify_waiters();
+        if self.writes && self.tickets.state().writing.remove(&self.number) {
+            self.tickets.ended.notify_waiters();
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for Ticket {
     fn drop(&mut self) {
         self.end();
     }
@@ -82,11 +82,11 @@ mod tests {
     fn reads_wait_for_earlier_writes_only() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let turns = Arc::new(Turns::default());
-            let write = turns.next(true);
-            let read = turns.next(false);
-            let later = turns.next(true);
-            assert!(!turns.idle());
+            let tickets = Arc::new(WriteTickets::default());
+            let write = tickets.next(true);
+            let read = tickets.next(false);
+            let later = tickets.next(true);
+            assert!(!tickets.idle());
             let waiting = tokio::spawn(async move { read.wait().await });
             tokio::task::yield_now().await;
             assert!(!waiting.is_finished());
@@ -94,7 +94,7 @@ mod tests {
             waiting.await.unwrap();
             later.wait().await;
             drop(later);
-            assert!(turns.idle());
+            assert!(tickets.idle());
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Who is let in, and how far: access keys, and how many of them an address may guess.
+//! Access control: which request may reach what, by its access key; and how many keys an address may guess.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ use crate::access::{Grant, Refused};
 use crate::clock::Clock;
 use crate::content;
 use crate::mcp::Config;
-use crate::mcp::front::Desk;
+use crate::mcp::front::ReadCache;
 
 /// Keys that an address may guess within [`WINDOW`]; for each further one it hears 429 until that is over.
-const MOST_GUESSES: u32 = 20;
+const MAX_GUESSES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// Addresses that are remembered for their guesses.
-const MOST_ADDRESSES: usize = 4096;
+const MAX_ADDRESSES: usize = 4096;
 
 /// Decides on each request anew.
-pub(super) struct Doors {
+pub(super) struct AccessControl {
     config: Arc<Config>,
     /// Whether a key is asked for also while none was ever made.
     key_required: bool,
@@ -32,7 +32,7 @@ pub(super) struct Doors {
     guesses: Mutex<HashMap<IpAddr, (Instant, u32)>>,
 }
 
-impl Doors {
+impl AccessControl {
     pub(super) fn new(config: Arc<Config>, key_required: bool) -> Self {
         Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
     }
@@ -40,12 +40,12 @@ impl Doors {
     /// Returns what a request for `project`, or for the one that applies, may reach.
     pub(super) fn admit(
         &self,
-        desk: &Desk,
+        read_cache: &ReadCache,
         headers: &HeaderMap,
         from: IpAddr,
         project: Option<&str>,
     ) -> Result<Arc<Config>, Refusal> {
-        let grant = match desk.admit(bearer(headers), self.key_required, &self.clock)? {
+        let grant = match read_cache.admit(bearer(headers), self.key_required, &self.clock)? {
             Ok(grant) => grant,
             Err(why) => return Err(self.refuse(from, why)),
         };
@@ -59,7 +59,7 @@ impl Doors {
                 // The same whether it is there or not: a key of one project learns nothing of the others.
                 return Err(Refusal::out_of_scope(format!("The project '{}' is out of reach", name.escape_debug())));
             }
-            if !desk.has_project(name)? {
+            if !read_cache.has_project(name)? {
                 let why = format!("There is no project '{}' here", name.escape_debug());
                 return Err(Refusal::new(StatusCode::NOT_FOUND, why));
             }
@@ -81,8 +81,8 @@ impl Doors {
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
                 // Deploys reach beyond a project: folders, config repos.
-                let toolsets = config.toolsets.get_or_insert_with(|| content::TOOLSETS.map(str::to_owned).to_vec());
-                toolsets.retain(|name| content::TOOLSETS.contains(&name.as_str()));
+                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
+                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
             }
             config.grant = Some(grant);
         }
@@ -91,15 +91,15 @@ impl Doors {
 
     /// Whether what was let in with `grant`, or without a key, would be let in still. `seen` keeps the version of the
     /// database that was looked at, so that asking again costs microseconds while nothing is committed.
-    pub(super) fn holds(&self, desk: &Desk, grant: Option<&Grant>, seen: &AtomicI64) -> bool {
+    pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &AtomicI64) -> bool {
         let now = self.clock.now();
         // While the database cannot be read nobody can be asked; what is open stays so.
-        let Ok(version) = desk.look() else { return true };
+        let Ok(version) = read_cache.refresh() else { return true };
         let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
         if seen.load(Ordering::Relaxed) == version && !expired {
             return true;
         }
-        let holds = desk.holds(grant, self.key_required, now).unwrap_or(true);
+        let holds = read_cache.holds(grant, self.key_required, now).unwrap_or(true);
         if holds {
             seen.store(version, Ordering::Relaxed);
         }
@@ -127,13 +127,13 @@ impl Doors {
     fn count_guess(&self, from: IpAddr) -> Option<Duration> {
         let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if guesses.len() >= MOST_ADDRESSES {
+        if guesses.len() >= MAX_ADDRESSES {
             guesses.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
-            if guesses.len() >= MOST_ADDRESSES {
+            if guesses.len() >= MAX_ADDRESSES {
                 // A flood of addresses that guessed once makes room before one that is told to wait.
-                guesses.retain(|_, (_, count)| *count > MOST_GUESSES);
+                guesses.retain(|_, (_, count)| *count > MAX_GUESSES);
             }
-            if guesses.len() >= MOST_ADDRESSES {
+            if guesses.len() >= MAX_ADDRESSES {
                 guesses.clear();
             }
         }
@@ -143,7 +143,7 @@ impl Doors {
             (*since, *count) = (now, 0);
         }
         *count = count.saturating_add(1);
-        (*count > MOST_GUESSES).then_some(left)
+        (*count > MAX_GUESSES).then_some(left)
     }
 }
 
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn an_address_that_guesses_is_told_to_wait() {
-        let doors = Doors::new(Arc::default(), false);
+        let access_control = AccessControl::new(Arc::default(), false);
         let from = IpAddr::from([127, 0, 0, 1]);
-        let refuse = |from, why| doors.refuse(from, why).into_response();
-        for _ in 0..MOST_GUESSES {
+        let refuse = |from, why| access_control.refuse(from, why).into_response();
+        for _ in 0..MAX_GUESSES {
             assert_eq!(refuse(from, Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
         }
         let response = refuse(from, Refused::Malformed);
@@ -193,12 +193,12 @@ mod tests {
             assert_eq!(refuse(from, why).status(), StatusCode::UNAUTHORIZED, "{why:?}");
         }
         // A flood of other addresses does not make it forgotten.
-        for n in 0..MOST_ADDRESSES * 2 {
+        for n in 0..MAX_ADDRESSES * 2 {
             let [_, _, high, low] = u32::try_from(n).unwrap().to_be_bytes();
             refuse(IpAddr::from([10, 0, high, low]), Refused::Unknown);
         }
         assert_eq!(refuse(from, Refused::Unknown).status(), StatusCode::TOO_MANY_REQUESTS);
-        assert!(doors.guesses.lock().unwrap().len() <= MOST_ADDRESSES);
+        assert!(access_control.guesses.lock().unwrap().len() <= MAX_ADDRESSES);
     }
 
     #[test]

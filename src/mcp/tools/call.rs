@@ -1,95 +1,19 @@
-//! tools/list and tools/call, from the table of operations.
+//! tools/call: runs an operation and makes its result.
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use base64::Engine;
-use rmcp::model::{
-    CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents, Tool, ToolAnnotations,
-};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::Value;
 
-use super::Config;
-use super::notes::Notes;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Entry, Reply, Shape};
+use crate::mcp::notes::Notes;
+use crate::op::{Context, Entry, Reply, Shape};
 use crate::present;
 use crate::store::projects;
 
-/// Returns the tools that are served, in documentation order.
-pub(super) fn list(config: &Config) -> Vec<Tool> {
-    listed(config.toolsets.as_deref(), config.read_only)
-}
-
-/// The tools that were listed already: making them takes as long as the rest of a start.
-#[derive(Default)]
-pub(super) struct Lists(Mutex<Vec<Listed>>);
-
-/// The tools of those who may reach the same; there are four kinds of them at most.
-struct Listed {
-    toolsets: Option<Vec<String>>,
-    read_only: bool,
-    tools: Vec<Tool>,
-}
-
-impl Lists {
-    /// Returns the tools that a client sees, those of other programs too.
-    pub(super) fn of(&self, config: &Config) -> Vec<Tool> {
-        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &&Listed| kept.toolsets == config.toolsets && kept.read_only == config.read_only;
-        if let Some(kept) = lists.iter().find(same) {
-            return kept.tools.clone();
-        }
-        let mut tools = list(config);
-        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
-        let (toolsets, read_only) = (config.toolsets.clone(), config.read_only);
-        lists.push(Listed { toolsets, read_only, tools: tools.clone() });
-        tools
-    }
-}
-
-/// Returns the tools of these toolsets, those that change something only where they are served too.
-pub(super) fn listed(toolsets: Option<&[String]>, read_only: bool) -> Vec<Tool> {
-    crate::operations().filter(|entry| serves(entry, toolsets, read_only)).map(tool).collect()
-}
-
-/// Returns the operation behind the name of a tool that is served.
-pub(super) fn find(name: &str, config: &Config) -> Option<&'static Entry> {
-    named(name).filter(|entry| serves(entry, config.toolsets.as_deref(), config.read_only))
-}
-
-/// Whether calling the tool `name` may change the database; an unknown one changes nothing.
-pub(super) fn writes(name: &str) -> bool {
-    named(name).is_some_and(|entry| !entry.effect.reads())
-}
-
-fn named(name: &str) -> Option<&'static Entry> {
-    crate::operations().find(|entry| entry.tool == name && entry.faces.tool())
-}
-
-fn serves(entry: &Entry, toolsets: Option<&[String]>, read_only: bool) -> bool {
-    entry.faces.tool()
-        && toolsets.is_none_or(|names| names.iter().any(|name| name == entry.toolset))
-        && (!read_only || entry.effect.reads())
-}
-
-fn tool(entry: &'static Entry) -> Tool {
-    let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
-    tool.title = Some(entry.title.to_owned());
-    tool.output_schema = entry.output_schema().map(Arc::new);
-    let mut hints = ToolAnnotations::new().read_only(entry.effect.reads()).open_world(false);
-    if !entry.effect.reads() {
-        // Both hints speak of tools that change something. A change that is made twice is made once.
-        let changes = matches!(entry.effect, Effect::Write | Effect::Destroy);
-        hints = hints.destructive(changes).idempotent(changes);
-    }
-    tool.annotations = Some(hints);
-    tool
-}
-
 /// Runs a tool; every failure is an answer that a model can read and mend.
-pub(super) fn call(
+pub(in crate::mcp) fn call(
     entry: &'static Entry,
     arguments: Option<JsonObject>,
     context: &Context,

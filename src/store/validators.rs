@@ -15,7 +15,7 @@ pub struct Resource {
     text: bool,
 }
 
-/// Returns the stamp of the resource `key` of the project that applies; `None` where there is none.
+/// Returns the validator of the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
 /// How the disk failed.
@@ -35,10 +35,10 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
         Key::Uri(uri) => (by!("uri"), uri),
     };
     let mut statement = db.connection.prepare_cached(sql)?;
-    let stamp = statement.query_row(params![selection.named, selection.directory, value], |row| {
+    let validator = statement.query_row(params![selection.named, selection.directory, value], |row| {
         Ok(Resource { sha256: row.get(0)?, mime_type: row.get(1)?, text: row.get(2)? })
     });
-    Ok(stamp.optional()?)
+    Ok(validator.optional()?)
 }
 
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.

@@ -1,4 +1,4 @@
-//! What sessions were told, for clients whose connection broke: a stream goes on after the last event that its client had.
+//! Replay buffer of server-sent events, for clients that reconnect with Last-Event-ID.
 //!
 //! rmcp would forget a request's answer as soon as it was sent, and repeat what a session's stream told before.
 
@@ -33,7 +33,7 @@ use super::stream::event_stream;
 const MOST: usize = 1 << 20;
 
 /// Requests of one session that may be under way.
-const MOST_WORKING: usize = 256;
+const MAX_WORKING: usize = 256;
 
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -50,7 +50,7 @@ const NO_DATA: &str = "data:\n\n";
 /// rmcp's sessions, whose streams are read from memory.
 pub(super) struct Manager {
     local: Arc<LocalSessionManager>,
-    memory: Arc<Memory>,
+    replay: Arc<ReplayBuffer>,
     orders: Mutex<HashMap<SessionId, Arc<Order>>>,
 }
 
@@ -58,15 +58,15 @@ pub(super) struct Manager {
 /// id taken for good.
 type Order = tokio::sync::Mutex<()>;
 
-/// The events of all streams, oldest first.
+/// The events that were sent to all sessions, oldest first, within bounds of time and bytes.
 #[derive(Default)]
-pub(super) struct Memory(Mutex<State>);
+pub(super) struct ReplayBuffer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     /// The number of the newest event: events of all streams are counted together.
     newest: u64,
-    streams: HashMap<String, Told>,
+    streams: HashMap<String, StreamEvents>,
     /// The sessions whose streams begin with an event without data. Only 2025-11-25 knows such events; clients of the
     /// revisions before it take one for a broken message.
     primed: HashSet<SessionId>,
@@ -77,8 +77,8 @@ struct State {
     bytes: usize,
 }
 
-/// What a stream told.
-struct Told {
+/// The events of one stream.
+struct StreamEvents {
     /// Whose it is; unknown for a moment while it begins.
     session: Option<SessionId>,
     /// The request that it answers, while that is under way.
@@ -88,32 +88,32 @@ struct Told {
     heard: u64,
     /// Whether nothing more comes: a request was answered.
     ended: bool,
-    bell: watch::Sender<()>,
+    changed: watch::Sender<()>,
 }
 
 impl Manager {
     pub(super) fn new() -> Self {
-        let memory = Arc::new(Memory::default());
-        let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&memory) as Arc<dyn EventStore>);
+        let replay = Arc::new(ReplayBuffer::default());
+        let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
         // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
         local.session_config.keep_alive = None;
-        Self { local: Arc::new(local), memory, orders: Mutex::default() }
+        Self { local: Arc::new(local), replay, orders: Mutex::default() }
     }
 
     /// Returns what a session is told from now on, or what it was told after the event `last`.
     pub(super) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
-        let events = self.memory.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
+        let events = self.replay.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
         event_stream(StreamBody::new(events))
     }
 
     /// Whether a request with this id is under way in a session, also where its connection broke.
     pub(super) fn works_on(&self, session: &str, request: RequestId) -> bool {
-        self.memory.state().working.get(session).is_some_and(|working| working.contains_key(&request))
+        self.replay.state().working.get(session).is_some_and(|working| working.contains_key(&request))
     }
 
     /// Whether a session has as many requests under way as it may have.
     pub(super) fn is_busy(&self, session: &str) -> bool {
-        self.memory.state().working.get(session).is_some_and(|working| working.len() >= MOST_WORKING)
+        self.replay.state().working.get(session).is_some_and(|working| working.len() >= MAX_WORKING)
     }
 
     /// Returns the order of a session; one that is not there any more has none that lasts.
@@ -123,7 +123,7 @@ impl Manager {
 
     /// Forgets what was told long ago.
     pub(super) fn sweep(&self) {
-        let mut state = self.memory.state();
+        let mut state = self.replay.state();
         state.forget(MOST, KEPT);
         // Those that ended, or were listened to, after their last event was forgotten.
         state.streams.retain(|name, told| !(told.events.is_empty() && told.is_over(name)));
@@ -152,7 +152,7 @@ impl SessionManager for Manager {
             && let ServerResult::InitializeResult(agreed) = &response.result
             && agreed.protocol_version == ProtocolVersion::V_2025_11_25
         {
-            self.memory.state().primed.insert(SessionId::clone(id));
+            self.replay.state().primed.insert(SessionId::clone(id));
         }
         Ok(answer)
     }
@@ -162,7 +162,7 @@ impl SessionManager for Manager {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.memory.end(id);
+        self.replay.end(id);
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.local.close_session(id).await
     }
@@ -172,7 +172,7 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let (local, memory, order) = (Arc::clone(&self.local), Arc::clone(&self.memory), self.order(id));
+        let (local, replay, order) = (Arc::clone(&self.local), Arc::clone(&self.replay), self.order(id));
         let id = SessionId::clone(id);
         // A client may leave at any moment, and this with it; rmcp would keep what was begun by half for good.
         let begun = tokio::spawn(async move {
@@ -188,8 +188,8 @@ impl SessionManager for Manager {
             let mut events = ReceiverStream::new(receiver.inner);
             // What a client comes back with is there at once, and names the stream.
             let first = events.next().await;
-            memory.own(first.as_ref(), &id, request);
-            let primed = memory.state().primed.contains(&id);
+            replay.own(first.as_ref(), &id, request);
+            let primed = replay.state().primed.contains(&id);
             let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
             Ok(stream::iter(first).chain(events).filter(shown))
         });
@@ -204,7 +204,7 @@ impl SessionManager for Manager {
             let order = self.order(id);
             let _order = order.lock().await;
             // rmcp answers it no more.
-            self.memory.cancel(id, request);
+            self.replay.cancel(id, request);
             return self.local.accept_message(id, message).await;
         }
         self.local.accept_message(id, message).await
@@ -228,14 +228,14 @@ impl SessionManager for Manager {
 
 /// Where a client is in a stream.
 struct Place {
-    memory: Arc<Memory>,
+    replay: Arc<ReplayBuffer>,
     name: String,
     /// The number of the last event that it had.
     after: u64,
-    bell: watch::Receiver<()>,
+    changed: watch::Receiver<()>,
 }
 
-impl Memory {
+impl ReplayBuffer {
     /// Returns the events after `last`, those that come too. Without it, or where it is none of an event, they are those
     /// of the session's own stream that nobody was given yet; nothing comes where it is another session's.
     fn follow(
@@ -249,13 +249,13 @@ impl Memory {
         };
         let mut state = self.state();
         let told = match name.strip_suffix(COMMON) == Some(session) {
-            true => Some(state.told(&name)),
+            true => Some(state.stream(&name)),
             false => state.streams.get_mut(&name).filter(|told| told.session.as_deref() == Some(session)),
         };
         let place = told.map(|told| Place {
-            memory: Arc::clone(self),
+            replay: Arc::clone(self),
             after: number.unwrap_or(told.heard),
-            bell: told.bell.subscribe(),
+            changed: told.changed.subscribe(),
             name,
         });
         let primed = state.primed.contains(session);
@@ -266,7 +266,7 @@ impl Memory {
         let events = stream::iter(first).chain(stream::unfold(place, |place| async move {
             let mut place = place?;
             loop {
-                match place.memory.after(&place.name, place.after) {
+                match place.replay.after(&place.name, place.after) {
                     Some(Some((number, event))) => {
                         place.after = number;
                         return Some((event, Some(place)));
@@ -274,7 +274,7 @@ impl Memory {
                     Some(None) => {}
                     None => return None,
                 }
-                match tokio::time::timeout(ALIVE, place.bell.changed()).await {
+                match tokio::time::timeout(ALIVE, place.changed.changed()).await {
                     Ok(rung) => rung.ok()?,
                     Err(_) => return Some((Bytes::from_static(b": alive\n\n"), Some(place))),
                 }
@@ -324,7 +324,7 @@ impl Memory {
         let number = state.newest;
         let event = event(name, number, &json);
         let size = event.len() + 2 * name.len();
-        let stream = state.told(name);
+        let stream = state.stream(name);
         // Who listens next hears once that something changed, however often it did.
         let said = format!("data: {json}\n\n");
         let unheard = |(number, told): &(u64, Bytes)| *number > stream.heard && told.ends_with(said.as_bytes());
@@ -332,7 +332,7 @@ impl Memory {
             return Ok(id(name, number));
         }
         stream.events.push_back((number, event));
-        stream.bell.send_replace(());
+        stream.changed.send_replace(());
         if answers && !name.ends_with(COMMON) {
             state.over(name);
         }
@@ -363,7 +363,7 @@ impl Memory {
 }
 
 #[async_trait::async_trait]
-impl EventStore for Memory {
+impl EventStore for ReplayBuffer {
     async fn store_event(&self, stream_id: &str, event: &ServerSseMessage) -> Result<EventId, EventStoreError> {
         self.keep(stream_id, event)
     }
@@ -375,14 +375,14 @@ impl EventStore for Memory {
 
 impl State {
     /// Returns a stream; it begins where nothing was told yet.
-    fn told(&mut self, name: &str) -> &mut Told {
-        self.streams.entry(name.to_owned()).or_insert_with(|| Told {
+    fn stream(&mut self, name: &str) -> &mut StreamEvents {
+        self.streams.entry(name.to_owned()).or_insert_with(|| StreamEvents {
             session: name.strip_suffix(COMMON).map(SessionId::from),
             request: None,
             events: VecDeque::new(),
             heard: 0,
             ended: false,
-            bell: watch::Sender::new(()),
+            changed: watch::Sender::new(()),
         })
     }
 
@@ -390,7 +390,7 @@ impl State {
     fn over(&mut self, name: &str) {
         let Some(told) = self.streams.get_mut(name) else { return };
         told.ended = true;
-        told.bell.send_replace(());
+        told.changed.send_replace(());
         if let (Some(session), Some(request)) = (&told.session, told.request.take())
             && let Some(working) = self.working.get_mut(session)
         {
@@ -418,11 +418,11 @@ impl State {
     }
 }
 
-impl Told {
+impl StreamEvents {
     /// Whether nobody misses it: nothing more comes, or it is made anew when something does.
     fn is_over(&self, name: &str) -> bool {
         let again = name.ends_with(COMMON) || self.session.is_none();
-        (self.ended || again) && self.bell.receiver_count() == 0
+        (self.ended || again) && self.changed.receiver_count() == 0
     }
 }
 

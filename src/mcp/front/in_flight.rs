@@ -1,4 +1,4 @@
-//! The requests that rmcp has: who waits for which answer, and when all were answered.
+//! Requests that rmcp is handling, by id, and where each answer goes.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -16,18 +16,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::mcp::transport::output::Output;
 
-/// Requests that may be under way at once, those that wait for their id too; then the input waits. Listen streams do not
-/// count, they stay open.
-const MOST: usize = 256;
+/// Limit on requests in flight, those queued behind the same id too; beyond it the input waits. Listen streams stay open
+/// and do not count.
+const MAX_REQUESTS: usize = 256;
 
-/// Bytes of these requests, but for one that is larger alone.
-const MOST_BYTES: usize = 64 << 20;
+/// Limit on the bytes of these requests; one that is larger is taken when it is alone.
+const MAX_BYTES: usize = 64 << 20;
 
-/// Listen streams that a client may have open.
-const MOST_LISTENING: usize = 64;
+/// Limit on open listen streams of one client.
+const MAX_LISTEN_STREAMS: usize = 64;
 
-/// Handlers that may run, or whose answers may wait for the client, at once: what a client does not read stays small.
-const SEATS: usize = 8;
+/// Limit on running handlers and unsent answers; it bounds memory when a client does not read.
+const MAX_HANDLERS: usize = 8;
 
 /// Where an answer goes.
 #[derive(Clone)]
@@ -109,28 +109,28 @@ impl Phase {
     }
 }
 
-/// The requests under way and the way to rmcp; shared by the front, the transport and who ends the server.
-pub(crate) struct Flights {
+/// The requests in flight and the channel to rmcp; shared by the front, the transport and whatever ends the server.
+pub(crate) struct InFlight {
     state: Mutex<State>,
-    landed: Condvar,
-    seats: Arc<Semaphore>,
+    removed: Condvar,
+    handlers: Arc<Semaphore>,
     output: Arc<Output>,
 }
 
 struct State {
     phase: Phase,
-    flights: HashMap<RequestId, Flight>,
+    requests: HashMap<RequestId, Pending>,
     listening: usize,
     /// Requests that wait for one with their id.
-    held: usize,
-    /// Bytes of the requests that are under way or held.
+    queued: usize,
+    /// Bytes of the requests that are under way or queued.
     bytes: usize,
     /// Gone once the input has ended.
     to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
 }
 
-/// A request on its way to rmcp.
-pub(super) struct Departing {
+/// A request that was accepted and goes to rmcp.
+pub(super) struct Accepted {
     pub(super) request: JsonRpcRequest<ClientRequest>,
     /// Bytes of the line it came in.
     pub(super) size: usize,
@@ -139,65 +139,66 @@ pub(super) struct Departing {
     pub(super) sink: Sink,
 }
 
-struct Flight {
+/// A request that rmcp has not answered yet.
+struct Pending {
     sink: Sink,
     size: usize,
     listens: bool,
     cancelled: bool,
     handler_ended: bool,
-    /// From the handler's begin to the answer's end.
-    seat: Option<OwnedSemaphorePermit>,
+    /// Held from the start of the handler until its answer was sent.
+    permit: Option<OwnedSemaphorePermit>,
     /// Requests with the same id that came meanwhile.
-    held: VecDeque<Departing>,
+    queued: VecDeque<Accepted>,
 }
 
-/// Says that a request's handler has ended; travels with the request.
-pub(crate) struct Passenger {
-    flights: Arc<Flights>,
+/// Travels with a request to its handler; dropping it says that the handler has ended.
+pub(crate) struct HandlerGuard {
+    in_flight: Arc<InFlight>,
     id: RequestId,
 }
 
-impl Passenger {
-    /// Waits until few enough answers wait for the client. Only what waits for nothing else may take a seat.
-    pub(crate) async fn board(&self) {
-        let seat = Arc::clone(&self.flights.seats).acquire_owned().await.ok();
-        if let Some(flight) = self.flights.state().flights.get_mut(&self.id) {
-            flight.seat = seat;
+impl HandlerGuard {
+    /// Waits until fewer than [`MAX_HANDLERS`] run. Call it last: a handler that waits for another one must not hold a permit.
+    pub(crate) async fn wait_for_room(&self) {
+        let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
+        if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
+            request.permit = permit;
         }
     }
 }
 
-impl Drop for Passenger {
+impl Drop for HandlerGuard {
     fn drop(&mut self) {
-        let mut state = self.flights.state();
-        if let Some(flight) = state.flights.get_mut(&self.id) {
-            flight.handler_ended = true;
-            if flight.cancelled {
-                self.flights.lose(&mut state, &self.id);
+        let mut state = self.in_flight.state();
+        if let Some(request) = state.requests.get_mut(&self.id) {
+            request.handler_ended = true;
+            if request.cancelled {
+                self.in_flight.abandon(&mut state, &self.id);
             }
         }
     }
 }
 
-impl Flights {
+impl InFlight {
     /// Returns the table, and the transport that rmcp is served on.
     pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
         let state = State {
             phase: Phase::Starting,
-            flights: HashMap::new(),
+            requests: HashMap::new(),
             listening: 0,
-            held: 0,
+            queued: 0,
             bytes: 0,
             to_rmcp: Some(to_rmcp),
         };
-        let flights = Arc::new(Self {
+        let in_flight = Arc::new(Self {
             state: Mutex::new(state),
-            landed: Condvar::new(),
-            seats: Arc::new(Semaphore::new(SEATS)),
+            removed: Condvar::new(),
+            handlers: Arc::new(Semaphore::new(MAX_HANDLERS)),
             output,
         });
-        (Arc::clone(&flights), RmcpTransport { flights, from_front })
+        (Arc::clone(&in_flight), RmcpTransport { in_flight, from_front })
     }
 
     pub(super) fn output(&self) -> &Output {
@@ -211,10 +212,10 @@ impl Flights {
 
     /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than
     /// whoever sent it.
-    pub(super) fn settled_phase(&self) -> Phase {
+    pub(super) fn phase_once_initialized(&self) -> Phase {
         let mut state = self.state();
-        while state.phase == Phase::Initializing && !state.flights.is_empty() && state.to_rmcp.is_some() {
-            state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.phase == Phase::Initializing && !state.requests.is_empty() && state.to_rmcp.is_some() {
+            state = self.removed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.phase
     }
@@ -222,42 +223,44 @@ impl Flights {
     /// Whether a request with this id is under way.
     pub(super) fn holds(&self, id: &str) -> bool {
         let state = self.state();
-        !state.flights.is_empty() && serde_json::from_str(id).is_ok_and(|id: RequestId| state.flights.contains_key(&id))
+        !state.requests.is_empty()
+            && serde_json::from_str(id).is_ok_and(|id: RequestId| state.requests.contains_key(&id))
     }
 
     /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while there are too many.
     ///
     /// # Errors
     /// -32600 where a listen stream has the id, or where it is one listen stream too many.
-    pub(super) fn depart(self: &Arc<Self>, mut departing: Departing, next: Option<Phase>) -> Result<(), ErrorData> {
-        let id = departing.request.id.clone();
-        let passenger = Passenger { flights: Arc::clone(self), id: id.clone() };
-        departing.request.request.extensions_mut().insert(Arc::new(passenger));
+    pub(super) fn insert(self: &Arc<Self>, mut accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
+        let id = accepted.request.id.clone();
+        let guard = HandlerGuard { in_flight: Arc::clone(self), id: id.clone() };
+        accepted.request.request.extensions_mut().insert(Arc::new(guard));
         let mut state = self.state();
-        while state.is_full(departing.size) && state.to_rmcp.is_some() {
-            state = self.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.is_full(accepted.size) && state.to_rmcp.is_some() {
+            state = self.removed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(next) = next {
             state.phase = next;
         }
-        if departing.listens && state.listening >= MOST_LISTENING {
-            let why = format!("Invalid request: a client may have {MOST_LISTENING} subscriptions/listen open at once");
+        if accepted.listens && state.listening >= MAX_LISTEN_STREAMS {
+            let why =
+                format!("Invalid request: a client may have {MAX_LISTEN_STREAMS} subscriptions/listen open at once");
             return Err(ErrorData::invalid_request(why, None));
         }
-        if let Some(flight) = state.flights.get_mut(&id) {
-            if flight.listens {
+        if let Some(request) = state.requests.get_mut(&id) {
+            if request.listens {
                 // Its answer comes when the server ends; behind it nothing would ever be answered.
                 let why = "Invalid request: the id is that of an open subscriptions/listen";
                 return Err(ErrorData::invalid_request(why, None));
             }
-            let size = departing.size;
-            flight.held.push_back(departing);
-            state.held += 1;
+            let size = accepted.size;
+            request.queued.push_back(accepted);
+            state.queued += 1;
             state.bytes += size;
             return Ok(());
         }
-        state.bytes += departing.size;
-        state.take_off(departing, VecDeque::new());
+        state.bytes += accepted.size;
+        state.start(accepted, VecDeque::new());
         Ok(())
     }
 
@@ -271,10 +274,10 @@ impl Flights {
     /// Notes that rmcp will drop the answer of a request.
     pub(super) fn cancel(&self, id: &RequestId) {
         let mut state = self.state();
-        if let Some(flight) = state.flights.get_mut(id) {
-            flight.cancelled = true;
-            if flight.handler_ended {
-                self.lose(&mut state, id);
+        if let Some(request) = state.requests.get_mut(id) {
+            request.cancelled = true;
+            if request.handler_ended {
+                self.abandon(&mut state, id);
             }
         }
     }
@@ -283,26 +286,26 @@ impl Flights {
     /// ended. What comes later is not accepted.
     pub(crate) fn close(&self, deadline: Option<Instant>) {
         let mut state = self.state();
-        while !state.flights.is_empty() {
+        while !state.requests.is_empty() {
             let waited = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => break,
                 Some(left) => self
-                    .landed
+                    .removed
                     .wait_timeout(state, left)
                     .map(|(state, _)| state)
                     .unwrap_or_else(|poisoned| poisoned.into_inner().0),
-                None => self.landed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.removed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
             state = waited;
         }
         state.to_rmcp = None;
-        self.landed.notify_all();
+        self.removed.notify_all();
     }
 
     /// Ends without waiting: nobody takes the answers any more.
-    pub(crate) fn abandon(&self) {
+    pub(crate) fn close_now(&self) {
         self.state().to_rmcp = None;
-        self.landed.notify_all();
+        self.removed.notify_all();
     }
 
     /// Writes a line at once.
@@ -310,31 +313,31 @@ impl Flights {
         if self.output.write(&[line]) {
             return Ok(());
         }
-        self.abandon();
+        self.close_now();
         Err(io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Ends a flight whose answer rmcp drops; its batch waits for the others only.
-    fn lose(&self, state: &mut State, id: &RequestId) {
-        if let Some(Sink::Batch(batch)) = self.land(state, id)
+    /// Ends a request whose answer rmcp drops; its batch waits for the others only.
+    fn abandon(&self, state: &mut State, id: &RequestId) {
+        if let Some(Sink::Batch(batch)) = self.remove(state, id)
             && let Some(line) = batch.forget()
         {
             self.output.queue_at_once(line);
         }
     }
 
-    fn land(&self, state: &mut State, id: &RequestId) -> Option<Sink> {
-        let mut flight = state.flights.remove(id)?;
-        state.bytes -= flight.size;
-        if flight.listens {
+    fn remove(&self, state: &mut State, id: &RequestId) -> Option<Sink> {
+        let mut request = state.requests.remove(id)?;
+        state.bytes -= request.size;
+        if request.listens {
             state.listening -= 1;
         }
-        if let Some(next) = flight.held.pop_front() {
-            state.held -= 1;
-            state.take_off(next, flight.held);
+        if let Some(next) = request.queued.pop_front() {
+            state.queued -= 1;
+            state.start(next, request.queued);
         }
-        self.landed.notify_all();
-        Some(flight.sink)
+        self.removed.notify_all();
+        Some(request.sink)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -345,15 +348,15 @@ impl Flights {
 impl State {
     /// Whether a request of so many bytes has to wait.
     fn is_full(&self, size: usize) -> bool {
-        let requests = self.flights.len() - self.listening + self.held;
-        requests >= MOST || (requests > 0 && self.bytes + size > MOST_BYTES)
+        let requests = self.requests.len() - self.listening + self.queued;
+        requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)
     }
 
-    fn take_off(&mut self, departing: Departing, held: VecDeque<Departing>) {
+    fn start(&mut self, accepted: Accepted, queued: VecDeque<Accepted>) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
-        let Departing { request, size, listens, sink } = departing;
-        let flight = Flight { sink, size, listens, cancelled: false, handler_ended: false, seat: None, held };
-        self.flights.insert(request.id.clone(), flight);
+        let Accepted { request, size, listens, sink } = accepted;
+        let pending = Pending { sink, size, listens, cancelled: false, handler_ended: false, permit: None, queued };
+        self.requests.insert(request.id.clone(), pending);
         self.listening += usize::from(listens);
         let _ = to_rmcp.send(JsonRpcMessage::Request(request));
     }
@@ -361,7 +364,7 @@ impl State {
 
 /// The side of the front that rmcp sees.
 pub(crate) struct RmcpTransport {
-    flights: Arc<Flights>,
+    in_flight: Arc<InFlight>,
     from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
 }
 
@@ -372,7 +375,7 @@ impl Transport<RoleServer> for RmcpTransport {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let flights = Arc::clone(&self.flights);
+        let in_flight = Arc::clone(&self.in_flight);
         let encoded = encode(&item);
         async move {
             let mut line = encoded?;
@@ -393,24 +396,24 @@ impl Transport<RoleServer> for RmcpTransport {
             drop(item);
             line.push(b'\n');
             let sink =
-                answered.as_ref().and_then(|id| flights.state().flights.get(id).map(|flight| flight.sink.clone()));
+                answered.as_ref().and_then(|id| in_flight.state().requests.get(id).map(|request| request.sink.clone()));
             let line = match sink {
                 Some(Sink::Batch(batch)) => batch.add(line),
                 _ => Some(line),
             };
             let sent = match line {
                 // A session begins with this: no answer of the front may come before it, so it is not only queued.
-                Some(line) if batches.is_some() => flights.write(&line),
-                Some(line) => flights.output.queue(line).await,
+                Some(line) if batches.is_some() => in_flight.write(&line),
+                Some(line) => in_flight.output.queue(line).await,
                 None => Ok(()),
             };
             // Only now was the request answered: what waits for that must not come before the answer.
             if let Some(id) = answered {
-                let mut state = flights.state();
+                let mut state = in_flight.state();
                 if let Some(batches) = batches {
                     state.phase = Phase::Legacy { batches };
                 }
-                flights.land(&mut state, &id);
+                in_flight.remove(&mut state, &id);
             }
             sent
         }

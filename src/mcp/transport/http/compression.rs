@@ -13,7 +13,7 @@ use hyper::body::Body as _;
 
 use super::answer::{Body, JSON};
 
-/// Bytes from which on an answer is packed.
+/// Bytes from which on an answer is compressed.
 const LARGE: u64 = 16 << 10;
 
 /// Whether a client takes gzip and is on another machine.
@@ -27,8 +27,8 @@ pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     gzip && !from.is_loopback()
 }
 
-/// Packs a large answer; a stream, and what is packed already, stays as it is.
-pub(super) async fn packed(response: Response<Body>) -> Response<Body> {
+/// Packs a large answer; a stream, and what is compressed already, stays as it is.
+pub(super) async fn compressed(response: Response<Body>) -> Response<Body> {
     let is_json = response.headers().get(CONTENT_TYPE) == Some(&JSON);
     let size = response.body().size_hint().exact().unwrap_or(0);
     if !is_json || size < LARGE || response.headers().contains_key(CONTENT_ENCODING) {
@@ -41,13 +41,13 @@ pub(super) async fn packed(response: Response<Body>) -> Response<Body> {
     };
     let plain = whole.clone();
     let packing = tokio::task::spawn_blocking(move || gzip(&plain).ok()).await.ok().flatten();
-    let Some(packed) = packing else {
+    let Some(compressed) = packing else {
         return Response::from_parts(parts, Full::new(whole).boxed());
     };
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     parts.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    Response::from_parts(parts, Full::new(packed).boxed())
+    Response::from_parts(parts, Full::new(compressed).boxed())
 }
 
 fn gzip(plain: &[u8]) -> std::io::Result<Bytes> {
@@ -81,13 +81,13 @@ mod tests {
     async fn a_large_answer_unpacks_to_itself() {
         let text = "x".repeat(1 << 20);
         let large = crate::mcp::transport::http::answer::json(http::StatusCode::OK, text.clone().into_bytes());
-        let packed = packed(large).await;
-        assert_eq!(packed.headers().get(CONTENT_ENCODING), Some(&HeaderValue::from_static("gzip")));
-        let body = packed.into_body().collect().await.unwrap().to_bytes();
+        let compressed = compressed(large).await;
+        assert_eq!(compressed.headers().get(CONTENT_ENCODING), Some(&HeaderValue::from_static("gzip")));
+        let body = compressed.into_body().collect().await.unwrap().to_bytes();
         let mut whole = String::new();
         flate2::read::GzDecoder::new(&body[..]).read_to_string(&mut whole).unwrap();
         assert_eq!(whole, text);
         let small = crate::mcp::transport::http::answer::json(http::StatusCode::OK, b"{}".to_vec());
-        assert!(!super::packed(small).await.headers().contains_key(CONTENT_ENCODING));
+        assert!(!super::compressed(small).await.headers().contains_key(CONTENT_ENCODING));
     }
 }

@@ -1,4 +1,4 @@
-//! One costly read at a time for each asker: who asks for many waits for itself, and others are answered meanwhile.
+//! One costly read at a time for each asker: an asker's second one waits for its first, and other askers are not held up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The askers that read or wait, by the name of their access key; without a key it is this user on this machine.
 #[derive(Default)]
-pub(super) struct Seats(Mutex<HashMap<Option<String>, Arc<Semaphore>>>);
+pub(super) struct OneAtATime(Mutex<HashMap<Option<String>, Arc<Semaphore>>>);
 
-impl Seats {
+impl OneAtATime {
     /// Waits until no other costly read of this asker runs; the next one may when the permit is dropped.
     pub(super) async fn take(&self, asker: Option<&str>) -> Option<OwnedSemaphorePermit> {
         let seat = {
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn an_asker_waits_for_itself_alone() {
-        let seats = Seats::default();
+        let seats = OneAtATime::default();
         let first = seats.take(Some("a")).now_or_never().flatten().unwrap();
         assert!(seats.take(Some("a")).now_or_never().is_none());
         assert!(seats.take(Some("b")).now_or_never().is_some());

@@ -1,13 +1,13 @@
-//! The hot reads of clients that come over HTTP: many at once, each request for itself.
+//! Response cache and key check for reads over HTTP, where many clients ask at once.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
 
-use super::answers::{Answers, Question};
 use super::envelope::check_depth;
 use super::readers::Readers;
+use super::response_cache::{CacheKey, ResponseCache};
 use crate::access::{self, Grant, Refused};
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
@@ -16,34 +16,34 @@ use crate::mcp::{Config, limited};
 use crate::store::{Reader, Store, projects};
 
 /// Names of projects that are remembered to be there.
-const MOST_NAMES: usize = 1024;
+const MAX_NAMES: usize = 1024;
 
-/// One connection for what costs microseconds; what takes longer runs elsewhere.
-pub(crate) struct Desk {
+/// Answers from the cache on one shared connection; what has to be read anew runs on the threads of [`Readers`].
+pub(crate) struct ReadCache {
     readers: Readers,
     state: Mutex<State>,
 }
 
 struct State {
     reader: Reader,
-    answers: Answers,
-    doors: Doors,
+    responses: ResponseCache,
+    known: Known,
 }
 
-/// What is known of who may come in, as of one version of the database.
+/// Which keys and projects are known to be there, as of one version of the database.
 #[derive(Default)]
-struct Doors {
+struct Known {
     version: Option<i64>,
     key_required: bool,
     projects: HashSet<String>,
 }
 
-impl Desk {
+impl ReadCache {
     /// # Errors
     /// `E_DB_UNAVAILABLE` and how the disk failed.
     pub(crate) fn new(store: &Store) -> Result<Self> {
         let store = limited(store, Arc::default());
-        let state = State { reader: store.reader()?, answers: Answers::default(), doors: Doors::default() };
+        let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
         Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }
 
@@ -51,8 +51,8 @@ impl Desk {
     ///
     /// # Errors
     /// How the disk failed.
-    pub(crate) fn look(&self) -> Result<i64> {
-        self.state().look()
+    pub(crate) fn refresh(&self) -> Result<i64> {
+        self.state().refresh()
     }
 
     /// Reads from the database, as a look at its version alone does not.
@@ -64,7 +64,7 @@ impl Desk {
     }
 
     /// Takes the question of a request that was let in, and returns it with the answer given before, where the look at
-    /// the database by [`Desk::admit`] saw that nothing was committed since. That look came after the request began, so
+    /// the database by [`ReadCache::admit`] saw that nothing was committed since. That look came after the request began, so
     /// that no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
     ///
     /// # Errors
@@ -76,12 +76,12 @@ impl Desk {
         method: &str,
         parameters: Option<&RawValue>,
         header: Option<&str>,
-    ) -> Result<(Question, Option<Arc<Vec<u8>>>)> {
-        let mut asked = Question::default();
+    ) -> Result<(CacheKey, Option<Arc<Vec<u8>>>)> {
+        let mut key = CacheKey::default();
         let mut state = self.state();
-        asked.ask(state.seen()?, config, era, method, parameters.map_or("", RawValue::get), header);
-        let kept = state.answers.find(&asked);
-        Ok((asked, kept))
+        key.set(state.seen()?, config, era, method, parameters.map_or("", RawValue::get), header);
+        let kept = state.responses.get(&key);
+        Ok((key, kept))
     }
 
     /// Returns the result of a hot read, and keeps it for who asks the same again.
@@ -90,7 +90,7 @@ impl Desk {
     /// As `reads::answer`.
     pub(crate) async fn answer(
         &self,
-        asked: &Question,
+        key: &CacheKey,
         config: &Arc<Config>,
         method: &str,
         parameters: Option<&RawValue>,
@@ -105,7 +105,7 @@ impl Desk {
             super::read(reader, &config, &method, parameters.as_deref(), era)
         });
         let result = reading.await?;
-        self.state().answers.keep(asked, &result);
+        self.state().responses.insert(key, &result);
         Ok(result)
     }
 
@@ -120,8 +120,8 @@ impl Desk {
         clock: &Clock,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
         let mut state = self.state();
-        state.look()?;
-        if !state.doors.key_required && !always {
+        state.refresh()?;
+        if !state.known.key_required && !always {
             return Ok(Ok(None));
         }
         let presented = presented.unwrap_or_default();
@@ -137,8 +137,8 @@ impl Desk {
         match grant {
             Some(grant) => state.reader.read(|db| access::holds(db, now, grant)),
             None => {
-                state.look()?;
-                Ok(!always && !state.doors.key_required)
+                state.refresh()?;
+                Ok(!always && !state.known.key_required)
             }
         }
     }
@@ -149,7 +149,7 @@ impl Desk {
     /// How the disk failed.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
-        if state.doors.projects.contains(name) {
+        if state.known.projects.contains(name) {
             return Ok(true);
         }
         let there = match state.reader.read(|db| projects::get(db, name)) {
@@ -157,8 +157,8 @@ impl Desk {
             Err(error) if error.code() == Code::NotFound => false,
             Err(error) => return Err(error),
         };
-        if there && state.doors.projects.len() < MOST_NAMES {
-            state.doors.projects.insert(name.to_owned());
+        if there && state.known.projects.len() < MAX_NAMES {
+            state.known.projects.insert(name.to_owned());
         }
         Ok(there)
     }
@@ -171,18 +171,18 @@ impl Desk {
 impl State {
     /// Returns the version of the database that the last look saw.
     fn seen(&mut self) -> Result<i64> {
-        match self.doors.version {
+        match self.known.version {
             Some(version) => Ok(version),
-            None => self.look(),
+            None => self.refresh(),
         }
     }
 
     /// Looks at the database, and forgets what was known where anything was committed since.
-    fn look(&mut self) -> Result<i64> {
+    fn refresh(&mut self) -> Result<i64> {
         let version = self.reader.version()?;
-        if self.doors.version != Some(version) {
+        if self.known.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;
-            self.doors = Doors { version: Some(version), key_required, projects: HashSet::new() };
+            self.known = Known { version: Some(version), key_required, projects: HashSet::new() };
         }
         Ok(version)
     }
