@@ -86,6 +86,10 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const EFFECT: Effect;
     /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
     const ONE_AT_A_TIME: bool = false;
+    /// Whether it may take minutes, since it waits for another host or works through a whole tree. A server runs it on
+    /// a thread of its own, and as a task where the client has the tasks extension; it calls [`Context::step_aside`]
+    /// before what takes long, and looks at [`Context::is_cancelled`].
+    const LONG: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

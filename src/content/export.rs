@@ -39,6 +39,7 @@ impl Operation for Export {
         their URI. What paths and front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.\n\n\
         Examples:\n  mcpkg export ./out\n  mcpkg import ./out --project other";
     const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -31,6 +31,7 @@ impl Operation for Backup {
     const HELP: &'static str = "Copying the bare file is no backup: what was written last stands in a file beside it.\n\n\
         Examples:\n  mcpkg backup mcpkg-backup.db\n  mcpkg backup --keep 7 ~/backups";
     const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -122,6 +123,7 @@ impl Operation for Restore {
         since the backup stays revoked, and servers that asked for a key go on asking.\n\n\
         Examples:\n  mcpkg restore mcpkg-backup.db --yes";
     const EFFECT: Effect = Effect::Destroy;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

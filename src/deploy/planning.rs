@@ -251,6 +251,7 @@ impl Operation for ShowPlan {
     const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, needs --adopt.\n\n\
         Examples:\n  mcpkg plan\n  mcpkg plan --target claude_code --check\n  mcpkg plan --repo ~/.agentpack/repo --json";
     const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
     const GROUP: &'static str = GROUP;
@@ -279,6 +280,7 @@ impl Operation for ShowDiff {
     const ABOUT: &'static str = "Show what a deploy would change in the agents' files, line by line";
     const HELP: &'static str = "Examples:\n  mcpkg diff\n  mcpkg diff --target cursor --check";
     const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
     const GROUP: &'static str = GROUP;
@@ -330,6 +332,7 @@ impl Operation for Preview {
     const ABOUT: &'static str = "Show the plan of a deploy and, with diff, the unified diff of each file";
     const HELP: &'static str = "Examples:\n  mcpkg preview --diff\n  mcpkg preview --diff --json";
     const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("preview");
     const GROUP: &'static str = GROUP;

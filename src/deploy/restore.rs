@@ -44,6 +44,7 @@ impl Operation for Restore {
     const HELP: &'static str =
         "Examples:\n  mcpkg evolve restore --dry-run\n  mcpkg evolve restore --module-id skill:review --yes";
     const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("evolve_restore");
     const GROUP: &'static str = GROUP;

@@ -52,6 +52,7 @@ impl Operation for Rollback {
         overwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it back.\n\n\
         Examples:\n  mcpkg snapshot list\n  mcpkg rollback --to pristine\n  mcpkg rollback --to 0199c0de-... --dry-run";
     const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
     const GROUP: &'static str = GROUP;

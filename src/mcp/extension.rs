@@ -6,15 +6,28 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, ReadResourceRequestParams,
-    ReadResourceResponse, ResourceTemplate, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::value::RawValue;
 
+use super::tasks::RunningTask;
+
 /// What is being answered.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
+
+/// Whether a call is a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// Never.
+    Never,
+    /// Where its client has the tasks extension.
+    Optional,
+    /// Always: a client without the extension is refused.
+    Required,
+}
 
 /// Tools, prompts and resources of a program's own, in rmcp's types.
 pub trait Extension: Send + Sync + 'static {
@@ -31,6 +44,17 @@ pub trait Extension: Send + Sync + 'static {
     /// Answers tools/call.
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>)
     -> Answer<'_, CallToolResponse>;
+
+    /// Whether this call is a task.
+    fn task_support(&self, _request: &CallToolRequestParams) -> TaskSupport {
+        TaskSupport::Never
+    }
+
+    /// Answers tools/call as a task.
+    fn run_task(&self, request: CallToolRequestParams, _task: Arc<RunningTask>) -> Answer<'static, CallToolResult> {
+        let why = format!("The tool '{}' is no task", request.name);
+        Box::pin(std::future::ready(Err(ErrorData::invalid_params(why, None))))
+    }
 
     /// Answers prompts/get.
     fn prompt(

@@ -38,6 +38,9 @@ const SHAPES: &[Shape] = &[
     ("skills/list", &[("cursor", Json::Text, false)]),
     ("skills/get", &[("uri", Json::Text, true)]),
     ("resources/directory/read", &[("uri", Json::Text, true), ("cursor", Json::Text, false)]),
+    ("tasks/get", &[("taskId", Json::Text, true)]),
+    ("tasks/update", &[("taskId", Json::Text, true), ("inputResponses", Json::Object, true)]),
+    ("tasks/cancel", &[("taskId", Json::Text, true)]),
     ("subscriptions/listen", &[("notifications", Json::Object, true)]),
     ("resources/subscribe", &[("uri", Json::Text, true)]),
     ("resources/unsubscribe", &[("uri", Json::Text, true)]),
@@ -62,7 +65,7 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
 
 /// Whether a server that says it is `identity` has a method: contract 000's has tools and nothing else.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
-    let content = ["prompts/", "resources/", "skills/", "completion/", "logging/"];
+    let content = ["prompts/", "resources/", "skills/", "completion/", "logging/", "tasks/"];
     identity != Identity::Agentpack || !content.iter().any(|noun| method.starts_with(noun))
 }
 

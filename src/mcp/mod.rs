@@ -3,6 +3,9 @@
 //! rmcp is the protocol engine; [`server`] is its handler. In front of it stands [`front`]: it answers the hot reads
 //! itself, answers what rmcp would drop, and hands every other line on.
 
+mod asker;
+mod asker_limit;
+mod cancel;
 mod completion;
 mod config;
 mod era;
@@ -12,10 +15,10 @@ mod front;
 mod in_flight;
 mod json;
 mod limits;
+mod long_calls;
 mod lookup;
 mod methods;
 mod notes;
-mod one_at_a_time;
 mod output;
 mod prompts;
 mod reads;
@@ -24,6 +27,7 @@ mod server;
 mod session;
 mod skills;
 mod subscriptions;
+mod tasks;
 mod templates;
 mod thread;
 mod tickets;
@@ -31,8 +35,9 @@ mod tools;
 mod transport;
 
 pub use config::{Config, Identity};
-pub use extension::{Answer, Extended, Extension};
+pub use extension::{Answer, Extended, Extension, TaskSupport};
 pub use limits::MAX_LINE;
+pub use tasks::RunningTask;
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};
 

@@ -5,7 +5,7 @@
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
@@ -32,6 +32,8 @@ pub(super) struct Notes {
     sender: mpsc::Sender<ServerNotification>,
     /// The least level that the client wants; none where it wants no log messages.
     level: Option<LoggingLevel>,
+    /// Set once the request was answered: no message belongs to it any more.
+    muted: Arc<AtomicBool>,
 }
 
 /// Sends what the tool said; awaited before its reply goes out.
@@ -49,17 +51,20 @@ impl Notes {
                 }
             }
         });
-        (Self { sender, level }, Sending(sending))
+        (Self { sender, level, muted: Arc::default() }, Sending(sending))
     }
 
     /// Returns where long work reports to, where the client gave a token.
     pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<crate::op::Progress> {
         let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
-        let sender = self.sender.clone();
+        let (sender, muted) = (self.sender.clone(), Arc::clone(&self.muted));
         let begun = Instant::now();
         // When the last message went out, in milliseconds since then; progress must grow from one to the next.
         let last = AtomicU64::new(u64::MAX);
         Arc::new(move |what, done, total| {
+            if muted.load(Ordering::Relaxed) {
+                return;
+            }
             let now = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             let before = last.load(Ordering::Relaxed);
             let early = before != u64::MAX && u128::from(now.saturating_sub(before)) < PACE.as_millis();
@@ -78,9 +83,14 @@ impl Notes {
         })
     }
 
+    /// Tells the client nothing more.
+    pub(super) fn mute(&self) {
+        self.muted.store(true, Ordering::Relaxed);
+    }
+
     /// Logs to the client where it wants this level.
     pub(super) fn log(&self, level: LoggingLevel, data: serde_json::Value) {
-        if self.level.is_some_and(|least| rank(level) >= rank(least)) {
+        if !self.muted.load(Ordering::Relaxed) && self.level.is_some_and(|least| rank(level) >= rank(least)) {
             let parameters = LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER);
             let message = ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(parameters));
             let _ = self.sender.try_send(message);

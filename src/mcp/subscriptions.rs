@@ -14,6 +14,7 @@ use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification, Subscrip
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio_util::sync::CancellationToken;
 
+use super::tasks::{self, Followed};
 use crate::error::{Error, Result};
 use crate::store::projects::Selection;
 use crate::store::watch::{Change, Position};
@@ -134,7 +135,7 @@ impl Hub {
     }
 
     /// Serves one listen stream until it is cancelled or the server ends.
-    pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection) {
+    pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection, mut tasks: Followed) {
         let subscriber = self.subscribe_to(selection, context.accepted().resource_subscriptions.iter().flatten());
         let mut changed = subscriber.changed();
         loop {
@@ -147,6 +148,13 @@ impl Hub {
                 () = context.cancelled() => return,
                 () = self.closed.cancelled() => return,
                 rung = changed.changed() => if rung.is_err() { return },
+                // rmcp's stream takes no notifications/tasks.
+                task = tasks.next() => {
+                    let request = context.request_context();
+                    if request.peer.send_notification(tasks::notification(&task, &request.id)).await.is_err() {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -1,8 +1,11 @@
 //! Locks of the system beside the database: they end with the process that holds them, however it ends.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
+use super::Store;
 use super::open::{beside, unavailable};
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -84,4 +87,57 @@ impl Applying {
             Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
         }
     }
+}
+
+/// The presence of a server that runs tasks. Dropping it, or the end of the process, takes it away: what it did not end
+/// by then nobody will.
+pub struct TaskRunner {
+    id: Uuid,
+    path: PathBuf,
+    _file: File,
+}
+
+impl TaskRunner {
+    /// The runner's id, which its tasks name.
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+}
+
+impl Drop for TaskRunner {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Store {
+    /// Says that this process runs tasks from now on.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn begin_tasks(&self) -> Result<TaskRunner> {
+        let id = crate::clock::unique();
+        let path = runner(&self.0.path, id);
+        let file = open_lock_file(&path)?;
+        file.try_lock().map_err(|error| unavailable(&path, &error.into()))?;
+        Ok(TaskRunner { id, path, _file: file })
+    }
+
+    /// Whether the process that began to run tasks as `id` still lives; what one that was killed left is removed.
+    pub fn runs_tasks(&self, id: Uuid) -> bool {
+        let path = runner(&self.0.path, id);
+        let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
+        match file.try_lock() {
+            Ok(()) => {
+                let _ = fs::remove_file(&path);
+                false
+            }
+            Err(_) => true,
+        }
+    }
+}
+
+/// Returns where the lock of a runner of tasks stands.
+fn runner(database: &Path, id: Uuid) -> PathBuf {
+    beside(database, &format!(".tasks-{}", id.simple()))
 }

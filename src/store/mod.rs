@@ -32,6 +32,7 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
+pub mod tasks;
 pub mod tokens;
 pub mod validators;
 pub mod watch;
@@ -45,7 +46,7 @@ mod scratch;
 mod sqlite;
 mod sums;
 
-pub use locks::{Applying, Serving};
+pub use locks::{Applying, Serving, TaskRunner};
 pub use open::Access;
 pub use schema::SCHEMA_VERSION;
 pub use sums::DAMAGED;

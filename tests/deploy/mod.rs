@@ -21,5 +21,6 @@ mod remotes;
 mod safety;
 mod sources;
 mod taken_over;
+mod tasks;
 mod telling;
 mod work;

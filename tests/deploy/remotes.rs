@@ -13,8 +13,11 @@ use crate::support::{Client, eventually, signal};
 /// How many plans hang at once: as many as a machine with two processors must bear.
 const HUNG: usize = 4;
 
+/// How many long calls of one client run at once.
+const THREADS: usize = 8;
+
 /// A place with a project, a config repo with a git source, and a git that hangs with a child of its own.
-fn hung() -> Place {
+pub(super) fn hung() -> Place {
     let place = Place::with_project();
     place.declare(&["codex: project"], &[]);
     let module = "  - {id: 'skill:s', type: skill, tags: [base], source: {git: {url: 'https://git.invalid/s'}}}\n";
@@ -27,7 +30,7 @@ fn hung() -> Place {
     place
 }
 
-fn with_hung_git(place: &Place) -> Command {
+pub(super) fn with_git_of(place: &Place) -> Command {
     let path = std::env::var("PATH").expect("a PATH");
     let mut command = place.command();
     command.env("PATH", format!("{}:{path}", place.scratch.path().join("bin").display()));
@@ -35,19 +38,19 @@ fn with_hung_git(place: &Place) -> Command {
 }
 
 /// The ids of the processes that the hung git is.
-fn started(place: &Place) -> Vec<u32> {
+pub(super) fn started(place: &Place) -> Vec<u32> {
     let text = std::fs::read_to_string(place.scratch.path().join("started")).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     whole.split_whitespace().map(|id| id.parse().expect("an id")).collect()
 }
 
-fn runs(id: u32) -> bool {
+pub(super) fn runs(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 /// A server with so many plans that hang.
 fn server(place: &Place) -> (Client, Vec<i64>) {
-    let mut client = Client::spawn(with_hung_git(place).arg("serve")).shake_hands("2025-06-18");
+    let mut client = Client::spawn(with_git_of(place).arg("serve")).shake_hands("2025-06-18");
     let plan = json!({ "name": "plan", "arguments": place.arguments(json!({})) });
     let plans = (0..HUNG).map(|_| client.post("tools/call", plan.clone())).collect();
     eventually("every plan asks its remote", || (started(place).len() == 2 * HUNG).then_some(()));
@@ -85,6 +88,35 @@ fn while_remotes_hang_everything_else_is_answered() {
 }
 
 #[test]
+fn more_calls_that_hang_than_there_are_threads_hold_up_nobody() {
+    let place = hung();
+    let mut client = Client::spawn(with_git_of(&place).arg("serve")).shake_hands("2025-06-18");
+    let plan = json!({ "name": "plan", "arguments": place.arguments(json!({})) });
+    let plans: Vec<i64> = (0..THREADS + 2).map(|_| client.post("tools/call", plan.clone())).collect();
+    let apply =
+        json!({ "name": "deploy_apply", "arguments": place.arguments(json!({ "yes": true, "dry_run": true })) });
+    let apply = client.post("tools/call", apply);
+    eventually("as many ask their remote as may", || (started(&place).len() == 2 * THREADS).then_some(()));
+    // Reads and writes that came after those that wait for a thread, one of which writes, do not wait for them.
+    client.result("prompts/list", json!({}));
+    assert!(!client.call("list_prompts", json!({})).1);
+    assert!(!client.call("create_prompt", json!({ "name": "new", "content": "x" })).1);
+    assert!(client.call("get_prompt", json!({ "name": "new" })).0.contains('x'));
+    // Where one gives up, the next has its thread.
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": plans[0] } }));
+    eventually("the next one begins", || (started(&place).len() == 2 * (THREADS + 1)).then_some(()));
+    signal(client.pid(), "TERM");
+    for id in plans[1..].iter().chain([&apply]) {
+        let answer = client.answer(&json!(id));
+        assert!(answer["error"].is_object() || answer["result"]["isError"] == true, "{answer}");
+    }
+    assert!(client.ended().success());
+    for id in started(&place) {
+        eventually("git has ended", || (!runs(id)).then_some(()));
+    }
+}
+
+#[test]
 fn a_server_that_is_asked_to_end_does_so_with_what_it_started() {
     let place = hung();
     let (mut client, plans) = server(&place);
@@ -103,7 +135,7 @@ fn a_server_that_is_asked_to_end_does_so_with_what_it_started() {
 #[test]
 fn the_shell_gives_up_with_what_it_started() {
     let place = hung();
-    let mut command = with_hung_git(&place);
+    let mut command = with_git_of(&place);
     let repo = place.repo().display().to_string();
     command.args(["--json", "plan", "--repo", &repo]).stdout(std::process::Stdio::piped());
     let child = command.spawn().expect("mcpkg starts");

@@ -21,6 +21,8 @@ pub struct Client {
     pub seen: Vec<Value>,
     next: i64,
     modern: bool,
+    /// What it says it can do.
+    capabilities: Value,
 }
 
 /// How a wait for a line ended.
@@ -55,7 +57,7 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, seen: Vec::new(), next: 1, modern: false }
+        Self { child, input, lines, seen: Vec::new(), next: 1, modern: false, capabilities: json!({}) }
     }
 
     /// Starts a server and shakes hands on `version`.
@@ -67,6 +69,14 @@ impl Client {
     pub fn modern(scratch: &Scratch) -> Self {
         let mut client = Self::start(scratch, &[]);
         client.modern = true;
+        client
+    }
+
+    /// Starts `command` as a server and speaks 2026-07-28 to it as a client that has these capabilities.
+    pub fn modern_with(command: &mut Command, capabilities: Value) -> Self {
+        let mut client = Self::spawn(command);
+        client.modern = true;
+        client.capabilities = capabilities;
         client
     }
 
@@ -136,6 +146,7 @@ impl Client {
         self.next += 1;
         if self.modern {
             params["_meta"] = modern_meta();
+            params["_meta"][CAPABILITIES] = self.capabilities.clone();
         }
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
@@ -232,6 +243,9 @@ impl Drop for Client {
         self.kill();
     }
 }
+
+/// Where a request of 2026-07-28 says what its client can do.
+pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The metadata that a request of 2026-07-28 carries.
 pub fn modern_meta() -> Value {

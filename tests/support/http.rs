@@ -216,7 +216,7 @@ pub fn message(path: &str, message: &Value) -> Request {
 
 /// A POST of one request of 2026-07-28, with the headers that belong to it.
 pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
-    let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+    let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str()).map(str::to_owned);
     params["_meta"] = modern_meta();
     let request = message(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
         .with("MCP-Protocol-Version", "2026-07-28")

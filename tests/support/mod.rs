@@ -8,7 +8,7 @@ mod machine;
 mod raw;
 mod scratch;
 
-pub use client::{Client, LEGACY, Wait, modern_meta};
+pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
 pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal};

@@ -53,6 +53,7 @@ impl Operation for Import {
         All is imported, or nothing. .gitignore applies, and hidden files outside agents' folders are left out, but not in a folder that `mcpkg export` wrote.\n\n\
         Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update";
     const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -27,6 +27,7 @@ use super::json::push_string;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
 use super::reads::{self, Read};
 use super::server::Server;
+use super::tasks::TaskIds;
 use super::tickets::WriteTickets;
 use crate::store::{Db, Reader};
 use envelope::Id;
@@ -244,6 +245,9 @@ impl Front {
         let extensions = request.request.extensions_mut();
         extensions.insert(ticket);
         let listens = method == "subscriptions/listen";
+        if listens {
+            extensions.insert(TaskIds::of(parameters));
+        }
         self.write_out();
         self.in_flight.insert(Accepted { request, size: text.len(), listens, sink: sink.clone() }, next)
     }

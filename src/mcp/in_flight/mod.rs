@@ -90,6 +90,13 @@ impl HandlerGuard {
             request.permit = permit;
         }
     }
+
+    /// Gives its permit back, so that other handlers run while this one waits for something long.
+    pub(crate) fn give_back_room(&self) {
+        if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
+            request.permit = None;
+        }
+    }
 }
 
 impl Drop for HandlerGuard {

@@ -1,38 +1,58 @@
 //! Runs an operation for tools/call.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
-use super::{Server, lifecycle};
+use super::{Server, lifecycle, long};
 use crate::clock::Clock;
-
+use crate::mcp::asker::Asker;
+use crate::mcp::cancel::Cancel;
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
+use crate::mcp::tasks::RunningTask;
 use crate::mcp::tickets::Ticket;
 use crate::mcp::{Config, tools};
 use crate::op::{Context, Entry};
 
-/// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
+/// A call of an operation, ready to run.
+pub(super) struct Call {
+    pub(super) entry: &'static Entry,
+    arguments: Option<JsonObject>,
+    context: Context,
+    pub(super) notes: Notes,
+    pub(super) held: Arc<Held>,
+}
+
+impl Call {
+    /// Runs the operation; later requests of its client go on when it has ended, also where nobody waits for its reply.
+    pub(super) fn run(self) -> CallToolResult {
+        let result = tools::call(self.entry, self.arguments, &self.context, &self.notes);
+        self.held.give_back();
+        result
+    }
+}
+
+/// Runs an operation for an agent, after the client's earlier writes.
 pub(super) async fn run(
     server: &Server,
     entry: &'static Entry,
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, ErrorData> {
+) -> Result<CallToolResponse, ErrorData> {
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let cancel = Cancel::default();
+    let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
     // A write reads what it needs to the end, or to put back what it changed.
     let store = match entry.effect.reads() {
-        true => limited(&server.store, Arc::clone(&cancelled)),
+        true => limited(&server.store, cancel.flag()),
         false => server.store.clone(),
     };
     // Whatever an operation says of itself, it writes nothing for who may only read.
@@ -42,8 +62,8 @@ pub(super) async fn run(
         actor: actor(config, client.as_deref()),
         max_answer: config.max_answer,
         identity: Some(config.identity.name().to_owned()),
-        progress: notes.progress(request),
-        cancelled: Arc::clone(&cancelled),
+        progress: progress(&notes, &task, request),
+        cancelled: cancel.flag(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
             move || held.give_back()
@@ -51,28 +71,40 @@ pub(super) async fn run(
         allow_outside: config.allow_outside.clone(),
         ..Context::shell(store, config.selection.clone())
     };
-    let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
+    let asker = Asker::of(config);
+    let call = Call { entry, arguments, context, notes, held };
+    if entry.long {
+        return long::run(server, call, long::Asked { asker, cancel, task, config, request }, sending).await;
+    }
     let working = async {
-        let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
+        let _permit = if entry.one_at_a_time { server.searching.take(&asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
         if entry.effect.reads() {
-            *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
+            *call.held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
-        blocking(move || {
-            let result = tools::call(entry, arguments, &context, &notes);
-            // Later reads wait until the handler has ended, also where nobody waits for its reply.
-            held.give_back();
-            result
-        })
-        .await
+        blocking(move || call.run()).await
     };
-    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
+    let result = or_cancelled(request, &server.ending, &cancel, working).await?;
     sending.end().await;
-    Ok(result)
+    Ok(result.into())
+}
+
+/// Returns where long work reports to: the client that waits for its answer, and once it is a task, the task.
+fn progress(
+    notes: &Notes,
+    task: &Arc<OnceLock<Arc<RunningTask>>>,
+    request: &RequestContext<RoleServer>,
+) -> Arc<crate::op::Progress> {
+    let (task, tell) = (Arc::clone(task), notes.progress(request));
+    Arc::new(move |what, done, total| match task.get() {
+        Some(task) if total > 0 => task.say(format!("{what}: {done} of {total}")),
+        Some(task) => task.say(what.to_owned()),
+        None => tell(what, done, total),
+    })
 }
 
 /// What a call holds that others wait for.
-struct Held {
+pub(super) struct Held {
     /// Its place in its client's order.
     ticket: Option<Arc<Ticket>>,
     /// Its right to read, of a limited number.
@@ -84,7 +116,8 @@ impl Held {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give_back(&self) {
+    /// Lets later requests go on.
+    pub(super) fn give_back(&self) {
         self.permit().take();
         if let Some(ticket) = &self.ticket {
             ticket.end();

@@ -3,17 +3,17 @@
 #![expect(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
+    GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::{Server, lifecycle, prompts, resources, skills, subscriptions, tools};
+use super::{Server, lifecycle, prompts, resources, skills, subscriptions, tasks, tools};
 
 type Request = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
@@ -102,6 +102,18 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         tools::get(self, name)
+    }
+
+    async fn get_task(&self, params: GetTaskParams, request: Request) -> Result<GetTaskResult> {
+        tasks::get(self, params, &request).await
+    }
+
+    async fn update_task(&self, params: UpdateTaskParams, request: Request) -> Result<()> {
+        tasks::update(self, params, &request).await
+    }
+
+    async fn cancel_task(&self, params: CancelTaskParams, request: Request) -> Result<()> {
+        tasks::cancel(self, params, &request).await
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, request: Request) -> Result<CallToolResponse> {

@@ -48,6 +48,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
                 .enable_tools()
                 .enable_tool_list_changed()
                 .enable_skills_with_directory_read()
+                .enable_tasks()
                 .build(),
             INSTRUCTIONS,
         ),

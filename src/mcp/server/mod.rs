@@ -3,11 +3,13 @@
 mod call;
 mod handler;
 mod lifecycle;
+mod long;
 mod prompts;
 mod read;
 mod resources;
 mod skills;
 mod subscriptions;
+mod tasks;
 mod tools;
 
 use std::sync::{Arc, LazyLock};
@@ -19,11 +21,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
+use super::asker_limit::AskerLimit;
 use super::era::Era;
 use super::limits::reads_at_once;
-use super::one_at_a_time::OneAtATime;
+use super::long_calls::LongCalls;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
+use super::tasks::Tasks;
 use super::tools::Lists;
 use crate::store::Store;
 
@@ -40,7 +44,9 @@ pub(super) struct Server {
     /// Made when they are first asked for: making them would double the time to the first answer.
     tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
-    searching: Arc<OneAtATime>,
+    searching: Arc<AskerLimit>,
+    long: Arc<LongCalls>,
+    pub(super) tasks: Arc<Tasks>,
     /// Cancelled when the process is about to end: calls that still run give up.
     pub(super) ending: CancellationToken,
 }
@@ -48,6 +54,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
         let hub = Arc::new(Hub::new(store.clone()));
+        let tasks = Arc::new(Tasks::new(store.clone()));
         let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
         Self {
             store,
@@ -56,7 +63,9 @@ impl Server {
             session: Arc::default(),
             tools: Arc::default(),
             reading: Arc::new(reading),
-            searching: Arc::default(),
+            searching: Arc::new(AskerLimit::new(1)),
+            long: Arc::default(),
+            tasks,
             ending: CancellationToken::new(),
         }
     }

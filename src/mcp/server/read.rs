@@ -1,7 +1,6 @@
 //! A read: after the client's earlier writes, on the blocking pool, ended when nobody waits for it any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -11,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Server, era};
 use crate::error::{Error, Result};
 use crate::mcp::Config;
+use crate::mcp::cancel::Cancel;
 use crate::mcp::error::error_data;
 use crate::mcp::in_flight::HandlerGuard;
 use crate::mcp::limits::limited;
@@ -26,8 +26,8 @@ impl Server {
         f: impl FnOnce(&Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
+        let cancel = Cancel::default();
+        let (store, config) = (limited(&self.store, cancel.flag()), self.config(&request.extensions));
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
@@ -36,7 +36,7 @@ impl Server {
             })
             .await
         };
-        let value = or_cancelled(request, &self.ending, &cancelled, working).await?;
+        let value = or_cancelled(request, &self.ending, &cancel, working).await?;
         value.map_err(|error| error_data(&error))
     }
 
@@ -66,17 +66,29 @@ pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>
     if let Some(ticket) = &ticket {
         ticket.wait().await;
     }
-    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
-        guard.wait_for_room().await;
-    }
+    wait_for_room(request).await;
     ticket
 }
 
-/// Waits for `working`; says in `cancelled` when the client gave up or the server ends, and then waits for its end.
+/// Waits until fewer handlers of the client run than may, and few enough answers wait for it.
+pub(super) async fn wait_for_room(request: &RequestContext<RoleServer>) {
+    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
+        guard.wait_for_room().await;
+    }
+}
+
+/// Gives that room back while the handler waits for something long; it has to wait for room again before it answers.
+pub(super) fn give_back_room(request: &RequestContext<RoleServer>) {
+    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
+        guard.give_back_room();
+    }
+}
+
+/// Waits for `working`; cancels it when the client gave up or the server ends, and then waits for its end.
 pub(super) async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,
-    cancelled: &AtomicBool,
+    cancel: &Cancel,
     working: impl Future<Output = T>,
 ) -> T {
     let mut working = std::pin::pin!(working);
@@ -85,7 +97,7 @@ pub(super) async fn or_cancelled<T>(
         () = request.ct.cancelled() => {}
         () = ending.cancelled() => {}
     }
-    cancelled.store(true, Ordering::Relaxed);
+    cancel.cancel();
     working.await
 }
 

@@ -1,13 +1,18 @@
 //! subscriptions/listen of 2026-07-28; resources/subscribe and resources/unsubscribe of the revisions before it.
 
+use std::sync::Arc;
+
 use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 
 use super::Server;
+use super::read::blocking;
 use crate::error::{Code, Error};
+use crate::mcp::asker::Asker;
 use crate::mcp::error::error_data;
 use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
+use crate::mcp::tasks::TaskIds;
 
 /// Returns what of a filter this server tells of.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -16,8 +21,12 @@ pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<Subscrip
 
 /// Tells of changes until the client or the server ends it.
 pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Result<(), ErrorData> {
-    let config = server.config(&context.request_context().extensions);
-    server.hub.listen(context, &config.selection).await;
+    let extensions = &context.request_context().extensions;
+    let config = server.config(extensions);
+    let ids = extensions.get::<TaskIds>().cloned().unwrap_or_default();
+    let (tasks, asker) = (Arc::clone(&server.tasks), Asker::of(&config));
+    let followed = blocking(move || tasks.follow(asker, ids)).await?;
+    server.hub.listen(context, &config.selection, followed).await;
     Ok(())
 }
 

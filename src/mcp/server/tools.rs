@@ -5,7 +5,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::{Server, call, lasting};
+use super::{Server, call, lasting, tasks};
 use crate::mcp::methods::only_page;
 use crate::mcp::{Config, tools};
 
@@ -34,10 +34,10 @@ pub(super) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let config = server.config(&request.extensions);
     if let Some(extension) = config.extended.for_what("tools/call", &params.name) {
-        return extension.call(params, request).await;
+        return tasks::call(server, extension, params, &config, request).await;
     }
     match tools::find(&params.name, &config) {
-        Some(entry) => call::run(server, entry, params.arguments, &config, &request).await.map(Into::into),
+        Some(entry) => call::run(server, entry, params.arguments, &config, &request).await,
         None => Err(unknown_tool(&params.name, &config)),
     }
 }

@@ -15,6 +15,9 @@ pub use http::{Network, Origin, serve_http};
 /// How long a signal waits for what was accepted.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long after a signal what still runs is told to give up: some clients kill a server two seconds after it.
+const GIVE_UP: Duration = Duration::from_secs(1);
+
 /// Says that a server uses the database, for whoever wants to restore over it.
 fn announce(store: &Store) -> Result<Option<Serving>> {
     match Serving::announce(store.path()) {

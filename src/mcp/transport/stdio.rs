@@ -4,7 +4,7 @@
 //! Nobody else writes to standard output. A client that stops reading stops both, and nothing else.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use rmcp::ServiceExt;
 use super::lines::{Cut, Lines};
 
 use super::signals::on_signal;
-use super::{GRACE, announce};
+use super::{GIVE_UP, GRACE, announce};
 use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
@@ -26,6 +26,9 @@ use crate::store::Store;
 
 /// Bytes read at once.
 const READ: usize = 64 << 10;
+
+/// How long before a signal's deadline tasks that have not ended are failed.
+const WRITTEN: Duration = Duration::from_millis(500);
 
 /// Answers are written out when so many bytes of them wait.
 const WRITE: usize = 64 << 10;
@@ -66,18 +69,21 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         move || hub.watch(position)
     })?;
 
+    // When the process ends at the latest, once a signal came.
+    let signalled: Arc<OnceLock<Instant>> = Arc::default();
     // Held by the reading thread while it works on what it read; whoever takes it stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
-        let ending = server.ending.clone();
+        let (ending, tasks, deadline) = (server.ending.clone(), Arc::clone(&server.tasks), Arc::clone(&signalled));
         move || {
             // What still runs halfway is told to give up, so that its answer comes in time.
             let _ = spawn("ending", move || {
-                thread::sleep(GRACE / 2);
+                thread::sleep(GIVE_UP);
                 ending.cancel();
+                tasks.give_up();
             });
-            let deadline = Instant::now() + GRACE;
+            let deadline = *deadline.get_or_init(|| Instant::now() + GRACE);
             let stopped = stop_input(&input, deadline);
             hub.close();
             in_flight.close(Some(deadline));
@@ -106,6 +112,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         }
     })?;
 
+    let tasks = Arc::clone(&server.tasks);
     runtime.block_on(async {
         match server.serve(transport).await {
             Ok(running) => {
@@ -117,6 +124,12 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             Err(error) => tracing::info!(%error, "no session began"),
         }
     });
+    // Nobody waits for the answers of tasks: they have a while to end, and then they give up.
+    let (give_up, deadline) = match signalled.get() {
+        Some(deadline) => (*deadline - GRACE + GIVE_UP, *deadline - WRITTEN),
+        None => (Instant::now() + GRACE, Instant::now() + GRACE * 2),
+    };
+    tasks.end(give_up, deadline);
     // Handlers that still run end first; then nothing can be queued any more, and what is queued is written.
     drop(runtime);
     output.finish();

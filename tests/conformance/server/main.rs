@@ -7,6 +7,7 @@
 
 mod asking;
 mod fixtures;
+mod jobs;
 mod rounds;
 mod tools;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpkg::clock::Clock;
-use mcpkg::mcp::{Answer, Extension};
+use mcpkg::mcp::{Answer, Extension, RunningTask, TaskSupport};
 use mcpkg::op::Context;
 use mcpkg::store::Store;
 use mcpkg::store::events::{self, NewEvent};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::asking::{self, read, text};
 use crate::fixtures::{self, PIXEL};
+use crate::jobs;
 use crate::rounds::{self, Given, Round};
 
 /// A sound of no length.
@@ -48,6 +49,9 @@ impl Fixtures {
                 Round::Done(answer) => text(answer),
                 Round::Asks(asked) => CallToolResponse::InputRequired(*asked),
             });
+        }
+        if let Some(answer) = jobs::call(&request).await {
+            return answer;
         }
         if let Some(answer) = asking::call(&request.name, &arguments, &context).await {
             return answer;
@@ -191,7 +195,7 @@ impl Extension for Fixtures {
             };
             tool(name, schema)
         });
-        tools.chain([tool("json_schema_2020_12_tool", rich_schema())]).collect()
+        tools.chain([tool("json_schema_2020_12_tool", rich_schema())]).chain(jobs::tools()).collect()
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -206,7 +210,7 @@ impl Extension for Fixtures {
 
     fn answers(&self, method: &str, name: &str) -> bool {
         match method {
-            "tools/call" => name.starts_with("test_") || name == "json_schema_2020_12_tool",
+            "tools/call" => name.starts_with("test_") || name == "json_schema_2020_12_tool" || jobs::has(name),
             "prompts/get" => matches!(
                 name,
                 "test_prompt_with_embedded_resource" | "test_prompt_with_image" | "test_input_required_result_prompt"
@@ -221,6 +225,14 @@ impl Extension for Fixtures {
         context: RequestContext<RoleServer>,
     ) -> Answer<'_, CallToolResponse> {
         Box::pin(self.answer(request, context))
+    }
+
+    fn task_support(&self, request: &CallToolRequestParams) -> TaskSupport {
+        jobs::support(request)
+    }
+
+    fn run_task(&self, request: CallToolRequestParams, task: Arc<RunningTask>) -> Answer<'static, CallToolResult> {
+        Box::pin(jobs::run(request, task))
     }
 
     fn prompt(
@@ -249,7 +261,7 @@ fn id_of(uri: &str) -> Option<&str> {
     uri.strip_prefix("test://template/")?.strip_suffix("/data")
 }
 
-fn tool(name: &'static str, schema: Value) -> Tool {
+pub fn tool(name: &'static str, schema: Value) -> Tool {
     let schema = schema.as_object().cloned().unwrap_or_default();
     Tool::new(name, "A fixture of the conformance suite", Arc::new(schema))
 }

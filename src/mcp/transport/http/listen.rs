@@ -19,7 +19,9 @@ use super::app::App;
 use super::sse::ALIVE;
 use super::stream::event_stream;
 use crate::mcp::Config;
+use crate::mcp::asker::Asker;
 use crate::mcp::subscriptions::{Subscriber, accepted};
+use crate::mcp::tasks::{Followed, TaskIds};
 
 /// Where a notification says which stream it belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -31,6 +33,7 @@ struct Listener {
     filter: SubscriptionFilter,
     subscriber: Subscriber,
     changed: watch::Receiver<()>,
+    tasks: Followed,
     closing: CancellationToken,
     /// Whether the acknowledgment was sent, and whether the last message.
     begun: bool,
@@ -48,14 +51,18 @@ pub(super) async fn open(
     struct Parameters {
         notifications: SubscriptionFilter,
     }
-    let parameters: Parameters = serde_json::from_str(parameters?.get()).ok()?;
+    let given = parameters?;
+    let parameters: Parameters = serde_json::from_str(given.get()).ok()?;
     let id = serde_json::from_str(id).ok()?;
     let mut filter = accepted(&parameters.notifications);
     let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
     let uris = filter.resource_subscriptions.clone();
     // The database is asked, which may take a while.
-    let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&selection, uris.iter().flatten()));
-    let subscriber = subscribing.await.ok()?;
+    let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), Asker::of(config), TaskIds::of(Some(given)));
+    let subscribing = tokio::task::spawn_blocking(move || {
+        (hub.subscribe_to(&selection, uris.iter().flatten()), tasks.follow(asker, task_ids))
+    });
+    let (subscriber, tasks) = subscribing.await.ok()?;
     if let Some(uris) = &mut filter.resource_subscriptions {
         uris.retain(|uri| subscriber.wants(uri));
     }
@@ -65,6 +72,7 @@ pub(super) async fn open(
         filter,
         changed: subscriber.changed(),
         subscriber,
+        tasks,
         closing: app.closing.clone(),
         begun: false,
         ended: false,
@@ -84,7 +92,10 @@ impl Listener {
             return None;
         }
         if !std::mem::replace(&mut self.begun, true) {
-            let told = json!({ "_meta": { SUBSCRIPTION: self.id }, "notifications": self.filter });
+            let mut told = json!({ "_meta": { SUBSCRIPTION: self.id }, "notifications": self.filter });
+            if !self.tasks.ids().is_empty() {
+                told["notifications"]["taskIds"] = json!(self.tasks.ids());
+            }
             return Some(event(&json!({
                 "jsonrpc": "2.0",
                 "method": "notifications/subscriptions/acknowledged",
@@ -110,6 +121,12 @@ impl Listener {
                     let meta = json!({ SUBSCRIPTION: self.id, "io.modelcontextprotocol/serverInfo": server });
                     let result = json!({ "resultType": "complete", "_meta": meta });
                     return Some(event(&json!({ "jsonrpc": "2.0", "id": self.id, "result": result })));
+                }
+                task = self.tasks.next() => {
+                    let mut told = serde_json::to_value(&*task).unwrap_or_default();
+                    told["_meta"] = json!({ SUBSCRIPTION: self.id });
+                    let method = "notifications/tasks";
+                    return Some(event(&json!({ "jsonrpc": "2.0", "method": method, "params": told })));
                 }
                 rung = self.changed.changed() => if rung.is_err() { return None },
                 () = tokio::time::sleep(ALIVE) => return Some(Bytes::from_static(b": alive\n\n")),

@@ -23,7 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
@@ -33,7 +33,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::on_signal;
-use super::{GRACE, announce};
+use super::{GIVE_UP, GRACE, announce};
 use crate::access;
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
@@ -165,15 +165,19 @@ async fn serve(
     tracing::info!("ending: what was accepted is answered");
     app.server.hub.close();
     app.closing.cancel();
+    let now = Instant::now();
+    let tasks = Arc::clone(&app.server.tasks);
+    let tasks = tokio::task::spawn_blocking(move || tasks.end(now + GIVE_UP, now + GRACE));
     let ending = app.server.ending.clone();
     tokio::spawn(async move {
         // What still runs halfway is told to give up, so that its answer comes in time.
-        tokio::time::sleep(GRACE / 2).await;
+        tokio::time::sleep(GIVE_UP).await;
         ending.cancel();
     });
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
         tracing::warn!("some clients did not take their answers in time");
     }
+    let _ = tasks.await;
     app.ended.cancel();
     app.server.store.end_reads();
     upkeep.abort();

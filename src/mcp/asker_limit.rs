@@ -1,0 +1,61 @@
+//! A limit on what each asker has running at once: an asker waits for itself, and other askers are not held up.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::asker::Asker;
+
+/// Permits for each asker that has one or waits for one.
+pub(super) struct AskerLimit {
+    permits: usize,
+    askers: Mutex<HashMap<Asker, Arc<Semaphore>>>,
+}
+
+impl AskerLimit {
+    /// Returns a limit of so many at once for each asker.
+    pub(super) fn new(permits: usize) -> Self {
+        Self { permits, askers: Mutex::default() }
+    }
+
+    /// Waits until the asker has fewer running than it may; the next one may run when the permit is dropped.
+    pub(super) async fn take(&self, asker: &Asker) -> Option<OwnedSemaphorePermit> {
+        let permits = self.permits(asker);
+        permits.acquire_owned().await.ok()
+    }
+
+    /// Returns a permit where the asker has fewer running than it may.
+    pub(super) fn try_take(&self, asker: &Asker) -> Option<OwnedSemaphorePermit> {
+        self.permits(asker).try_acquire_owned().ok()
+    }
+
+    fn permits(&self, asker: &Asker) -> Arc<Semaphore> {
+        let mut askers = self.askers.lock().unwrap_or_else(PoisonError::into_inner);
+        // A semaphore that nobody else holds is one that nobody has a permit of or waits for.
+        askers.retain(|_, permits| Arc::strong_count(permits) > 1);
+        let permits = askers.entry(asker.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.permits)));
+        Arc::clone(permits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn an_asker_waits_for_itself_alone() {
+        let [a, b, c] = ["a", "b", "c"].map(Asker::key);
+        let limit = AskerLimit::new(1);
+        let first = limit.take(&a).now_or_never().flatten().unwrap();
+        assert!(limit.take(&a).now_or_never().is_none());
+        assert!(limit.try_take(&a).is_none());
+        assert!(limit.take(&b).now_or_never().is_some());
+        assert!(limit.try_take(&c).is_some());
+        drop(first);
+        assert!(limit.take(&a).now_or_never().is_some());
+        assert_eq!(limit.askers.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,160 @@
+//! Runs an operation that may take minutes: on a thread of its own, and as a task where its client has the extension.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{CallToolResponse, CallToolResult, CreateTaskResult};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::oneshot;
+
+use super::call::Call;
+use super::read::{blocking, give_back_room, or_cancelled, wait_for_room};
+use super::{Server, tasks};
+use crate::error::{Code, Error};
+use crate::mcp::Config;
+use crate::mcp::asker::Asker;
+use crate::mcp::cancel::Cancel;
+use crate::mcp::error::error_data;
+use crate::mcp::long_calls;
+use crate::mcp::notes::Sending;
+use crate::mcp::tasks::{Answered, RunningTask, Tasks};
+
+/// How long a call is waited for before it becomes a task: most have ended by then, and their client needs not poll.
+const DIRECTLY: Duration = Duration::from_millis(250);
+
+/// What is known of the request besides the call.
+pub(super) struct Asked<'a> {
+    pub(super) asker: Asker,
+    pub(super) cancel: Cancel,
+    /// Set once the call is a task.
+    pub(super) task: Arc<OnceLock<Arc<RunningTask>>>,
+    pub(super) config: &'a Config,
+    pub(super) request: &'a RequestContext<RoleServer>,
+}
+
+/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it takes no
+/// handler's room and no thread of the blocking pool.
+pub(super) async fn run(
+    server: &Server,
+    call: Call,
+    asked: Asked<'_>,
+    sending: Sending,
+) -> Result<CallToolResponse, ErrorData> {
+    let Asked { asker, cancel, task, config, request } = asked;
+    give_back_room(request);
+    let (tool, notes, held) = (call.entry.tool, call.notes.clone(), Arc::clone(&call.held));
+    let (sender, mut answered) = oneshot::channel();
+    let delivery = Delivery::to_request(sender);
+    start(server, call, asker.clone(), cancel.clone(), delivery.clone());
+    let outcome = {
+        let working = or_cancelled(request, &server.ending, &cancel, &mut answered);
+        match tasks::may_have(server, config, request) {
+            true => tokio::time::timeout(DIRECTLY, working).await.ok(),
+            false => Some(working.await),
+        }
+    };
+    let outcome = match outcome {
+        Some(outcome) => outcome,
+        None => match begin(server, &asker, tool, &cancel).await {
+            Some(begun) => {
+                notes.mute();
+                held.give_back();
+                let created = CreateTaskResult::new(begun.task());
+                let _ = task.set(Arc::clone(&begun));
+                delivery.to_task(Arc::clone(&server.tasks), begun, &mut answered);
+                return Ok(CallToolResponse::Task(created));
+            }
+            // Without a row it is answered as any other call.
+            None => or_cancelled(request, &server.ending, &cancel, &mut answered).await,
+        },
+    };
+    drop(notes);
+    sending.end().await;
+    // The answer waits for its client as any other does.
+    wait_for_room(request).await;
+    let ended_abnormally = |_| Err(error_data(&Error::internal("a handler ended abnormally")));
+    outcome.unwrap_or_else(ended_abnormally).map(Into::into)
+}
+
+/// Keeps a task for a call that runs; none where there can be none.
+async fn begin(server: &Server, asker: &Asker, tool: &'static str, cancel: &Cancel) -> Option<Arc<RunningTask>> {
+    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), asker.clone(), cancel.clone());
+    match blocking(move || tasks.begin(&asker, tool, &cancel)).await {
+        Ok(Ok(begun)) => begun,
+        Ok(Err(error)) => {
+            tracing::warn!(tool, %error, "no task could be kept; the call is answered when it is done");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Runs a call as soon as there is a thread for it. While it has to wait for one, later requests of its client go on.
+fn start(server: &Server, call: Call, asker: Asker, cancel: Cancel, delivery: Delivery) {
+    let deliver = move |answered| delivery.deliver(answered);
+    if let Some(permit) = server.long.try_take(&asker) {
+        return long_calls::run(permit, move || call.run(), deliver);
+    }
+    call.held.give_back();
+    let long = Arc::clone(&server.long);
+    tokio::spawn(async move {
+        let permit = tokio::select! {
+            permit = long.take(&asker) => permit,
+            () = cancel.cancelled() => None,
+        };
+        match permit {
+            Some(permit) => long_calls::run(permit, move || call.run(), deliver),
+            None => {
+                drop(call);
+                deliver(Err(error_data(&Error::new(Code::Cancelled, "The call was given up before it began"))));
+            }
+        }
+    });
+}
+
+type Answer = Result<CallToolResult, ErrorData>;
+
+/// Brings an answer to the request that waits for it, or to the task that the call has become.
+#[derive(Clone)]
+struct Delivery(Arc<Mutex<Receiver>>);
+
+enum Receiver {
+    Request(oneshot::Sender<Answer>),
+    Task(Arc<Tasks>, Arc<RunningTask>),
+    /// The answer was brought.
+    Nobody,
+}
+
+impl Delivery {
+    fn to_request(request: oneshot::Sender<Answer>) -> Self {
+        Self(Arc::new(Mutex::new(Receiver::Request(request))))
+    }
+
+    /// Brings the answer; runs on the call's own thread, so that a task ends also where the runtime has ended.
+    fn deliver(&self, answer: Answer) {
+        match std::mem::replace(&mut *self.receiver(), Receiver::Nobody) {
+            Receiver::Request(request) => drop(request.send(answer)),
+            Receiver::Task(tasks, task) => tasks.finish(&task, answered(answer)),
+            Receiver::Nobody => {}
+        }
+    }
+
+    /// Brings the answer to `task` and no more to the request, which may have got it while the row was written.
+    fn to_task(&self, tasks: Arc<Tasks>, task: Arc<RunningTask>, request: &mut oneshot::Receiver<Answer>) {
+        let mut receiver = self.receiver();
+        if let Receiver::Request(_) = &*receiver {
+            *receiver = Receiver::Task(tasks, task);
+        } else if let Ok(answer) = request.try_recv() {
+            drop(tokio::task::spawn_blocking(move || tasks.finish(&task, answered(answer))));
+        }
+    }
+
+    fn receiver(&self) -> MutexGuard<'_, Receiver> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn answered(answer: Answer) -> Answered {
+    answer.map_or_else(Answered::Error, |result| Answered::Result(Box::new(result)))
+}

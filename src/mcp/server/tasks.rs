@@ -1,0 +1,99 @@
+//! The tasks extension: tasks/get, tasks/update and tasks/cancel, and the tools of an extension that run as tasks.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, CreateTaskResult, GetTaskParams,
+    GetTaskResult, UpdateTaskParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+
+use super::Server;
+use super::read::{blocking, wait_for_room};
+use crate::error::{Code, Error};
+use crate::mcp::asker::Asker;
+use crate::mcp::cancel::Cancel;
+use crate::mcp::error::error_data;
+use crate::mcp::extension::{Extension, TaskSupport};
+use crate::mcp::tasks::{Answered, Tasks};
+use crate::mcp::{Config, Identity};
+
+/// Whether a call may become a task: its client has the extension, and it may write, since a task is a row.
+pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
+    server.config.identity == Identity::Mcpkg
+        && !config.read_only
+        && request.client_capabilities().is_some_and(|client| client.supports_tasks())
+}
+
+/// Answers tasks/get.
+pub(super) async fn get(
+    server: &Server,
+    params: GetTaskParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<GetTaskResult, ErrorData> {
+    with_tasks(server, request, move |tasks, asker| tasks.get(asker, &params.task_id)).await.map(GetTaskResult::new)
+}
+
+/// Answers tasks/update.
+pub(super) async fn update(
+    server: &Server,
+    params: UpdateTaskParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    let UpdateTaskParams { task_id, input_responses, .. } = params;
+    with_tasks(server, request, move |tasks, asker| tasks.update(asker, &task_id, input_responses)).await
+}
+
+/// Answers tasks/cancel.
+pub(super) async fn cancel(
+    server: &Server,
+    params: CancelTaskParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    with_tasks(server, request, move |tasks, asker| tasks.cancel(asker, &params.task_id)).await
+}
+
+/// Runs `f` on the blocking pool with the tasks and who asks for one.
+async fn with_tasks<T: Send + 'static>(
+    server: &Server,
+    request: &RequestContext<RoleServer>,
+    f: impl FnOnce(&Tasks, &Asker) -> Result<T, ErrorData> + Send + 'static,
+) -> Result<T, ErrorData> {
+    wait_for_room(request).await;
+    let (tasks, asker) = (Arc::clone(&server.tasks), Asker::of(&server.config(&request.extensions)));
+    blocking(move || f(&tasks, &asker)).await?
+}
+
+/// Runs a tool of an extension, as a task where it is one.
+pub(super) async fn call(
+    server: &Server,
+    extension: &dyn Extension,
+    params: CallToolRequestParams,
+    config: &Config,
+    request: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let may = may_have(server, config, &request);
+    match extension.task_support(&params) {
+        TaskSupport::Optional | TaskSupport::Required if may => {}
+        TaskSupport::Never | TaskSupport::Optional => return extension.call(params, request).await,
+        TaskSupport::Required => {
+            let required = ClientCapabilities::builder().enable_tasks().build();
+            return Err(ErrorData::missing_required_client_capability(required));
+        }
+    }
+    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), Asker::of(config), Cancel::default());
+    let (of_task, tool) = (Arc::clone(&tasks), params.name.clone());
+    let begun = blocking(move || of_task.begin(&asker, &tool, &cancel)).await?.map_err(|error| error_data(&error))?;
+    let Some(task) = begun else {
+        let why = "There are as many tasks as there may be; they are kept for an hour after they ended";
+        return Err(error_data(&Error::new(Code::InvalidArgument, why)));
+    };
+    let created = CreateTaskResult::new(task.task());
+    let working = extension.run_task(params, Arc::clone(&task));
+    tokio::spawn(async move {
+        let answered = working.await.map_or_else(Answered::Error, |result| Answered::Result(Box::new(result)));
+        let _ = blocking(move || tasks.finish(&task, answered)).await;
+    });
+    Ok(CallToolResponse::Task(created))
+}

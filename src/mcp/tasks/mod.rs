@@ -1,0 +1,307 @@
+//! Tasks (2026-07-28's extension): long calls that are answered at once, kept in the database, polled, told of and
+//! cancelled by whoever asked for them, and by nobody else.
+//!
+//! What runs is known to the server that runs it ([`RunningTask`]); what became of it stands in the database, so that it
+//! is there after a reconnect and after a restart. A row that says "working" though nobody holds its runner's lock is of a
+//! server that died.
+
+mod followed;
+mod outcome;
+mod running;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rmcp::ErrorData;
+use rmcp::model::{DetailedTask, InputResponses};
+use serde_json::json;
+use tokio::sync::broadcast;
+use uuid::Uuid;
+
+use super::asker::Asker;
+use super::cancel::Cancel;
+use super::error::error_data;
+use crate::clock::{Clock, Millis};
+use crate::error::{Code, Error, Result};
+use crate::store::tasks::{self, End, Status, Task};
+use crate::store::{Store, TaskRunner};
+use outcome::Ended;
+
+pub(super) use followed::{Followed, TaskIds, notification};
+pub(super) use outcome::Answered;
+pub use running::RunningTask;
+pub(super) use running::Why;
+
+/// How long a task is kept after it ended, in milliseconds: an hour.
+const KEPT: Millis = 3_600_000;
+
+/// What clients are told to wait between two polls, in milliseconds.
+const POLL: u64 = 500;
+
+/// Limit on changes that wait for one that listens; who is further behind polls.
+const CHANGES: usize = 64;
+
+/// What a task that nobody works on any more failed with.
+const SERVER_ENDED: &str = "The server ended while it ran this task; nothing half-done was left. Call the tool again";
+
+/// A change of a task's status, for those who listen.
+#[derive(Clone)]
+struct Change {
+    asker: Asker,
+    task: Arc<DetailedTask>,
+}
+
+/// The tasks of one server.
+pub(super) struct Tasks {
+    store: Store,
+    clock: Clock,
+    state: Mutex<State>,
+    /// Rung when a task has ended.
+    ended: Condvar,
+    changes: broadcast::Sender<Change>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Taken with the first task.
+    runner: Option<TaskRunner>,
+    running: HashMap<Uuid, Arc<RunningTask>>,
+    /// Tasks whose end is not in the database, or not whole: it holds a token, or could not be written.
+    kept: HashMap<Uuid, Kept>,
+    /// Set when the server ends: no task begins any more.
+    closing: bool,
+}
+
+struct Kept {
+    asker: Asker,
+    task: DetailedTask,
+    expires_at: Millis,
+}
+
+impl Tasks {
+    pub(super) fn new(store: Store) -> Self {
+        Self {
+            store,
+            clock: Clock::system(),
+            state: Mutex::default(),
+            ended: Condvar::new(),
+            changes: broadcast::Sender::new(CHANGES),
+        }
+    }
+
+    /// Keeps a task that `cancel` cancels. Returns none where the server ends or the asker has as many as it may.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY`, `E_DB_BUSY`, `E_DISK_FULL`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
+    pub(super) fn begin(&self, asker: &Asker, tool: &str, cancel: &Cancel) -> Result<Option<Arc<RunningTask>>> {
+        let Some(runner) = self.runner()? else { return Ok(None) };
+        let now = self.clock.now();
+        let row = Task {
+            id: self.clock.uuid(),
+            asker: asker.as_str().to_owned(),
+            tool: tool.to_owned(),
+            runner,
+            status: Status::Working,
+            message: None,
+            outcome: None,
+            created_at: now,
+            updated_at: now,
+            expires_at: now.saturating_add(KEPT),
+        };
+        let inserted = self.store.write(|db| {
+            for dead in tasks::working(db)?.into_iter().filter(|task| !self.is_alive(task, runner)) {
+                self.end_row(db, dead.id, &Ended::failed(SERVER_ENDED))?;
+            }
+            tasks::insert(db, &row)
+        })?;
+        if !inserted {
+            return Ok(None);
+        }
+        let task = Arc::new(RunningTask::new(row, asker.clone(), cancel.clone(), self.changes.clone()));
+        let mut state = self.state();
+        state.kept.retain(|_, kept| kept.expires_at >= now);
+        state.running.insert(task.id(), Arc::clone(&task));
+        if state.closing {
+            task.cancel(Why::Server);
+        }
+        Ok(Some(task))
+    }
+
+    /// Keeps how a task ended, and tells those who listen.
+    pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
+        let ended = Ended::of(answered, task.why());
+        let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
+        let now = self.clock.now();
+        let told = task.ended(&ended, now, now.saturating_add(KEPT));
+        let mut state = self.state();
+        match stored {
+            Ok(true) if ended.is_whole() => {}
+            Ok(false) => tracing::info!(task = %task.id(), "a task's row was gone or ended before the task"),
+            Ok(true) | Err(_) => {
+                let kept = Kept { asker: task.asker().clone(), task: told.clone(), expires_at: now + KEPT };
+                state.kept.insert(task.id(), kept);
+            }
+        }
+        if let Err(error) = stored {
+            tracing::warn!(task = %task.id(), %error, "how a task ended could not be stored");
+        }
+        state.running.remove(&task.id());
+        drop(state);
+        self.ended.notify_all();
+        let _ = self.changes.send(Change { asker: task.asker().clone(), task: Arc::new(told) });
+    }
+
+    /// Returns a task of `asker`.
+    ///
+    /// # Errors
+    /// -32602 where it has no such task; how the database failed.
+    pub(super) fn get(&self, asker: &Asker, id: &str) -> Result<DetailedTask, ErrorData> {
+        let id = known(id)?;
+        {
+            let state = self.state();
+            if let Some(task) = state.running.get(&id).filter(|task| task.asker() == asker) {
+                return Ok(task.detailed());
+            }
+            if let Some(kept) = state.kept.get(&id).filter(|kept| &kept.asker == asker) {
+                return Ok(kept.task.clone());
+            }
+        }
+        self.row(asker, id).map(|row| outcome::detailed(&row))
+    }
+
+    /// Cancels a task of `asker`; one that has ended stays as it is.
+    ///
+    /// # Errors
+    /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
+    pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
+        match self.found(asker, known(id)?)? {
+            Some(task) => task.cancel(Why::Asker),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Answers what a task of `asker` asked; what it did not ask is let be.
+    ///
+    /// # Errors
+    /// As [`Tasks::cancel`].
+    pub(super) fn update(&self, asker: &Asker, id: &str, responses: InputResponses) -> Result<(), ErrorData> {
+        if let Some(task) = self.found(asker, known(id)?)? {
+            task.answer(responses);
+        }
+        Ok(())
+    }
+
+    /// Ends what runs: tells it to give up at `give_up`, and waits until it did so, at most until `deadline`. A task that
+    /// has not ended by then is failed.
+    pub(super) fn end(&self, give_up: Instant, deadline: Instant) {
+        self.state().closing = true;
+        self.wait_until_idle(give_up);
+        self.give_up();
+        self.wait_until_idle(deadline);
+        let left: Vec<_> = self.state().running.values().cloned().collect();
+        for task in left {
+            self.finish(&task, Answered::Nothing);
+        }
+        self.state().runner = None;
+    }
+
+    /// Tells what runs that the server ends.
+    pub(super) fn give_up(&self) {
+        let mut state = self.state();
+        state.closing = true;
+        state.running.values().for_each(|task| task.cancel(Why::Server));
+    }
+
+    fn wait_until_idle(&self, deadline: Instant) {
+        let mut state = self.state();
+        while !state.running.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.ended.wait_timeout(state, left);
+            state = waited.map(|(state, _)| state).unwrap_or_else(|poisoned| poisoned.into_inner().0);
+        }
+    }
+
+    /// Returns the task where this server runs it; none where it has ended.
+    fn found(&self, asker: &Asker, id: Uuid) -> Result<Option<Arc<RunningTask>>, ErrorData> {
+        {
+            let state = self.state();
+            if let Some(task) = state.running.get(&id).filter(|task| task.asker() == asker) {
+                return Ok(Some(Arc::clone(task)));
+            }
+            if state.kept.get(&id).is_some_and(|kept| &kept.asker == asker) {
+                return Ok(None);
+            }
+        }
+        if self.row(asker, id)?.status == Status::Working {
+            let why = format!("Another server of the same database runs task '{id}'; ask that one");
+            return Err(error_data(&Error::new(Code::InvalidArgument, why)));
+        }
+        Ok(None)
+    }
+
+    /// Returns the row of a task; one that nobody works on any more has failed.
+    fn row(&self, asker: &Asker, id: Uuid) -> Result<Task, ErrorData> {
+        let look = || self.store.read(|db| tasks::get(db, asker.as_str(), id, self.clock.now()));
+        let found = look().map_err(|error| error_data(&error))?;
+        let mut row = found.ok_or_else(|| unknown(&id.to_string()))?;
+        let own = self.state().runner.as_ref().map(TaskRunner::id);
+        if row.status == Status::Working && !self.is_alive(&row, own.unwrap_or_default()) {
+            let ended = Ended::failed(SERVER_ENDED);
+            if let Err(error) = self.store.write(|db| self.end_row(db, id, &ended)) {
+                tracing::info!(%error, "the failure of a task could not be stored");
+            }
+            row.status = ended.status;
+            row.message.clone_from(&ended.message);
+            row.outcome.clone_from(&ended.outcome);
+        }
+        Ok(row)
+    }
+
+    /// Whether somebody works on a task whose row says so.
+    fn is_alive(&self, task: &Task, own: Uuid) -> bool {
+        task.runner == own || self.store.runs_tasks(task.runner)
+    }
+
+    fn end_row(&self, db: &crate::store::Db<'_>, id: Uuid, ended: &Ended) -> Result<bool> {
+        let now = self.clock.now();
+        let end = End {
+            status: ended.status,
+            message: ended.message.as_deref(),
+            outcome: ended.outcome.as_deref(),
+            at: now,
+            expires_at: now.saturating_add(KEPT),
+        };
+        tasks::end(db, id, end)
+    }
+
+    /// Returns this server's id as a runner of tasks; none where it ends.
+    fn runner(&self) -> Result<Option<Uuid>> {
+        let mut state = self.state();
+        if state.closing {
+            return Ok(None);
+        }
+        if state.runner.is_none() {
+            state.runner = Some(self.store.begin_tasks()?);
+        }
+        Ok(state.runner.as_ref().map(TaskRunner::id))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn known(id: &str) -> Result<Uuid, ErrorData> {
+    id.parse().map_err(|_| unknown(id))
+}
+
+/// One sentence for a task that is not there, that is somebody else's, and that was let go.
+fn unknown(id: &str) -> ErrorData {
+    let why = format!("There is no task '{}' of yours; one that ended is kept for an hour", id.escape_debug());
+    ErrorData::invalid_params(why, Some(json!({ "taskId": id })))
+}

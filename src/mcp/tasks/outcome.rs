@@ -1,0 +1,149 @@
+//! How a task ended: from what the call answered to its row, and from its row to rmcp's types.
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, DetailedTask, ErrorCode, JsonObject, TaskPayload, TaskStatus};
+use serde_json::Value;
+
+use super::running::Why;
+use super::{POLL, SERVER_ENDED};
+use crate::clock::rfc3339;
+use crate::store::tasks::{Status, Task};
+
+/// What stands in a stored result for a confirm token: the token goes to who asked for it, and is kept nowhere.
+const NOT_KEPT: &str = "(not kept; call deploy again)";
+
+/// What the call answered.
+pub(in crate::mcp) enum Answered {
+    /// A result, which may say that the tool failed.
+    Result(Box<CallToolResult>),
+    /// No result.
+    Error(ErrorData),
+    /// Nothing in time.
+    Nothing,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: Status,
+    pub(super) message: Option<String>,
+    /// What is stored: the result or the error, as JSON.
+    pub(super) outcome: Option<String>,
+    /// The result with the token that is not stored.
+    pub(super) whole: Option<String>,
+}
+
+impl Ended {
+    /// Returns how a task ended that answered so, after it was cancelled by `why`. A tool that finished all the same
+    /// completed.
+    pub(super) fn of(answered: Answered, why: Option<Why>) -> Self {
+        match (answered, why) {
+            (Answered::Result(result), Some(why)) if result.is_error == Some(true) => {
+                let said = text(&result);
+                match why {
+                    Why::Asker => Self { status: Status::Cancelled, message: said, outcome: None, whole: None },
+                    Why::Server => Self::failed(SERVER_ENDED),
+                }
+            }
+            (Answered::Result(result), _) => Self::completed(&result),
+            (Answered::Error(_) | Answered::Nothing, Some(Why::Asker)) => {
+                Self { status: Status::Cancelled, message: None, outcome: None, whole: None }
+            }
+            (Answered::Error(error), None) => Self::with_error(&error),
+            (Answered::Error(_) | Answered::Nothing, _) => Self::failed(SERVER_ENDED),
+        }
+    }
+
+    /// Returns the end of a task that has no result, for this reason.
+    pub(super) fn failed(why: &'static str) -> Self {
+        Self::with_error(&ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None))
+    }
+
+    fn with_error(error: &ErrorData) -> Self {
+        let outcome = serde_json::to_string(error).unwrap_or_default();
+        Self { status: Status::Failed, message: Some(error.message.to_string()), outcome: Some(outcome), whole: None }
+    }
+
+    fn completed(result: &CallToolResult) -> Self {
+        let whole = serde_json::to_string(result).unwrap_or_default();
+        let token = result.structured_content.as_ref().and_then(|envelope| envelope["data"]["confirm_token"].as_str());
+        let (outcome, whole) = match token {
+            Some(token) => (whole.replace(token, NOT_KEPT), Some(whole)),
+            None => (whole, None),
+        };
+        Self { status: Status::Completed, message: None, outcome: Some(outcome), whole }
+    }
+
+    /// Whether all of it is stored.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole.is_none()
+    }
+}
+
+/// Returns the first line of what a tool said.
+fn text(result: &CallToolResult) -> Option<String> {
+    let first = |envelope: &Value| envelope["errors"][0]["message"].as_str().map(str::to_owned);
+    result.structured_content.as_ref().and_then(first).or_else(|| match result.content.first()? {
+        ContentBlock::Text(text) => text.text.lines().next().map(str::to_owned),
+        _ => None,
+    })
+}
+
+/// Returns what is known of a task besides how it ended.
+pub(super) fn task(row: &Task) -> rmcp::model::Task {
+    let (id, begun, changed) = (row.id.to_string(), rfc3339(row.created_at), rfc3339(row.updated_at));
+    let kept = u64::try_from(row.expires_at.saturating_sub(row.created_at)).unwrap_or(1).max(1);
+    let mut task =
+        rmcp::model::Task::new(id, TaskStatus::Working, begun, changed).with_ttl_ms(kept).with_poll_interval_ms(POLL);
+    task.status_message.clone_from(&row.message);
+    task
+}
+
+/// Returns a task as its row says.
+pub(super) fn detailed(row: &Task) -> DetailedTask {
+    let outcome = || -> JsonObject {
+        row.outcome.as_deref().and_then(|outcome| serde_json::from_str(outcome).ok()).unwrap_or_default()
+    };
+    let payload = match row.status {
+        Status::Working => TaskPayload::Working,
+        Status::Completed => TaskPayload::Completed { result: outcome() },
+        Status::Failed => TaskPayload::Failed { error: outcome() },
+        Status::Cancelled => TaskPayload::Cancelled,
+    };
+    DetailedTask::new(task(row), payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(error: bool, data: Value) -> Answered {
+        let text = vec![ContentBlock::text(data.to_string())];
+        let mut result = if error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+        result.structured_content = Some(data);
+        Answered::Result(Box::new(result))
+    }
+
+    #[test]
+    fn a_tool_that_failed_completes_unless_it_was_cancelled() {
+        let failed = || said(true, json!({ "errors": [{ "message": "given up" }] }));
+        assert_eq!(Ended::of(failed(), None).status, Status::Completed);
+        let cancelled = Ended::of(failed(), Some(Why::Asker));
+        assert_eq!((cancelled.status, cancelled.message.as_deref()), (Status::Cancelled, Some("given up")));
+        assert_eq!(Ended::of(failed(), Some(Why::Server)).status, Status::Failed);
+        // What finished all the same is not hidden.
+        assert_eq!(Ended::of(said(false, json!({})), Some(Why::Asker)).status, Status::Completed);
+        assert_eq!(Ended::of(Answered::Nothing, None).status, Status::Failed);
+    }
+
+    #[test]
+    fn a_confirm_token_is_not_stored() {
+        let ended = Ended::of(said(false, json!({ "data": { "confirm_token": "s3cret" } })), None);
+        assert!(!ended.is_whole());
+        let stored = ended.outcome.unwrap_or_default();
+        assert!(!stored.contains("s3cret") && stored.contains(NOT_KEPT), "{stored}");
+        assert!(ended.whole.is_some_and(|whole| whole.matches("s3cret").count() == 2), "in the text and beside it");
+    }
+}

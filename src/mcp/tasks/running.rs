@@ -1,0 +1,149 @@
+//! A task that runs in this server.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{DetailedTask, InputRequest, InputRequests, InputResponses, TaskPayload};
+use serde_json::Value;
+use tokio::sync::{broadcast, oneshot};
+use uuid::Uuid;
+
+use super::outcome::{self, Ended};
+use super::{Asker, Cancel, Change};
+use crate::clock::{Clock, Millis};
+use crate::store::tasks::Task;
+
+/// Who cancelled a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mcp) enum Why {
+    /// Its asker did.
+    Asker,
+    /// The server ends.
+    Server,
+}
+
+/// A task that runs in this server.
+pub struct RunningTask {
+    asker: Asker,
+    cancel: Cancel,
+    changes: broadcast::Sender<Change>,
+    clock: Clock,
+    state: Mutex<State>,
+    id: Uuid,
+}
+
+struct State {
+    row: Task,
+    cancelled: Option<Why>,
+    /// What the client is asked, by key, and who waits for its answer.
+    asked: BTreeMap<String, (InputRequest, oneshot::Sender<Value>)>,
+}
+
+impl RunningTask {
+    pub(super) fn new(row: Task, asker: Asker, cancel: Cancel, changes: broadcast::Sender<Change>) -> Self {
+        let (id, clock) = (row.id, Clock::system());
+        let state = Mutex::new(State { row, cancelled: None, asked: BTreeMap::new() });
+        Self { asker, cancel, changes, clock, state, id }
+    }
+
+    /// The id that its asker knows it by.
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Waits until it is cancelled: by its asker, or because the server ends.
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
+    /// Says how far it is.
+    pub fn say(&self, message: String) {
+        let mut state = self.state();
+        state.row.message = Some(message);
+        state.row.updated_at = self.clock.now();
+    }
+
+    /// Asks the client, which sees it at its next poll; returns its answer, and nothing where the task was cancelled.
+    pub async fn ask(&self, key: &str, request: InputRequest) -> Option<Value> {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut state = self.state();
+            if state.cancelled.is_some() {
+                return None;
+            }
+            state.asked.insert(key.to_owned(), (request, sender));
+            state.row.updated_at = self.clock.now();
+        }
+        self.tell();
+        receiver.await.ok()
+    }
+
+    pub(in crate::mcp) fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
+    /// Takes the client's answers; the task goes on when nothing of what it asked is open.
+    pub(super) fn answer(&self, responses: InputResponses) {
+        {
+            let mut state = self.state();
+            for (key, value) in responses {
+                if let Some((_, waiting)) = state.asked.remove(&key) {
+                    let _ = waiting.send(value);
+                    state.row.updated_at = self.clock.now();
+                }
+            }
+        }
+        self.tell();
+    }
+
+    /// Tells it to give up; what it asked is not asked any more.
+    pub(super) fn cancel(&self, why: Why) {
+        {
+            let mut state = self.state();
+            state.cancelled.get_or_insert(why);
+            state.asked.clear();
+        }
+        self.cancel.cancel();
+    }
+
+    /// Who cancelled it.
+    pub(super) fn why(&self) -> Option<Why> {
+        self.state().cancelled
+    }
+
+    /// Returns what its asker is told when it begins.
+    pub(in crate::mcp) fn task(&self) -> rmcp::model::Task {
+        outcome::task(&self.state().row)
+    }
+
+    /// Returns it as it is now.
+    pub(in crate::mcp) fn detailed(&self) -> DetailedTask {
+        let state = self.state();
+        let task = outcome::task(&state.row);
+        if state.asked.is_empty() {
+            return DetailedTask::new(task, TaskPayload::Working);
+        }
+        let asked: InputRequests = state.asked.iter().map(|(key, (asked, _))| (key.clone(), asked.clone())).collect();
+        DetailedTask::new(task, TaskPayload::InputRequired { input_requests: asked })
+    }
+
+    /// Returns it as it ended.
+    pub(super) fn ended(&self, ended: &Ended, at: Millis, expires_at: Millis) -> DetailedTask {
+        let mut row = self.state().row.clone();
+        row.status = ended.status;
+        row.message.clone_from(&ended.message);
+        row.outcome = ended.whole.clone().or_else(|| ended.outcome.clone());
+        row.updated_at = at;
+        row.expires_at = expires_at;
+        outcome::detailed(&row)
+    }
+
+    fn tell(&self) {
+        let task = std::sync::Arc::new(self.detailed());
+        let _ = self.changes.send(Change { asker: self.asker.clone(), task });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
