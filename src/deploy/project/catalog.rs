@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::module::{Kind, Target};
 use crate::content::command;
 use crate::content::uri;
+use crate::deploy::module::{Kind, Target};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::modules::{self, Row};

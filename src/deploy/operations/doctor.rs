@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::desired::Root;
-use super::disk;
-use super::journal;
-use super::module::Target;
-use super::planning::with_schema;
-use super::repo::identity;
-use super::source::{Choice, Site, shell_word};
-use super::targets::{self, Layout};
+use crate::deploy::GROUP;
+use crate::deploy::apply::journal;
+use crate::deploy::desired::Root;
+use crate::deploy::module::Target;
+use crate::deploy::operations::with_schema;
+use crate::deploy::repo::identity;
+use crate::deploy::source::{Choice, Site, shell_word};
+use crate::deploy::targets::{self, Layout};
+use crate::disk;
 use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
 

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::disk::{self, Sha};
-use super::module::{Module, Target};
-use super::project;
-use super::repo::{self, Checkouts, Repo, identity};
-use super::targets::{Aim, Ground, Layout};
+use crate::deploy::module::{Module, Target};
+use crate::deploy::project;
+use crate::deploy::repo::{self, Checkouts, Repo, identity};
+use crate::deploy::targets::{Aim, Ground, Layout};
+use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Db;

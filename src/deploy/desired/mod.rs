@@ -1,5 +1,8 @@
 //! What shall stand on disk: every file that the modules make, once.
 
+pub mod sections;
+pub mod unmap;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
@@ -7,12 +10,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::disk::{self, RealFolders, Sha};
-use super::gather;
-use super::module::{Layer, Module, ModuleFile, Target};
-use super::targets::base_of;
 use crate::content::command::skill::split_front;
 use crate::content::command::words::{self, Spelling};
+use crate::deploy::desired::sections as gather;
+use crate::deploy::module::{Layer, Module, ModuleFile, Target};
+use crate::deploy::targets::base_of;
+use crate::disk::{self, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Argument;
 

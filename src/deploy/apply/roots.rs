@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::disk::folder::Folders;
-use super::disk::{self, RealFolders};
-use super::plan::Change;
-use super::source::Site;
-use super::targets;
 use crate::approved::Kind;
+use crate::deploy::plan::Change;
+use crate::deploy::source::Site;
+use crate::deploy::targets;
+use crate::disk::folder::Folders;
+use crate::disk::{self, RealFolders};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 

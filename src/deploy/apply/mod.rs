@@ -4,6 +4,10 @@
 //! journal; from there on whoever comes next can put everything back. Files are written beside their place and renamed;
 //! the one that is replaced stays beside, as a link, until all are there, so that taking it back needs no room.
 
+pub mod journal;
+pub mod roots;
+pub mod undo;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,13 +15,12 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::disk::attributes::Attributes;
-use super::disk::folder::{Entry, Folder, Folders};
-use super::disk::{self, Found};
-use super::journal::{self, Journal};
-use super::plan::{After, Change, Keep, Plan, Quiet, names};
-use super::source::Site;
-use super::{roots, undo};
+use self::journal::Journal;
+use crate::deploy::plan::{After, Change, Keep, Plan, Quiet, names};
+use crate::deploy::source::Site;
+use crate::disk::attributes::Attributes;
+use crate::disk::folder::{Entry, Folder, Folders};
+use crate::disk::{self, Found};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::deploys::{self, Deployed, Image, Stat};

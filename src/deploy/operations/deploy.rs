@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::apply::{self, Work};
-use super::confirm;
-use super::plan::Change;
-use super::planning::{self, Made, with_schema};
-use super::source::{Choice, Site};
 use crate::clock;
+use crate::deploy::GROUP;
+use crate::deploy::apply::{self, Work};
+use crate::deploy::confirm;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::Change;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::show::{self};
+use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::{Db, deploys};
@@ -61,7 +63,7 @@ fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
         }
         Err(error) => return Err(error),
     }
-    let mut reply = Reply::new(planning::listed(&made), data);
+    let mut reply = Reply::new(show::listed(&made), data);
     if context.is_shell() && !made.plan.changes.is_empty() {
         reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", made.site.arguments()));
     }
@@ -211,7 +213,7 @@ impl Applying<'_> {
         }
         if self.dry_run {
             let made = Made::new(context, self.choice)?;
-            let body = planning::listed(&made);
+            let body = show::listed(&made);
             return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &made)).warn(made.warnings));
         }
         // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
@@ -225,7 +227,7 @@ impl Applying<'_> {
         let right = apply::begin(context)?;
         let mut made = Made::again(context, self.choice, checkouts)?;
         if shown.is_some_and(|hash| hash != made.hash) {
-            return Err(planning::changed_meanwhile());
+            return Err(show::changed_meanwhile());
         }
         let inputs = made.site.inputs();
         if let Some(token) = &self.token {
@@ -248,11 +250,11 @@ impl Applying<'_> {
             return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(made.warnings));
         }
         let mut data = applied_data(true, None, &made);
-        let done = planning::count_line(&made.plan.changes, true);
+        let done = show::count_line(&made.plan.changes, true);
         let plan = std::mem::take(&mut made.plan);
         let id = apply::apply(context, &right, Work::deploy(&made.site, plan, &made.hash, self.adopt), |db| {
             if made.site.fingerprint(db)? != made.fingerprint {
-                return Err(planning::changed_meanwhile());
+                return Err(show::changed_meanwhile());
             }
             self.consume(context, db, &made)
         })?;
@@ -276,7 +278,7 @@ impl Applying<'_> {
         let changes = &made.plan.changes;
         check_adopt(changes, self.adopt)?;
         if !changes.is_empty() {
-            let preview = Body::Several(vec![planning::diffs(changes), planning::listed(&made)]);
+            let preview = Body::Several(vec![show::diffs(changes), show::listed(&made)]);
             (context.ask)(preview, &format!("Write to {}?", made.site.lands_in()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }

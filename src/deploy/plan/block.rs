@@ -1,9 +1,9 @@
 //! A block in a file that is the user's: what it becomes when the block changes, and what is left when it goes.
 
-use super::desired::Output;
-use super::disk::{self, Found};
-use super::gather;
-use super::plan::After;
+use crate::deploy::desired::Output;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::plan::After;
+use crate::disk::{self, Found};
 use crate::error::Result;
 use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::{self, File};

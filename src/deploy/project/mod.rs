@@ -1,12 +1,14 @@
 //! A project as a source of modules.
 
+pub mod catalog;
+
 use std::sync::Arc;
 
-use super::catalog::{self, Listed, Part, Source};
-use super::module::{Kind, Layer, Module, ModuleFile};
+use self::catalog::{Listed, Part, Source};
 use crate::clock::Clock;
 use crate::content::command;
 use crate::content::files;
+use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};

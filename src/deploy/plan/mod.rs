@@ -1,15 +1,20 @@
 //! A plan: what an apply would do to each file, and how safe that is.
 
+pub mod block;
+pub mod compare;
+pub mod prepare;
+pub mod show;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::desired::Desired;
-use super::disk::attributes::Attributes;
-use super::disk::{self, Found, Sha};
-use super::module::Target;
+use crate::deploy::desired::Desired;
+use crate::deploy::module::Target;
+use crate::disk::attributes::Attributes;
+use crate::disk::{self, Found, Sha};
 use crate::store::deploys::{Deployed, Image};
 pub use crate::store::snapshots::Keep;
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::desired::{Desired, Output};
-use super::disk::{self, Found, RealFolders, Sha};
-use super::module::Target;
-use super::plan::{After, Change, Drift, Keep, Op, Plan, Quiet, names, op_of};
-use super::repo::taken_over::{self, TakenOver};
-use super::source::Site;
-use super::{block, gather};
+use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::{Desired, Output};
+use crate::deploy::module::Target;
+use crate::deploy::plan::block;
+use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, Quiet, names, op_of};
+use crate::deploy::repo::taken_over::{self, TakenOver};
+use crate::deploy::source::Site;
+use crate::disk::{self, Found, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};

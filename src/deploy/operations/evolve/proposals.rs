@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::GROUP;
-use super::project;
 use crate::clock;
+use crate::deploy::GROUP;
+use crate::deploy::project;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::projects::Project;

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::GROUP;
-use super::disk;
-use super::journal;
-use super::rollback;
-use super::source::{Choice, Site};
 use crate::clock;
+use crate::deploy::GROUP;
+use crate::deploy::apply::journal;
+use crate::deploy::operations::rollback;
+use crate::deploy::source::{Choice, Site};
+use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::deploys::{self, Image};

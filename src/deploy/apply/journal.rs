@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::disk;
-use super::repo::identity;
 use crate::approved::Kind;
+use crate::deploy::repo::identity;
+use crate::disk;
 use crate::error::Result;
 use crate::op::{Context, Finding, Health};
 use crate::store::Db;

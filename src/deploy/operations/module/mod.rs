@@ -1,25 +1,16 @@
 //! `mcpkg module`: what a project's prompts and resources are to a deploy.
 
-mod change;
+pub mod change;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::catalog::{self, Listed, Source};
-use super::{GROUP, project};
+use crate::deploy::project::catalog::{self, Listed, Source};
+use crate::deploy::{GROUP, project};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Entry, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::modules::Row;
-
-/// The operations on modules.
-pub const OPS: &[Entry] = &[
-    Entry::of::<List>(),
-    Entry::of::<Show>(),
-    Entry::of::<change::Set>(),
-    Entry::of::<change::Add>(),
-    Entry::of::<change::Remove>(),
-];
 
 /// List modules
 #[derive(clap::Args, Deserialize, JsonSchema)]

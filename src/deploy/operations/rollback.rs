@@ -8,14 +8,15 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::GROUP;
-use super::apply::{self, Work};
-use super::back::Back;
-use super::deploying::unconfirmed;
-use super::disk;
-use super::planning::{self, changes_json, summary, with_schema};
-use super::roots;
-use super::source::{Choice, Scope, Site};
+use crate::deploy::GROUP;
+use crate::deploy::apply::roots;
+use crate::deploy::apply::{self, Work};
+use crate::deploy::operations::deploy::unconfirmed;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::show::{self, changes_json, summary};
+use crate::deploy::rollback::Back;
+use crate::deploy::source::{Choice, Scope, Site};
+use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
@@ -93,7 +94,7 @@ impl Operation for Rollback {
         let back = compare()?;
         let mut data = data(&goal, &back);
         if asked.is_some_and(|asked| asked != data) {
-            return Err(planning::changed_meanwhile());
+            return Err(show::changed_meanwhile());
         }
         if back.changes.is_empty() {
             return nothing_to_do(context, &goal, &site, back);
@@ -136,7 +137,7 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
 }
 
 fn shown(back: &Back, site: &Site) -> Body {
-    Body::Several(vec![planning::diffs(&back.changes), planning::table(&back.changes, site)])
+    Body::Several(vec![show::diffs(&back.changes), show::table(&back.changes, site)])
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.

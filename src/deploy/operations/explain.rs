@@ -4,14 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::desired::Part;
-use super::disk;
-use super::module::Kind as ModuleKind;
-use super::plan::{self, Change};
-use super::planning::{Made, with_schema};
-use super::source::Choice;
-use super::status;
+use crate::deploy::GROUP;
+use crate::deploy::desired::Part;
+use crate::deploy::module::Kind as ModuleKind;
+use crate::deploy::operations::status;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{self, Change};
+use crate::deploy::source::Choice;
+use crate::disk;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
@@ -123,7 +124,7 @@ fn parts<'m>(made: &'m Made, change: &Change) -> &'m [Part] {
 }
 
 fn layer(part: &Part) -> &'static str {
-    use super::module::Layer;
+    use crate::deploy::module::Layer;
     match part.layer {
         Layer::Upstream => "upstream",
         Layer::Global => "global",

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::apply;
-use super::disk::attributes::Attributes;
-use super::disk::{self, Found};
-use super::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
-use super::rollback::Goal;
-use super::source::Site;
-use super::{block, gather};
+use crate::deploy::apply;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::operations::rollback::Goal;
+use crate::deploy::plan::block;
+use crate::deploy::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
+use crate::deploy::source::Site;
+use crate::disk::attributes::Attributes;
+use crate::disk::{self, Found};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::apply;
-use super::disk::Found;
-use super::disk::attributes::Attributes;
-use super::disk::folder::{Folder, Folders, Moved};
-use super::journal::{self, Journal};
-use super::plan::After;
+use crate::deploy::apply;
+use crate::deploy::apply::journal::{self, Journal};
+use crate::deploy::plan::After;
+use crate::disk::Found;
+use crate::disk::attributes::Attributes;
+use crate::disk::folder::{Folder, Folders, Moved};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::deploys::{self, Image};

@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::desired::{Desired, Root};
-use super::disk::{self, Sha};
-use super::plan::{self, Change, Drift, Op};
-use super::planning::{Made, with_schema};
-use super::source::{Choice, Site};
+use crate::deploy::GROUP;
+use crate::deploy::desired::{Desired, Root};
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{self, Change, Drift, Op};
+use crate::deploy::source::{Choice, Site};
+use crate::disk::{self, Sha};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 

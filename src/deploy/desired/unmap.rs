@@ -1,9 +1,9 @@
 //! From a deployed file that a user changed back to the modules it was made of.
 
-use super::desired::{Form, Output, Part};
-use super::gather;
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::{Form, Output, Part};
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

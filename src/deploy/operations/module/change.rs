@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{data, described};
 use crate::deploy::GROUP;
-use crate::deploy::catalog::{self, INSTRUCTIONS, Listed, SKILL, Source};
 use crate::deploy::module::{Kind, Target};
+use crate::deploy::project::catalog::{self, INSTRUCTIONS, Listed, SKILL, Source};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::modules::{self, Row};
