@@ -11,7 +11,6 @@ pub mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -437,19 +436,4 @@ pub fn note_quiet(db: &Db<'_>, machine: &str, place: i64, quiet: &[Quiet]) -> Re
         }
     }
     Ok(())
-}
-
-/// The bytes of a stored image, as what shall stand at a path.
-///
-/// # Errors
-/// `E_DAMAGED`, and how the disk failed.
-pub fn wanted(db: &Db<'_>, image: &Image) -> Result<After> {
-    Ok(match image {
-        Image::Absent => After::Absent,
-        Image::Link(text) => After::Link(text.clone()),
-        Image::File { blob, sha256, mode } => {
-            let bytes: Arc<[u8]> = blobs::get(db, *blob)?.into();
-            After::File { bytes, sha256: *sha256, mode: *mode }
-        }
-    })
 }

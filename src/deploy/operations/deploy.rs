@@ -1,9 +1,10 @@
-//! `deploy` and `deploy --apply`: the plan that is shown, and the apply of exactly that one.
+//! `mcpkg deploy`: the plan with a token that confirms it, and the apply of exactly that plan.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::gates::unconfirmed;
 use crate::clock;
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
@@ -122,13 +123,6 @@ impl Operation for DeployApply {
         let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token };
         applying.run(context)
     }
-}
-
-/// The failure of a call that would write and was not approved.
-pub fn unconfirmed(command: &str) -> Error {
-    Error::new(Code::ConfirmRequired, format!("`{command}` writes, and was not approved; nothing was changed"))
-        .with_details(json!({ "command": command }))
-        .hint("pass yes=true, or --yes from the shell")
 }
 
 /// Deploy to the agents' folders

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod compare;
+pub mod json;
 pub mod prepare;
 pub mod show;
 
@@ -15,8 +16,10 @@ use crate::deploy::desired::Desired;
 use crate::deploy::module::Target;
 use crate::disk::attributes::Attributes;
 use crate::disk::{self, Found, Sha};
+use crate::error::Result;
 use crate::store::deploys::{Deployed, Image};
 pub use crate::store::snapshots::Keep;
+use crate::store::{Db, blobs};
 
 /// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +97,21 @@ impl After {
     pub fn file(bytes: impl Into<Arc<[u8]>>, mode: u32) -> Self {
         let bytes = bytes.into();
         After::File { sha256: disk::sha256(&bytes), bytes, mode }
+    }
+
+    /// Returns what a stored image holds.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
+        Ok(match image {
+            Image::Absent => After::Absent,
+            Image::Link(text) => After::Link(text.clone()),
+            Image::File { blob, sha256, mode } => {
+                let bytes: Arc<[u8]> = blobs::get(db, *blob)?.into();
+                After::File { bytes, sha256: *sha256, mode: *mode }
+            }
+        })
     }
 
     /// The SHA-256 of a file.

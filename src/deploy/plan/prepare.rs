@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::show::{changes_json, summary};
+use super::json::{changes_json, summary};
 use super::{After, Plan, Quiet, compare, names};
 use crate::deploy::module::Kind;
 use crate::deploy::repo::Checkouts;

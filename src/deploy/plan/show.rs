@@ -1,6 +1,5 @@
-//! How a plan looks: as contract 000 writes it, and for a person.
+//! How a plan looks to a person: rows, counts, differences.
 
-use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::prepare::Made;
@@ -9,17 +8,6 @@ use crate::deploy::source::Site;
 use crate::disk;
 use crate::error::{Code, Error};
 use crate::op::{Body, Table};
-
-/// The changes as contract 000 writes them.
-pub fn changes_json(changes: &[Change]) -> Vec<Value> {
-    changes.iter().map(Change::json).collect()
-}
-
-/// How many changes of each kind there are.
-pub fn summary(changes: &[Change]) -> Value {
-    let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
-    json!({ "create": count(Op::Create), "update": count(Op::Update), "delete": count(Op::Delete) })
-}
 
 /// The changes for a person: a row each, and a line that counts them.
 pub fn table(changes: &[Change], site: &Site) -> Body {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
-use crate::deploy::operations::deploy::unconfirmed;
+use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::prepare::Made;
 use crate::deploy::plan::{Change, Op, Quiet};
