@@ -29,7 +29,8 @@ use std::time::Duration;
 
 use crate::store::Store;
 
-pub use config::{Config, Identity};
+pub use crate::op::{Connection, Identity};
+pub use config::{Config, group_of};
 pub use extension::{Answer, Extended, Extension};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};

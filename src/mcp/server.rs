@@ -22,7 +22,6 @@ use super::session::Session;
 use super::subscriptions::{Hub, LONGEST_URI, MAX_URIS, Subscriber, accepted};
 use super::tools::Lists;
 use super::{Config, Identity, completion, limited, reads_at_once, skills, templates, tools};
-use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Store;
@@ -431,13 +430,9 @@ impl ServerHandler for Server {
             true => limited(&self.store, Arc::clone(&cancelled)),
             false => self.store.clone(),
         };
-        // Whatever an operation says of itself, it writes nothing for who may only read.
-        let store = if config.read_only { store.reading() } else { store };
+        let caller = config.caller(client.as_deref());
         let operation = Context {
-            clock: Clock::system(),
-            actor: actor(&config, client.as_deref()),
             max_answer: config.max_answer,
-            identity: Some(config.identity.name().to_owned()),
             progress: notes.progress(&context),
             cancelled: Arc::clone(&cancelled),
             step_aside: Arc::new({
@@ -445,7 +440,7 @@ impl ServerHandler for Server {
                 move || held.give_back()
             }),
             allow_outside: config.allow_outside.clone(),
-            ..Context::shell(store, config.selection.clone())
+            ..Context::new(caller, store, config.selection.clone())
         };
         let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
         let working = async {
@@ -484,15 +479,6 @@ impl ServerHandler for Server {
             return Err(no_method(&request.method));
         }
         Err(refuse(&request.method, request.params.as_ref()))
-    }
-}
-
-/// Who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
-fn actor(config: &Config, client: Option<&str>) -> String {
-    let client = client.unwrap_or("unknown");
-    match &config.grant {
-        Some(grant) => format!("key:{}:{client}", grant.key),
-        None => format!("mcp:{client}"),
     }
 }
 

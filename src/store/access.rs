@@ -19,6 +19,8 @@ pub struct Key {
     pub project: Option<Uuid>,
     /// Whether it may only read.
     pub read_only: bool,
+    /// Whether its holder's answers to an elicitation count as the user's consent.
+    pub consent: bool,
     /// When it was made.
     pub created_at: Millis,
     /// From when on it is refused.
@@ -27,7 +29,7 @@ pub struct Key {
     pub revoked_at: Option<Millis>,
 }
 
-const KEY: &str = "key_id, name, project_uuid, read_only, created_at, expires_at, revoked_at";
+const KEY: &str = "key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at";
 
 /// Adds a key.
 ///
@@ -36,14 +38,15 @@ const KEY: &str = "key_id, name, project_uuid, read_only, created_at, expires_at
 pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     db.connection
         .prepare_cached(
-            "INSERT INTO access_key (key_id, name, project_uuid, read_only, created_at, expires_at, revoked_at, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO access_key (key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
         .execute(params![
             key.key_id,
             key.name,
             key.project.as_ref().map(Uuid::as_bytes),
             key.read_only,
+            key.consent,
             key.created_at,
             key.expires_at,
             key.revoked_at,
@@ -84,7 +87,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = format!("SELECT {KEY}, hash FROM access_key WHERE key_id = ?1");
     let mut statement = db.connection.prepare_cached(&sql)?;
-    Ok(statement.query_row([key_id], |row| Ok((from_row(row)?, row.get(7)?))).optional()?)
+    Ok(statement.query_row([key_id], |row| Ok((from_row(row)?, row.get(8)?))).optional()?)
 }
 
 /// Revokes a key; one that was revoked before keeps its time.
@@ -161,9 +164,10 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Key> {
         name: row.get(1)?,
         project: row.get::<_, Option<[u8; 16]>>(2)?.map(Uuid::from_bytes),
         read_only: row.get(3)?,
-        created_at: row.get(4)?,
-        expires_at: row.get(5)?,
-        revoked_at: row.get(6)?,
+        consent: row.get(4)?,
+        created_at: row.get(5)?,
+        expires_at: row.get(6)?,
+        revoked_at: row.get(7)?,
     })
 }
 

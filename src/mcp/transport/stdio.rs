@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::mcp::front::{Front, InFlight};
 use crate::mcp::server::Server;
 use crate::mcp::{Config, limited};
+use crate::op::Connection;
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -36,6 +37,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let position = store.position()?;
     let reader = limited(&store, Arc::default()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
