@@ -73,7 +73,7 @@ fn hints_follow_the_effect() {
         assert_eq!(hints["readOnlyHint"], !entry.effect.changes(), "{tool}");
         assert_eq!(hints["openWorldHint"], false, "{tool}");
         assert!(tool["title"].is_string(), "{tool}");
-        if !!entry.effect.changes() {
+        if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
         }
     }

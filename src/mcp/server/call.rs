@@ -10,9 +10,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle};
-use crate::mcp::front::Ticket;
+use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
-use crate::mcp::{Config, limited, tools};
+use crate::mcp::tickets::Ticket;
+use crate::mcp::{Config, tools};
 use crate::op::{Context, Entry};
 
 /// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.

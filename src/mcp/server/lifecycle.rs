@@ -14,8 +14,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::{LASTING, Server, era};
 use crate::mcp::Identity;
+use crate::mcp::era::Era;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
-use crate::mcp::reads::Era;
 
 /// What a client is told about this server when it connects.
 const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \

@@ -33,11 +33,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::on_signal;
-use super::{GRACE, announce, spawn};
+use super::{GRACE, announce};
 use crate::access;
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::server::Server;
+use crate::mcp::thread::spawn;
 use crate::store::Store;
 use app::App;
 use connection::{Addresses, Counted, converse};

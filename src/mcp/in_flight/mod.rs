@@ -1,20 +1,24 @@
 //! Requests that rmcp is handling, by id, and where each answer goes.
 
+mod phase;
+mod rmcp_transport;
+mod sink;
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, JsonRpcRequest, ProtocolVersion,
-    RequestId, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, JsonRpcRequest, RequestId,
 };
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::mcp::transport::output::Output;
+use super::output::Output;
+
+pub(super) use phase::Phase;
+pub(super) use rmcp_transport::RmcpTransport;
+pub(super) use sink::Sink;
 
 /// Limit on requests in flight, those queued behind the same id too; beyond it the input waits. Listen streams stay open
 /// and do not count.
@@ -28,86 +32,6 @@ const MAX_LISTEN_STREAMS: usize = 64;
 
 /// Limit on running handlers and unsent answers; it bounds memory when a client does not read.
 const MAX_HANDLERS: usize = 8;
-
-/// Where an answer goes.
-#[derive(Clone)]
-pub(crate) enum Sink {
-    /// A line of its own.
-    Wire,
-    /// An element of a batch's answer.
-    Batch(Arc<Batch>),
-}
-
-impl Sink {
-    /// Returns the sink of a batch with so many answers.
-    pub(super) fn batch(expected: usize) -> Self {
-        Sink::Batch(Arc::new(Batch(Mutex::new(Replies { expected, there: Vec::new() }))))
-    }
-}
-
-/// The answers of a batch, until all are there.
-pub(crate) struct Batch(Mutex<Replies>);
-
-struct Replies {
-    expected: usize,
-    there: Vec<Vec<u8>>,
-}
-
-impl Batch {
-    /// Adds an answer; returns the whole line once all are there.
-    pub(super) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
-        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        replies.there.push(reply);
-        replies.line()
-    }
-
-    /// Expects one answer less; returns the whole line where the others are there.
-    fn forget(&self) -> Option<Vec<u8>> {
-        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        replies.expected -= 1;
-        replies.line()
-    }
-}
-
-impl Replies {
-    fn line(&self) -> Option<Vec<u8>> {
-        if self.there.is_empty() || self.there.len() < self.expected {
-            return None;
-        }
-        let mut line = vec![b'['];
-        for (index, reply) in self.there.iter().enumerate() {
-            if index > 0 {
-                line.push(b',');
-            }
-            line.extend_from_slice(reply.trim_ascii_end());
-        }
-        line.extend_from_slice(b"]\n");
-        Some(line)
-    }
-}
-
-/// How far a session is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// rmcp waits for the first lifecycle request.
-    Starting,
-    /// initialize went to rmcp and was not answered yet.
-    Initializing,
-    /// A session with a handshake.
-    Legacy {
-        /// Whether its revision has batches.
-        batches: bool,
-    },
-    /// Requests that carry their own metadata (2026-07-28).
-    Inline,
-}
-
-impl Phase {
-    /// Whether rmcp takes notifications and responses.
-    pub(super) fn started(self) -> bool {
-        self != Phase::Starting
-    }
-}
 
 /// The requests in flight and the channel to rmcp; shared by the front, the transport and whatever ends the server.
 pub(crate) struct InFlight {
@@ -198,7 +122,7 @@ impl InFlight {
             handlers: Arc::new(Semaphore::new(MAX_HANDLERS)),
             output,
         });
-        (Arc::clone(&in_flight), RmcpTransport { in_flight, from_front })
+        (Arc::clone(&in_flight), RmcpTransport::new(in_flight, from_front))
     }
 
     pub(super) fn output(&self) -> &Output {
@@ -360,78 +284,4 @@ impl State {
         self.listening += usize::from(listens);
         let _ = to_rmcp.send(JsonRpcMessage::Request(request));
     }
-}
-
-/// The side of the front that rmcp sees.
-pub(crate) struct RmcpTransport {
-    in_flight: Arc<InFlight>,
-    from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
-}
-
-impl Transport<RoleServer> for RmcpTransport {
-    type Error = io::Error;
-
-    fn send(
-        &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let in_flight = Arc::clone(&self.in_flight);
-        let encoded = encode(&item);
-        async move {
-            let mut line = encoded?;
-            let answered = match &item {
-                JsonRpcMessage::Response(response) => Some(response.id.clone()),
-                JsonRpcMessage::Error(error) => error.id.clone(),
-                _ => None,
-            };
-            let batches = match &item {
-                JsonRpcMessage::Response(response) => match &response.result {
-                    ServerResult::InitializeResult(result) => {
-                        Some(result.protocol_version == ProtocolVersion::V_2025_03_26)
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            drop(item);
-            line.push(b'\n');
-            let sink =
-                answered.as_ref().and_then(|id| in_flight.state().requests.get(id).map(|request| request.sink.clone()));
-            let line = match sink {
-                Some(Sink::Batch(batch)) => batch.add(line),
-                _ => Some(line),
-            };
-            let sent = match line {
-                // A session begins with this: no answer of the front may come before it, so it is not only queued.
-                Some(line) if batches.is_some() => in_flight.write(&line),
-                Some(line) => in_flight.output.queue(line).await,
-                None => Ok(()),
-            };
-            // Only now was the request answered: what waits for that must not come before the answer.
-            if let Some(id) = answered {
-                let mut state = in_flight.state();
-                if let Some(batches) = batches {
-                    state.phase = Phase::Legacy { batches };
-                }
-                in_flight.remove(&mut state, &id);
-            }
-            sent
-        }
-    }
-
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.from_front.recv().await
-    }
-
-    async fn close(&mut self) -> Result<(), Self::Error> {
-        self.from_front.close();
-        Ok(())
-    }
-}
-
-/// An object in one buffer of about the right size: a large answer would double its time by growing one.
-fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
-    let mut line = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut line, item)?;
-    Ok(line)
 }
