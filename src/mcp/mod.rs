@@ -30,7 +30,8 @@ mod tickets;
 mod tools;
 mod transport;
 
-pub use config::{Config, Identity};
+pub use crate::op::{Connection, Identity};
+pub use config::{Config, group_of};
 pub use extension::{Answer, Extended, Extension};
 pub use limits::MAX_LINE;
 pub use transport::stdio::serve_stdio;

@@ -245,8 +245,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            actor: "mcp:test".to_owned(),
-            ..crate::op::Context::shell(store.clone(), Selection::default())
+            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",

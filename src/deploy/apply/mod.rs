@@ -119,7 +119,7 @@ pub fn apply(
             profile: &work.site.profile,
             plan_hash: work.plan_hash,
             rolled_back_to: work.rolled_back_to,
-            actor: &context.actor,
+            actor: context.caller.actor(),
             now: context.clock.now(),
         };
         let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();

@@ -36,7 +36,7 @@ impl Operation for Deploy {
     const TITLE: &'static str = "Deploy: show the plan";
     const ABOUT: &'static str = "Show what a deploy would write for the agents and return the confirm_token with which \
         deploy_apply writes exactly that";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: Effect = Effect::Offer;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
     const GROUP: &'static str = GROUP;

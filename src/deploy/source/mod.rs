@@ -12,7 +12,7 @@ use crate::deploy::repo::{self, Checkouts, Repo, identity};
 use crate::deploy::targets::{Aim, Ground, Layout};
 use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use crate::op::{Context, Identity};
 use crate::store::Db;
 use crate::store::deploys::{self, PlaceKey};
 use crate::store::projects::{self, Project};
@@ -291,7 +291,7 @@ impl Source {
             }
             return open(&expand(repo, home));
         }
-        let agentpack = context.identity.as_deref() == Some("agentpack");
+        let agentpack = context.caller.identity() == Identity::Agentpack;
         let usual = repo_of_the_original(home);
         if named.is_none() && agentpack && usual.is_dir() {
             return open(&usual);

@@ -10,8 +10,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle};
-use crate::clock::Clock;
-
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
@@ -31,17 +29,12 @@ pub(super) async fn run(
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = Arc::new(AtomicBool::new(false));
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match entry.effect.reads() {
-        true => limited(&server.store, Arc::clone(&cancelled)),
-        false => server.store.clone(),
+    let store = match entry.effect.changes() {
+        true => server.store.clone(),
+        false => limited(&server.store, Arc::clone(&cancelled)),
     };
-    // Whatever an operation says of itself, it writes nothing for who may only read.
-    let store = if config.read_only { store.reading() } else { store };
     let context = Context {
-        clock: Clock::system(),
-        actor: actor(config, client.as_deref()),
         max_answer: config.max_answer,
-        identity: Some(config.identity.name().to_owned()),
         progress: notes.progress(request),
         cancelled: Arc::clone(&cancelled),
         step_aside: Arc::new({
@@ -49,13 +42,13 @@ pub(super) async fn run(
             move || held.give_back()
         }),
         allow_outside: config.allow_outside.clone(),
-        ..Context::shell(store, config.selection.clone())
+        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {
         let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if entry.effect.reads() {
+        if !entry.effect.changes() {
             *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || {
@@ -89,14 +82,5 @@ impl Held {
         if let Some(ticket) = &self.ticket {
             ticket.end();
         }
-    }
-}
-
-/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
-fn actor(config: &Config, client: Option<&str>) -> String {
-    let client = client.unwrap_or("unknown");
-    match &config.grant {
-        Some(grant) => format!("key:{}:{client}", grant.key),
-        None => format!("mcp:{client}"),
     }
 }

@@ -22,6 +22,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
 use crate::mcp::thread::spawn;
+use crate::op::Connection;
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -40,6 +41,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let position = store.position()?;
     let reader = limited(&store, Arc::default()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();

@@ -191,7 +191,7 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
                     path: &candidate.path,
                     base: blobs::put(db, &candidate.base)?,
                     blob: blobs::put(db, bytes)?,
-                    actor: &context.actor,
+                    actor: context.caller.actor(),
                     now: context.clock.now(),
                 },
             )?;
