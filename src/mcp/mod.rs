@@ -37,12 +37,12 @@ pub use transport::{Network, Origin, serve_http};
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;
 
-/// How long one read of the database for a client may take: less than clients wait for an answer.
-const READ_LIMIT: Duration = Duration::from_secs(30);
+/// How long one read of the database for a client may take unless told otherwise: less than clients wait for an answer.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the database for what serves a client: its reads end in time, and when `cancelled` is set.
-fn limited(store: &Store, cancelled: Arc<AtomicBool>) -> Store {
-    store.limited(READ_LIMIT, cancelled)
+fn limited(store: &Store, config: &Config, cancelled: Arc<AtomicBool>) -> Store {
+    store.limited(config.read_timeout, cancelled)
 }
 
 /// Returns the names of the groups that agents can be given, in documentation order.

@@ -111,7 +111,8 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
         let cancelled = Arc::new(AtomicBool::new(false));
-        let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
+        let config = self.config(&request.extensions);
+        let store = limited(&self.store, &config, Arc::clone(&cancelled));
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
@@ -428,7 +429,7 @@ impl ServerHandler for Server {
         let cancelled = Arc::new(AtomicBool::new(false));
         // A write reads what it needs to the end, or to put back what it changed.
         let store = match entry.effect.reads() {
-            true => limited(&self.store, Arc::clone(&cancelled)),
+            true => limited(&self.store, &config, Arc::clone(&cancelled)),
             false => self.store.clone(),
         };
         // Whatever an operation says of itself, it writes nothing for who may only read.
