@@ -31,7 +31,7 @@ pub(super) async fn run(
     // A write reads what it needs to the end, or to put back what it changed.
     let store = match entry.effect.changes() {
         true => server.store.clone(),
-        false => limited(&server.store, Arc::clone(&cancelled)),
+        false => limited(&server.store, config, Arc::clone(&cancelled)),
     };
     let context = Context {
         max_answer: config.max_answer,
