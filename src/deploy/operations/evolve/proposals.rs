@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use crate::clock;
+use crate::clock::{self, Millis};
 use crate::deploy::GROUP;
 use crate::deploy::project;
 use crate::error::{Code, Error, Result};
@@ -102,9 +102,10 @@ fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     })
 }
 
-fn open(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
+/// Accepts or rejects an open proposal: whoever comes second hears what became of it.
+fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Proposal> {
     let proposal = get(db, project, id)?;
-    if proposal.state == "open" {
+    if proposals::decide(db, proposal.id, accepted, now)? {
         return Ok(proposal);
     }
     Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state)))
@@ -135,11 +136,10 @@ impl Operation for Accept {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
-            let proposal = open(db, project, self.id)?;
+            let proposal = decide(db, project, self.id, true, author.now)?;
             let file = unchanged(db, project, &proposal)?;
             let bytes = blobs::get(db, proposal.blob)?;
             project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
-            proposals::decide(db, proposal.id, true, author.now)?;
             Ok(proposal)
         })?;
         let sentence = format!("Accepted proposal {}: {} is as it is on disk", self.id, proposal.module_id);
@@ -194,9 +194,7 @@ impl Operation for Reject {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.reject", &self.id.to_string(), |db, project, author| {
-            let proposal = open(db, project, self.id)?;
-            proposals::decide(db, proposal.id, false, author.now)?;
-            Ok(proposal)
+            decide(db, project, self.id, false, author.now)
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
         Ok(Reply::sentence(sentence, summary(&Proposal { state: "rejected".to_owned(), ..proposal }))
