@@ -12,16 +12,19 @@ pub mod clock;
 pub mod content;
 pub mod database;
 pub mod deploy;
+pub mod diff;
 pub mod disk;
 pub mod error;
 pub mod file;
 pub mod git;
+pub mod hex;
 pub mod mcp;
 pub mod op;
 pub mod present;
 pub mod process;
 pub mod redact;
 pub mod schema;
+pub mod shell;
 pub mod store;
 
 use op::Entry;
@@ -32,7 +35,6 @@ pub fn operations() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(content::skills::OPS)
         .chain(deploy::OPS)
-        .chain(deploy::modules::OPS)
         .chain(client::OPS)
         .chain(access::OPS)
         .chain(database::OPS)

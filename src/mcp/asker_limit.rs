@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_asker_waits_for_itself_alone() {
-        let [a, b, c] = ["a", "b", "c"].map(Asker::key);
+        let [a, b, c] = ["a", "b", "c"].map(Asker::named);
         let limit = AskerLimit::new(1);
         let first = limit.take(&a).now_or_never().flatten().unwrap();
         assert!(limit.take(&a).now_or_never().is_none());

@@ -34,9 +34,10 @@ mod tickets;
 mod tools;
 mod transport;
 
-pub use config::{Config, Identity};
+pub use crate::op::{Connection, Identity};
+pub use config::{Config, group_of};
 pub use extension::{Answer, Extended, Extension, TaskSupport};
-pub use limits::MAX_LINE;
+pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use tasks::RunningTask;
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};

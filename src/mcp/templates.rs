@@ -160,7 +160,7 @@ pub(super) enum Validator {
 /// Returns the project that applies. One that is named and gone serves nothing, as one that was never there.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     match projects::resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => Ok(None),
@@ -172,7 +172,7 @@ pub(super) fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Projec
 /// nothing.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn validator(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Validator>> {
     if let Some(validator) = validators::resource(db, selection, Key::Uri(uri))? {
         return Ok(Some(Validator::Resource(validator)));
@@ -245,8 +245,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            actor: "mcp:test".to_owned(),
-            ..crate::op::Context::shell(store.clone(), Selection::default())
+            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",

@@ -38,6 +38,7 @@ pub mod validators;
 pub mod watch;
 
 mod deadline;
+mod engine;
 mod index;
 mod locks;
 mod open;
@@ -354,6 +355,14 @@ impl Reader {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
     }
 
+    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
+    /// [`Store::limited`]. Without a deadline nothing ends them.
+    pub fn cancel_with(&self, cancelled: Arc<AtomicBool>) {
+        if let Some(watch) = &self.watch {
+            watch.cancel_with(cancelled);
+        }
+    }
+
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
     ///
     /// # Errors
@@ -396,7 +405,7 @@ fn in_transaction<T>(
 
 impl<'c> Db<'c> {
     /// Returns what `f` makes of the first row of a query, if there is one.
-    fn one<T>(
+    fn first_of<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -408,7 +417,7 @@ impl<'c> Db<'c> {
     }
 
     /// Returns what `f` makes of each row of a query.
-    fn all<T>(
+    fn each_of<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,

@@ -25,9 +25,9 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
     "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
     "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "6e30967c50746f6b61ac1de4d106f99e11889662cecb0333401b1d854d1fb13d",
+    "09be80c165910b1ac82b6a8296159aee0f0b5e579b589ccee9d38c24cc52d769",
+    "09be80c165910b1ac82b6a8296159aee0f0b5e579b589ccee9d38c24cc52d769",
+    "-",
 ];
 
 mod embedded {
@@ -154,7 +154,7 @@ fn fingerprint(objects: &Objects) -> String {
         [kind, name, table].into_iter().for_each(|text| field(text));
         field(sql.as_deref().unwrap_or("-"));
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::hex::encode(&hash.finalize())
 }
 
 #[cfg(test)]

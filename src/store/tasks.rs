@@ -1,9 +1,9 @@
 //! Tasks: long tool calls that were answered at once, and what became of them.
 
-use rusqlite::{OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::Db;
+use super::engine::{Row, params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
 
@@ -85,63 +85,64 @@ pub struct End<'a> {
     pub expires_at: Millis,
 }
 
+/// The columns of a task, as [`task`] reads them.
+macro_rules! columns {
+    () => {
+        "uuid, asker, tool, runner, status, message, outcome, created_at, updated_at, expires_at"
+    };
+}
+
 /// Inserts a task, and deletes those whose time is over; returns false where its asker has [`MAX_TASKS`].
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
-    db.connection
-        .prepare_cached("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'")?
-        .execute([task.created_at])?;
-    let inserted = db
-        .connection
-        .prepare_cached(
-            "INSERT INTO task (uuid, asker, tool, runner, status, message, outcome, created_at, updated_at, expires_at)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
-              WHERE coalesce((SELECT sum(1) FROM (SELECT 1 FROM task WHERE asker = ?2 LIMIT ?11) AS mine), 0) < ?11",
-        )?
-        .execute(params![
-            task.id.as_bytes(),
-            task.asker,
-            task.tool,
-            task.runner.as_bytes(),
-            task.status.word(),
-            task.message,
-            task.outcome,
-            task.created_at,
-            task.updated_at,
-            task.expires_at,
-            MAX_TASKS,
-        ])?;
-    Ok(inserted == 1)
+    db.run(sql!("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'"), params![task.created_at])?;
+    let mut tasks = 0;
+    db.each(sql!("SELECT 1 FROM task WHERE asker = ?1 LIMIT ?2"), params![task.asker, MAX_TASKS], |_| {
+        tasks += 1;
+        Ok(())
+    })?;
+    if tasks >= MAX_TASKS {
+        return Ok(false);
+    }
+    let statement = sql!("INSERT INTO task (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
+    let status = task.status.word();
+    let values = params![
+        task.id,
+        task.asker,
+        task.tool,
+        task.runner,
+        status,
+        task.message,
+        task.outcome,
+        task.created_at,
+        task.updated_at,
+        task.expires_at,
+    ];
+    Ok(db.run(statement, values)? == 1)
 }
 
 /// Returns a task of `asker`; one of somebody else is as one that is not there, and so is one whose time is over.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Task>> {
-    Ok(db
-        .connection
-        .prepare_cached(
-            "SELECT uuid, asker, tool, runner, status, message, outcome, created_at, updated_at, expires_at
-               FROM task WHERE uuid = ?1 AND asker = ?2 AND (expires_at >= ?3 OR status = 'working')",
-        )?
-        .query_row(params![id.as_bytes(), asker, now], task)
-        .optional()?)
+    let statement = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM task WHERE uuid = ?1 AND asker = ?2 AND (expires_at >= ?3 OR status = 'working')"
+    );
+    db.one(statement, params![id, asker, now], task)
 }
 
 /// Returns the tasks that have not ended, as far as the table says.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn working(db: &Db<'_>) -> Result<Vec<Task>> {
-    let mut statement = db.connection.prepare_cached(
-        "SELECT uuid, asker, tool, runner, status, message, outcome, created_at, updated_at, expires_at
-           FROM task WHERE status = 'working' ORDER BY created_at, uuid",
-    )?;
-    let rows = statement.query_map([], task)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let statement = sql!("SELECT ", columns!(), " FROM task WHERE status = 'working' ORDER BY created_at, uuid");
+    db.all(statement, params![], task)
 }
 
 /// Ends a task that is working; returns whether this did it.
@@ -149,24 +150,22 @@ pub fn working(db: &Db<'_>) -> Result<Vec<Task>> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, id: Uuid, end: End<'_>) -> Result<bool> {
-    let ended = db
-        .connection
-        .prepare_cached(
-            "UPDATE task SET status = ?2, message = ?3, outcome = ?4, updated_at = ?5, expires_at = ?6
-              WHERE uuid = ?1 AND status = 'working'",
-        )?
-        .execute(params![id.as_bytes(), end.status.word(), end.message, end.outcome, end.at, end.expires_at])?;
-    Ok(ended == 1)
+    let statement = sql!(
+        "UPDATE task SET status = ?2, message = ?3, outcome = ?4, updated_at = ?5, expires_at = ?6
+          WHERE uuid = ?1 AND status = 'working'"
+    );
+    let status = end.status.word();
+    let values = params![id, status, end.message, end.outcome, end.at, end.expires_at];
+    Ok(db.run(statement, values)? == 1)
 }
 
-fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
-    let status: String = row.get(4)?;
+fn task(row: &Row<'_>) -> Result<Task> {
     Ok(Task {
-        id: Uuid::from_bytes(row.get(0)?),
+        id: row.get(0)?,
         asker: row.get(1)?,
         tool: row.get(2)?,
-        runner: Uuid::from_bytes(row.get(3)?),
-        status: Status::of(&status),
+        runner: row.get(3)?,
+        status: Status::of(row.get(4)?),
         message: row.get(5)?,
         outcome: row.get(6)?,
         created_at: row.get(7)?,

@@ -5,3 +5,4 @@ mod lists;
 mod modules;
 mod opening;
 mod rows;
+mod tasks;

@@ -40,10 +40,12 @@ struct Known {
 }
 
 impl ReadCache {
+    /// Opens the connections; how long a read may take stands in `config`.
+    ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` and how the disk failed.
-    pub(crate) fn new(store: &Store) -> Result<Self> {
-        let store = limited(store, Arc::default());
+    /// `E_DB_UNAVAILABLE`.
+    pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
+        let store = limited(store, config, Arc::default());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
         Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }
@@ -51,7 +53,7 @@ impl ReadCache {
     /// Looks at the database, for a request that does more than one thing; returns its version.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn refresh(&self) -> Result<i64> {
         self.state().refresh()
     }
@@ -59,7 +61,7 @@ impl ReadCache {
     /// Reads from the database, as a look at its version alone does not.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn read_now(&self) -> Result<()> {
         self.state().reader.statement(access::required).map(drop)
     }
@@ -69,7 +71,7 @@ impl ReadCache {
     /// that no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn ask(
         &self,
         config: &Config,
@@ -85,7 +87,7 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot read, and keeps it for who asks the same again.
+    /// Returns the result of a hot read, and keeps it for who asks the same again. Dropping the future ends the read.
     ///
     /// # Errors
     /// As `reads::answer`.
@@ -113,7 +115,7 @@ impl ReadCache {
     /// Returns what a request with this key may reach, `None` where no key is asked for.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn admit(
         &self,
         presented: Option<&str>,
@@ -132,7 +134,7 @@ impl ReadCache {
     /// Whether what was let in with this grant, or without one, would be let in still.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn holds(&self, grant: Option<&Grant>, always: bool, now: Millis) -> Result<bool> {
         let mut state = self.state();
         match grant {
@@ -147,7 +149,7 @@ impl ReadCache {
     /// Whether a project is there, for a request that was let in.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
         if state.known.projects.contains(name) {

@@ -9,8 +9,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle, long};
-use crate::clock::Clock;
-use crate::mcp::asker::Asker;
 use crate::mcp::cancel::Cancel;
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
@@ -51,17 +49,12 @@ pub(super) async fn run(
     let cancel = Cancel::default();
     let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match entry.effect.reads() {
-        true => limited(&server.store, cancel.flag()),
-        false => server.store.clone(),
+    let store = match entry.effect.changes() {
+        true => server.store.clone(),
+        false => limited(&server.store, config, cancel.flag()),
     };
-    // Whatever an operation says of itself, it writes nothing for who may only read.
-    let store = if config.read_only { store.reading() } else { store };
     let context = Context {
-        clock: Clock::system(),
-        actor: actor(config, client.as_deref()),
         max_answer: config.max_answer,
-        identity: Some(config.identity.name().to_owned()),
         progress: progress(&notes, &task, request),
         cancelled: cancel.flag(),
         step_aside: Arc::new({
@@ -69,9 +62,9 @@ pub(super) async fn run(
             move || held.give_back()
         }),
         allow_outside: config.allow_outside.clone(),
-        ..Context::shell(store, config.selection.clone())
+        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
     };
-    let asker = Asker::of(config);
+    let asker = config.asker();
     let call = Call { entry, arguments, context, notes, held };
     if entry.long {
         return long::run(server, call, long::Asked { asker, cancel, task, config, request }, sending).await;
@@ -79,7 +72,7 @@ pub(super) async fn run(
     let working = async {
         let _permit = if entry.one_at_a_time { server.searching.take(&asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if entry.effect.reads() {
+        if !entry.effect.changes() {
             *call.held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || call.run()).await
@@ -122,14 +115,5 @@ impl Held {
         if let Some(ticket) = &self.ticket {
             ticket.end();
         }
-    }
-}
-
-/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
-fn actor(config: &Config, client: Option<&str>) -> String {
-    let client = client.unwrap_or("unknown");
-    match &config.grant {
-        Some(grant) => format!("key:{}:{client}", grant.key),
-        None => format!("mcp:{client}"),
     }
 }

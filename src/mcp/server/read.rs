@@ -27,7 +27,8 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
         let cancel = Cancel::default();
-        let (store, config) = (limited(&self.store, cancel.flag()), self.config(&request.extensions));
+        let config = self.config(&request.extensions);
+        let store = limited(&self.store, &config, cancel.flag());
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {

@@ -9,7 +9,6 @@ use rmcp::{ErrorData, RoleServer};
 use super::Server;
 use super::read::blocking;
 use crate::error::{Code, Error};
-use crate::mcp::asker::Asker;
 use crate::mcp::error::error_data;
 use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
 use crate::mcp::tasks::TaskIds;
@@ -24,7 +23,7 @@ pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Res
     let extensions = &context.request_context().extensions;
     let config = server.config(extensions);
     let ids = extensions.get::<TaskIds>().cloned().unwrap_or_default();
-    let (tasks, asker) = (Arc::clone(&server.tasks), Asker::of(&config));
+    let (tasks, asker) = (Arc::clone(&server.tasks), config.asker());
     let followed = blocking(move || tasks.follow(asker, ids)).await?;
     server.hub.listen(context, &config.selection, followed).await;
     Ok(())

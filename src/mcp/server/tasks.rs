@@ -61,7 +61,7 @@ async fn with_tasks<T: Send + 'static>(
     f: impl FnOnce(&Tasks, &Asker) -> Result<T, ErrorData> + Send + 'static,
 ) -> Result<T, ErrorData> {
     wait_for_room(request).await;
-    let (tasks, asker) = (Arc::clone(&server.tasks), Asker::of(&server.config(&request.extensions)));
+    let (tasks, asker) = (Arc::clone(&server.tasks), server.config(&request.extensions).asker());
     blocking(move || f(&tasks, &asker)).await?
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn call(
             return Err(ErrorData::missing_required_client_capability(required));
         }
     }
-    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), Asker::of(config), Cancel::default());
+    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), config.asker(), Cancel::default());
     let (of_task, tool) = (Arc::clone(&tasks), params.name.clone());
     let begun = blocking(move || of_task.begin(&asker, &tool, &cancel)).await?.map_err(|error| error_data(&error))?;
     let Some(task) = begun else {

@@ -81,7 +81,7 @@ impl Feed {
     /// Counts what changed here, and rings where anything did.
     ///
     /// # Errors
-    /// How the disk failed; nothing was counted then.
+    /// `E_DB_BUSY`, `E_STORAGE`; nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = served(db, &self.selection)?;
         let (now, before) = (Served::of(db, project.as_ref())?, self.state().served);

@@ -155,7 +155,7 @@ impl Tasks {
     /// Returns a task of `asker`.
     ///
     /// # Errors
-    /// -32602 where it has no such task; how the database failed.
+    /// -32602 where it has no such task; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub(super) fn get(&self, asker: &Asker, id: &str) -> Result<DetailedTask, ErrorData> {
         let id = known(id)?;
         {

@@ -22,6 +22,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
 use crate::mcp::thread::spawn;
+use crate::op::Connection;
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -37,12 +38,13 @@ const WRITE: usize = 64 << 10;
 /// then is answered.
 ///
 /// # Errors
-/// How the database failed at the start.
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE` at the start; `E_INTERNAL` where the system gives no thread.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
-    let reader = limited(&store, Arc::default()).reader()?;
+    let reader = limited(&store, &config, Arc::default()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();

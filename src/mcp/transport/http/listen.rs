@@ -19,7 +19,6 @@ use super::app::App;
 use super::sse::ALIVE;
 use super::stream::event_stream;
 use crate::mcp::Config;
-use crate::mcp::asker::Asker;
 use crate::mcp::subscriptions::{Subscriber, accepted};
 use crate::mcp::tasks::{Followed, TaskIds};
 
@@ -58,7 +57,7 @@ pub(super) async fn open(
     let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
     let uris = filter.resource_subscriptions.clone();
     // The database is asked, which may take a while.
-    let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), Asker::of(config), TaskIds::of(Some(given)));
+    let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), config.asker(), TaskIds::of(Some(given)));
     let subscribing = tokio::task::spawn_blocking(move || {
         (hub.subscribe_to(&selection, uris.iter().flatten()), tasks.follow(asker, task_ids))
     });

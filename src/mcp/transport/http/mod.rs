@@ -49,7 +49,7 @@ pub use origin::Origin;
 const MAX_CONNECTIONS: usize = 8192;
 
 /// Those that one address may have: a flood of half requests leaves room for others.
-const MOST_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
+const MAX_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -87,7 +87,7 @@ pub struct Network {
 ///
 /// # Errors
 /// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at;
-/// how the database failed at the start.
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE` at the start.
 pub fn serve_http(
     store: Store,
     config: Config,
@@ -138,7 +138,7 @@ async fn serve(
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let addresses = Addresses::new(MOST_OF_ADDRESS);
+    let addresses = Addresses::new(MAX_OF_ADDRESS);
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
         let permit = tokio::select! {

@@ -1,0 +1,11 @@
+//! The desired state: which files shall stand on disk, and of what modules each is made.
+//!
+//! [`layout::desired`] is the way from modules to files; [`unmap`] is the way back from a file that a user changed.
+
+pub mod builder;
+pub mod layout;
+pub mod output;
+pub mod sections;
+pub mod unmap;
+
+pub use output::{Desired, Form, Output, Part, Root};

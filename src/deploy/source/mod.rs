@@ -1,0 +1,11 @@
+//! Which source applies, where it is deployed to, and the modules it gives.
+
+mod choice;
+mod deploy_root;
+mod paths;
+mod site;
+mod which;
+
+pub use choice::{Choice, Scope};
+pub use site::{Composed, Site};
+pub use which::Source;
