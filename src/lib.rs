@@ -22,6 +22,7 @@ pub mod present;
 pub mod process;
 pub mod redact;
 pub mod schema;
+pub mod secret;
 pub mod store;
 
 use op::Entry;

@@ -161,6 +161,7 @@ impl Propose {
             files: files.collect(),
             branch: self.branch.as_deref(),
             now: context.clock.now(),
+            cancelled: &context.cancelled,
         };
         let proposed = repo.propose(&proposal)?;
         found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));

@@ -23,9 +23,9 @@ mod templates;
 mod tools;
 mod transport;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::store::Store;
 
@@ -41,7 +41,7 @@ pub const MAX_LINE: u64 = 64 << 20;
 const READ_LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the database for what serves a client: its reads end in time, and when `cancelled` is set.
-fn limited(store: &Store, cancelled: Arc<AtomicBool>) -> Store {
+fn limited(store: &Store, cancelled: CancellationToken) -> Store {
     store.limited(READ_LIMIT, cancelled)
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::*;
@@ -110,8 +110,8 @@ impl Server {
         f: impl FnOnce(&crate::store::Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
+        let cancelled = CancellationToken::new();
+        let (store, config) = (limited(&self.store, cancelled.clone()), self.config(&request.extensions));
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
@@ -198,7 +198,7 @@ impl Held {
 async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,
-    cancelled: &AtomicBool,
+    cancelled: &CancellationToken,
     working: impl Future<Output = T>,
 ) -> T {
     let mut working = std::pin::pin!(working);
@@ -207,7 +207,7 @@ async fn or_cancelled<T>(
         () = request.ct.cancelled() => {}
         () = ending.cancelled() => {}
     }
-    cancelled.store(true, Ordering::Relaxed);
+    cancelled.cancel();
     working.await
 }
 
@@ -425,10 +425,10 @@ impl ServerHandler for Server {
         let held = Arc::new(Held { ticket: wait_for_earlier_writes(&context).await, permit: Mutex::default() });
         let client = context.client_info().map(|client| client.name.clone());
         let (notes, sending) = Notes::to(&context, self.level(&context));
-        let cancelled = Arc::new(AtomicBool::new(false));
+        let cancelled = CancellationToken::new();
         // A write reads what it needs to the end, or to put back what it changed.
         let store = match entry.effect.reads() {
-            true => limited(&self.store, Arc::clone(&cancelled)),
+            true => limited(&self.store, cancelled.clone()),
             false => self.store.clone(),
         };
         // Whatever an operation says of itself, it writes nothing for who may only read.
@@ -439,7 +439,7 @@ impl ServerHandler for Server {
             max_answer: config.max_answer,
             identity: Some(config.identity.name().to_owned()),
             progress: notes.progress(&context),
-            cancelled: Arc::clone(&cancelled),
+            cancelled: cancelled.clone(),
             step_aside: Arc::new({
                 let held = Arc::clone(&held);
                 move || held.give_back()

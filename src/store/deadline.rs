@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Code, Error, Result};
 
@@ -15,8 +16,8 @@ const STEPS: i32 = 4_000;
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
-    /// Set when nobody waits for the read any more.
-    pub(super) cancelled: Arc<AtomicBool>,
+    /// Cancelled when nobody waits for the read any more.
+    pub(super) cancelled: CancellationToken,
     /// Set when the server ends.
     pub(super) ended: Arc<AtomicBool>,
 }
@@ -64,7 +65,7 @@ impl Watch {
 
     fn has_passed(&self) -> bool {
         let Deadline { limit, cancelled, ended } = &self.deadline;
-        if cancelled.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
+        if cancelled.is_cancelled() || ended.load(Ordering::Relaxed) {
             return true;
         }
         let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn a_read_ends_at_its_deadline_and_the_connection_is_good_again() {
         let (_folder, store) = store();
-        let limited = store.limited(Duration::from_millis(50), Arc::default());
+        let limited = store.limited(Duration::from_millis(50), CancellationToken::new());
         assert_eq!(limited.read(forever).unwrap_err().code(), Code::Timeout);
         assert_eq!(short(&limited).unwrap(), 7);
         assert_eq!(short(&store).unwrap(), 7);
@@ -126,13 +127,13 @@ mod tests {
     fn a_read_ends_when_nobody_waits_for_it() {
         let (_folder, store) = store();
         let hour = Duration::from_secs(3600);
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let limited = store.limited(hour, Arc::clone(&cancelled));
+        let cancelled = CancellationToken::new();
+        let limited = store.limited(hour, cancelled.clone());
         let reading = std::thread::spawn(move || limited.read(forever));
-        cancelled.store(true, Ordering::Relaxed);
+        cancelled.cancel();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
 
-        let limited = store.limited(hour, Arc::default());
+        let limited = store.limited(hour, CancellationToken::new());
         let reading = std::thread::spawn(move || limited.read(forever));
         store.end_reads();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
@@ -144,7 +145,7 @@ mod tests {
     fn content_that_is_read_in_pieces_is_ended_between_them() {
         let (_folder, store) = store();
         let id = store.write(|db| blobs::put(db, &vec![1; 5 << 20])).unwrap();
-        let limited = store.limited(Duration::ZERO, Arc::default());
+        let limited = store.limited(Duration::ZERO, CancellationToken::new());
         assert_eq!(limited.read(|db| blobs::get(db, id)).unwrap_err().code(), Code::Timeout);
         assert_eq!(store.read(|db| blobs::get(db, id)).unwrap().len(), 5 << 20);
     }

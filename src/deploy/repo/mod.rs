@@ -9,6 +9,7 @@ mod branch;
 mod checkout;
 mod compose;
 mod config;
+mod fetching;
 mod lockfile;
 mod manifest;
 mod overlay;
@@ -23,7 +24,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use super::module::{Module, Target};
 use crate::error::{Code, Error, Result};
@@ -140,7 +142,7 @@ impl Repo {
     /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
     /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
     /// `E_FILE_FAILED`.
-    pub fn fetch(&self, profile: &str, cancelled: &AtomicBool, before_network: &dyn Fn()) -> Result<Checkouts> {
+    pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         checkout::fetch_all(self, profile, cancelled, before_network)
     }
 

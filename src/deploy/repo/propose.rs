@@ -17,6 +17,8 @@ use crate::clock::{Millis, rfc3339};
 use crate::deploy::disk::posix;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, sanitise};
+use tokio_util::sync::CancellationToken;
+
 use crate::error::{Code, Error, Result, nearest};
 
 /// Files that are to become overlays.
@@ -34,6 +36,8 @@ pub struct Proposal<'a> {
     pub branch: Option<&'a str>,
     /// The time.
     pub now: Millis,
+    /// Ends git where the call is cancelled.
+    pub cancelled: &'a CancellationToken,
 }
 
 /// A file as it is to be.
@@ -83,7 +87,7 @@ pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> 
     let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
         return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
     };
-    let git = branch::Place::of(repo)?;
+    let git = branch::Place::of(repo, proposal.cancelled)?;
     let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
     for file in &proposal.files {
         check_path(file)?;

@@ -69,7 +69,7 @@ impl Scratch {
 
 /// Fetches and composes, as a plan does.
 fn composed(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
-    let checkouts = repo.fetch(choice.profile, &AtomicBool::new(false), &|| {})?;
+    let checkouts = repo.fetch(choice.profile, &CancellationToken::new(), &|| {})?;
     repo.compose(choice, &checkouts)
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
 use super::readers::Readers;
@@ -42,7 +43,7 @@ impl ReadCache {
     /// # Errors
     /// `E_DB_UNAVAILABLE` and how the disk failed.
     pub(crate) fn new(store: &Store) -> Result<Self> {
-        let store = limited(store, Arc::default());
+        let store = limited(store, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
         Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }

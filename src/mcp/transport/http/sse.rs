@@ -93,7 +93,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let (output, queued) = Output::stream();
     let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
-    let reader = limited(&app.server.store, Arc::default()).slim_reader()?;
+    let reader = limited(&app.server.store, CancellationToken::new()).slim_reader()?;
     let client = Client {
         owner: owner(config),
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),
