@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Config;
-use super::reads::Era;
+use super::era::Era;
 use super::resources::{self, Contents};
 use crate::clock::Millis;
 use crate::content::answer::too_large;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::deploy::disk::hex;
+use crate::disk::hex;
 use crate::error::{Error, Result};
 use crate::git;
 use crate::process::Limits;

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::module::{Module, Target};
+use crate::deploy::module::{Module, Target};
 use crate::error::{Code, Error, Result};
 use bounds::Bounds;
 use config::GitSource;

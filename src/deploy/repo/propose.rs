@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::baseline::Baseline;
 use super::branch::{self, Change};
@@ -14,11 +15,9 @@ use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
 use super::{Checkouts, Choice, Repo, patch};
 use crate::clock::{Millis, rfc3339};
-use crate::deploy::disk::posix;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, sanitise};
-use tokio_util::sync::CancellationToken;
-
+use crate::disk::posix;
 use crate::error::{Code, Error, Result, nearest};
 
 /// Files that are to become overlays.

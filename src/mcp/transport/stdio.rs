@@ -12,13 +12,17 @@ use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
-use super::output::Output;
+
 use super::signals::on_signal;
-use super::{GRACE, announce, spawn};
+use super::{GRACE, announce};
 use crate::error::{Error, Result};
-use crate::mcp::front::{Front, InFlight};
+use crate::mcp::Config;
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::limits::limited;
+use crate::mcp::output::Output;
 use crate::mcp::server::Server;
-use crate::mcp::{Config, limited};
+use crate::mcp::thread::spawn;
 use crate::store::Store;
 
 /// Bytes read at once.

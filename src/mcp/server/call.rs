@@ -1,0 +1,102 @@
+//! Runs an operation for tools/call.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
+use super::{Server, lifecycle};
+use crate::clock::Clock;
+
+use crate::mcp::limits::limited;
+use crate::mcp::notes::Notes;
+use crate::mcp::tickets::Ticket;
+use crate::mcp::{Config, tools};
+use crate::op::{Context, Entry};
+
+/// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
+pub(super) async fn run(
+    server: &Server,
+    entry: &'static Entry,
+    arguments: Option<JsonObject>,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+) -> Result<CallToolResult, ErrorData> {
+    let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
+    let client = request.client_info().map(|client| client.name.clone());
+    let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
+    let cancelled = CancellationToken::new();
+    // A write reads what it needs to the end, or to put back what it changed.
+    let store = match entry.effect.reads() {
+        true => limited(&server.store, cancelled.clone()),
+        false => server.store.clone(),
+    };
+    // Whatever an operation says of itself, it writes nothing for who may only read.
+    let store = if config.read_only { store.reading() } else { store };
+    let context = Context {
+        clock: Clock::system(),
+        actor: actor(config, client.as_deref()),
+        max_answer: config.max_answer,
+        identity: Some(config.identity.name().to_owned()),
+        progress: notes.progress(request),
+        cancelled: cancelled.clone(),
+        step_aside: Arc::new({
+            let held = Arc::clone(&held);
+            move || held.give_back()
+        }),
+        allow_outside: config.allow_outside.clone(),
+        ..Context::shell(store, config.selection.clone())
+    };
+    let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
+    let working = async {
+        let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
+        // A write waits for the one before it in the database, where nothing else waits for it.
+        if entry.effect.reads() {
+            *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
+        }
+        blocking(move || {
+            let result = tools::call(entry, arguments, &context, &notes);
+            // Later reads wait until the handler has ended, also where nobody waits for its reply.
+            held.give_back();
+            result
+        })
+        .await
+    };
+    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
+    sending.end().await;
+    Ok(result)
+}
+
+/// What a call holds that others wait for.
+struct Held {
+    /// Its place in its client's order.
+    ticket: Option<Arc<Ticket>>,
+    /// Its right to read, of a limited number.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Held {
+    fn permit(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self) {
+        self.permit().take();
+        if let Some(ticket) = &self.ticket {
+            ticket.end();
+        }
+    }
+}
+
+/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
+fn actor(config: &Config, client: Option<&str>) -> String {
+    let client = client.unwrap_or("unknown");
+    match &config.grant {
+        Some(grant) => format!("key:{}:{client}", grant.key),
+        None => format!("mcp:{client}"),
+    }
+}
