@@ -24,6 +24,7 @@ pub mod present;
 pub mod process;
 pub mod redact;
 pub mod schema;
+pub mod secret;
 pub mod shell;
 pub mod store;
 

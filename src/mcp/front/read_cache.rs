@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
 use super::readers::Readers;
@@ -45,7 +46,7 @@ impl ReadCache {
     /// # Errors
     /// `E_DB_UNAVAILABLE`.
     pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
-        let store = limited(store, config, Arc::default());
+        let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
         Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }
