@@ -32,7 +32,6 @@ pub fn operations() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(content::skills::OPS)
         .chain(deploy::OPS)
-        .chain(deploy::modules::OPS)
         .chain(client::OPS)
         .chain(access::OPS)
         .chain(database::OPS)

@@ -25,6 +25,10 @@ pub struct Create {
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
+    /// Let answers of its clients' users count as consent to what an agent asks for; any holder of the key can post one
+    #[arg(long, conflicts_with = "read_only")]
+    #[serde(default)]
+    consent: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
@@ -70,6 +74,7 @@ impl Operation for Create {
                 name: self.name.clone(),
                 project: project.as_ref().map(|project| project.uuid),
                 read_only: self.read_only,
+                consent: self.consent,
                 created_at: author.now,
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
@@ -93,6 +98,11 @@ impl Operation for Create {
             .hint("the key is shown this once; only its SHA-256 is kept")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
             .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+        if made.consent {
+            reply
+                .hints
+                .push("whoever holds it can consent to what its agents ask for, as you can at a terminal".to_owned());
+        }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
         }
@@ -110,7 +120,7 @@ impl Operation for Create {
 /// Says which tools a key of a project lists: what they do stays inside it, so those that write to the disk are none of
 /// them.
 fn tools(read_only: bool) -> String {
-    let served = || crate::operations().filter(|entry| entry.faces.tool() && (!read_only || entry.effect.reads()));
+    let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
     let all = served().count();
     let listed = served().filter(|entry| GROUPS.contains(&entry.group)).count();
     format!(
@@ -146,7 +156,7 @@ impl Operation for List {
             vec![
                 key.name.clone(),
                 project.as_deref().unwrap_or(all).to_owned(),
-                if key.read_only { "read" } else { "read, write" }.to_owned(),
+                may(key).to_owned(),
                 rfc3339(key.created_at),
                 key.expires_at.map_or_else(|| "never".to_owned(), rfc3339),
                 state(key, project_is_gone(key, project.as_deref()), now).to_owned(),
@@ -258,6 +268,15 @@ fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
     })
 }
 
+/// What a key may, as the list says it.
+const fn may(key: &Key) -> &'static str {
+    match (key.read_only, key.consent) {
+        (true, _) => "read",
+        (false, false) => "read, write",
+        (false, true) => "read, write, consent",
+    }
+}
+
 fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
     key.project.is_some() && project.is_none()
 }
@@ -282,6 +301,7 @@ fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
         "project": project,
         "project_id": key.project.map(|uuid| uuid.to_string()),
         "read_only": key.read_only,
+        "consent": key.consent,
         "created_at": rfc3339(key.created_at),
         "expires_at": key.expires_at.map(rfc3339),
         "revoked_at": key.revoked_at.map(rfc3339),

@@ -2,7 +2,7 @@
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::reads::not_found;
+use super::lookup::not_found;
 use super::{Config, templates};
 use crate::content::template;
 use crate::error::{Code, Error, Result};

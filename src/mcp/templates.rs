@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Config;
-use super::reads::Era;
+use super::era::Era;
 use super::resources::{self, Contents};
 use crate::clock::Millis;
 use crate::content::answer::too_large;
@@ -245,8 +245,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            actor: "mcp:test".to_owned(),
-            ..crate::op::Context::shell(store.clone(), Selection::default())
+            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",

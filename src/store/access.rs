@@ -19,6 +19,8 @@ pub struct Key {
     pub project: Option<Uuid>,
     /// Whether it may only read.
     pub read_only: bool,
+    /// Whether its holder's answers to an elicitation count as the user's consent.
+    pub consent: bool,
     /// When it was made.
     pub created_at: Millis,
     /// From when on it is refused.
@@ -30,7 +32,7 @@ pub struct Key {
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
-        "key_id, name, project_uuid, read_only, created_at, expires_at, revoked_at"
+        "key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at"
     };
 }
 
@@ -43,10 +45,21 @@ const NAME: Unique = Unique::new("access_key", &["name"]);
 pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     db.run(
         sql!(
-            "INSERT INTO access_key (key_id, name, project_uuid, read_only, created_at, expires_at, revoked_at, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+            "INSERT INTO access_key
+                 (key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
         ),
-        params![key.key_id, key.name, key.project, key.read_only, key.created_at, key.expires_at, key.revoked_at, hash],
+        params![
+            key.key_id,
+            key.name,
+            key.project,
+            key.read_only,
+            key.consent,
+            key.created_at,
+            key.expires_at,
+            key.revoked_at,
+            hash
+        ],
     )
     .map_err(|error| taken(error, &key.name))?;
     Ok(())
@@ -79,7 +92,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 /// How the disk failed.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
-    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(7)?)))
+    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(8)?)))
 }
 
 /// Revokes a key; one that was revoked before keeps its time.
@@ -156,9 +169,10 @@ fn from_row(row: &Row<'_>) -> Result<Key> {
         name: row.get(1)?,
         project: row.get(2)?,
         read_only: row.get(3)?,
-        created_at: row.get(4)?,
-        expires_at: row.get(5)?,
-        revoked_at: row.get(6)?,
+        consent: row.get(4)?,
+        created_at: row.get(5)?,
+        expires_at: row.get(6)?,
+        revoked_at: row.get(7)?,
     })
 }
 

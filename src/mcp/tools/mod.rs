@@ -55,7 +55,7 @@ pub(super) fn find(name: &str, config: &Config) -> Option<&'static Entry> {
 
 /// Whether calling the tool `name` may change the database; an unknown one changes nothing.
 pub(super) fn writes(name: &str) -> bool {
-    named(name).is_some_and(|entry| !entry.effect.reads())
+    named(name).is_some_and(|entry| entry.effect.changes())
 }
 
 fn named(name: &str) -> Option<&'static Entry> {
@@ -65,15 +65,15 @@ fn named(name: &str) -> Option<&'static Entry> {
 fn serves(entry: &Entry, groups: Option<&[String]>, read_only: bool) -> bool {
     entry.faces.tool()
         && groups.is_none_or(|names| names.iter().any(|name| name == entry.group))
-        && (!read_only || entry.effect.reads())
+        && !(read_only && entry.effect.changes())
 }
 
 fn tool(entry: &'static Entry) -> Tool {
     let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
     tool.title = Some(entry.title.to_owned());
     tool.output_schema = entry.output_schema().map(Arc::new);
-    let mut hints = ToolAnnotations::new().read_only(entry.effect.reads()).open_world(false);
-    if !entry.effect.reads() {
+    let mut hints = ToolAnnotations::new().read_only(!entry.effect.changes()).open_world(false);
+    if entry.effect.changes() {
         // Both hints speak of tools that change something. A change that is made twice is made once.
         let changes = matches!(entry.effect, Effect::Write | Effect::Destroy);
         hints = hints.destructive(changes).idempotent(changes);

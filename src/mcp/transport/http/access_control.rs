@@ -73,16 +73,18 @@ impl AccessControl {
             config.selection.named_by = "the address";
         }
         if let Some(grant) = grant {
-            config.read_only |= grant.read_only;
+            let rights = grant.rights(config.connection);
+            config.read_only |= !rights.write;
+            if !rights.deploy {
+                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
+                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
+            }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
                     return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
                 }
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
-                // Deploys reach beyond a project: folders, config repos.
-                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
-                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
             }
             config.grant = Some(grant);
         }

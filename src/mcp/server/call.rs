@@ -1,0 +1,86 @@
+//! Runs an operation for tools/call.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
+use super::{Server, lifecycle};
+use crate::mcp::limits::limited;
+use crate::mcp::notes::Notes;
+use crate::mcp::tickets::Ticket;
+use crate::mcp::{Config, tools};
+use crate::op::{Context, Entry};
+
+/// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
+pub(super) async fn run(
+    server: &Server,
+    entry: &'static Entry,
+    arguments: Option<JsonObject>,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+) -> Result<CallToolResult, ErrorData> {
+    let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
+    let client = request.client_info().map(|client| client.name.clone());
+    let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
+    let cancelled = Arc::new(AtomicBool::new(false));
+    // A write reads what it needs to the end, or to put back what it changed.
+    let store = match entry.effect.changes() {
+        true => server.store.clone(),
+        false => limited(&server.store, Arc::clone(&cancelled)),
+    };
+    let context = Context {
+        max_answer: config.max_answer,
+        progress: notes.progress(request),
+        cancelled: Arc::clone(&cancelled),
+        step_aside: Arc::new({
+            let held = Arc::clone(&held);
+            move || held.give_back()
+        }),
+        allow_outside: config.allow_outside.clone(),
+        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
+    };
+    let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
+    let working = async {
+        let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
+        // A write waits for the one before it in the database, where nothing else waits for it.
+        if !entry.effect.changes() {
+            *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
+        }
+        blocking(move || {
+            let result = tools::call(entry, arguments, &context, &notes);
+            // Later reads wait until the handler has ended, also where nobody waits for its reply.
+            held.give_back();
+            result
+        })
+        .await
+    };
+    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
+    sending.end().await;
+    Ok(result)
+}
+
+/// What a call holds that others wait for.
+struct Held {
+    /// Its place in its client's order.
+    ticket: Option<Arc<Ticket>>,
+    /// Its right to read, of a limited number.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Held {
+    fn permit(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self) {
+        self.permit().take();
+        if let Some(ticket) = &self.ticket {
+            ticket.end();
+        }
+    }
+}
