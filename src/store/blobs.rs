@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::Db;
+use super::engine::{Row, params, sql};
 use super::source::{Source, Text};
 use crate::error::{Code, Error, Result};
 
@@ -23,21 +23,21 @@ pub struct Blob<'r> {
 }
 
 /// The columns a query needs to make a [`Blob`], for a table alias `b`.
-macro_rules! columns {
+macro_rules! blob_columns {
     () => {
         "b.id, b.size, b.sha256, b.head"
     };
 }
-pub(super) use columns;
+pub(super) use blob_columns;
 
 impl<'r> Blob<'r> {
-    /// Reads `columns!`, the first of which is column `first`.
-    pub(super) fn from_row(row: &'r rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
+    /// Reads `blob_columns!`, the first of which is column `first`.
+    pub(super) fn from_row(row: &Row<'r>, first: usize) -> Result<Self> {
         Ok(Self {
             id: row.get(first)?,
-            size: row.get::<_, i64>(first + 1)?.try_into().unwrap_or(0),
-            sha256: row.get_ref(first + 2)?.as_blob()?,
-            head: row.get_ref(first + 3)?.as_blob()?,
+            size: row.get::<i64>(first + 1)?.try_into().unwrap_or(0),
+            sha256: row.get(first + 2)?,
+            head: row.get(first + 3)?,
         })
     }
 }
@@ -53,15 +53,13 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, mut each: impl FnMut(&[u8]) -> Result
     hash.update(blob.head);
     each(blob.head)?;
     if blob.size > PIECE as u64 {
-        let mut statement = db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n")?;
-        let mut rows = statement.query([blob.id])?;
-        while let Some(row) = rows.next()? {
+        db.each(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
             db.check_deadline()?;
-            let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            let bytes: &[u8] = row.get(0)?;
             hash.update(bytes);
             size += bytes.len();
-            each(bytes)?;
-        }
+            each(bytes)
+        })?;
     }
     if size as u64 == blob.size && hash.finalize()[..] == *blob.sha256 { Ok(()) } else { Err(damaged(blob.sha256)) }
 }
@@ -97,22 +95,19 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`stream`].
 pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut statement = db.connection.prepare_cached(concat!("SELECT ", columns!(), " FROM blob b WHERE b.id = ?1"))?;
-    let mut rows = statement.query([id])?;
-    let row = rows.next()?.ok_or_else(|| damaged_value("a content that a row names is gone"))?;
-    stream(db, Blob::from_row(row, 0)?, each)
+    let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
+    db.one(sql, params![id], |row| stream(db, Blob::from_row(row, 0)?, each))?
+        .ok_or_else(|| damaged_value("a content that a row names is gone"))
 }
 
 /// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
 pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
-    let head = "SELECT head FROM blob WHERE id = ?1";
-    let mut bytes: Vec<u8> = db.connection.prepare_cached(head)?.query_row([id], |row| row.get(0))?;
-    let mut statement =
-        db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n")?;
-    let mut rows = statement.query([id, pieces])?;
-    while let Some(row) = rows.next()? {
-        bytes.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
-    }
+    let mut bytes: Vec<u8> = db.single(sql!("SELECT head FROM blob WHERE id = ?1"), params![id], |row| row.get(0))?;
+    let sql = sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n");
+    db.each(sql, params![id, pieces], |row| {
+        bytes.extend_from_slice(row.get(0)?);
+        Ok(())
+    })?;
     Ok(bytes)
 }
 
@@ -164,13 +159,14 @@ fn insert<'p>(
     }
     let head = pieces.next().transpose()?.unwrap_or_default();
     let size = i64::try_from(size).unwrap_or(i64::MAX);
-    db.connection
-        .prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?
-        .execute(params![sha256, size, head])?;
-    let id = db.connection.last_insert_rowid();
-    let mut insert = db.connection.prepare_cached("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)")?;
+    let sql =
+        sql!("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3) ON CONFLICT (sha256) DO NOTHING RETURNING id");
+    let Some(id) = db.one(sql, params![sha256, size, head], |row| row.get(0))? else {
+        // Another process stored it between the two.
+        return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a content is neither new nor there"));
+    };
     for (n, piece) in (1_i64..).zip(pieces) {
-        insert.execute(params![id, n, piece?])?;
+        db.run(sql!("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)"), params![id, n, piece?])?;
     }
     Ok(id)
 }
@@ -184,13 +180,12 @@ pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
 }
 
 fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
-    let mut statement = db.connection.prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?;
-    Ok(statement.query_row([sha256], |row| row.get(0)).optional()?)
+    db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
 
 /// Removes the blobs that nothing refers to.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
-    db.connection.execute(
+    let sql = sql!(
         "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
@@ -198,16 +193,14 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)",
-        [],
-    )?;
-    Ok(())
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)"
+    );
+    db.run(sql, params![]).map(drop)
 }
 
 /// Returns the SHA-256 of the blob with key `id`.
 pub(super) fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
-    let mut statement = db.connection.prepare_cached("SELECT sha256 FROM blob WHERE id = ?1")?;
-    Ok(statement.query_row([id], |row| row.get(0))?)
+    db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }
 
 /// Returns the failure of a value that mcpkg would not have written.

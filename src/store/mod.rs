@@ -21,6 +21,7 @@ pub mod blobs;
 pub mod check;
 pub mod deploys;
 pub mod events;
+pub mod items;
 pub mod lists;
 pub mod modules;
 pub mod page;
@@ -401,30 +402,6 @@ fn in_transaction<T>(
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
-}
-
-impl<'c> Db<'c> {
-    /// Returns what `f` makes of the first row of a query, if there is one.
-    fn first_of<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        f: impl FnOnce(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        rows.next()?.map(f).transpose()
-    }
-
-    /// Returns what `f` makes of each row of a query.
-    fn each_of<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        f: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        self.connection.prepare_cached(sql)?.query_and_then(params, f)?.collect()
-    }
 }
 
 /// Takes the deadline off a pooled connection on drop.

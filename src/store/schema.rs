@@ -11,7 +11,6 @@ use std::path::Path;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-use super::sums;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
@@ -47,7 +46,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    sums::register(connection)?;
+    super::engine::sqlite::functions::register(connection)?;
     apply(connection, SCHEMA_VERSION).map_err(|error| {
         match error.kind() {
             refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
@@ -110,7 +109,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
 /// Returns the objects that the migrations up to `version` make.
 fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory()?;
-    sums::register(&connection)?;
+    super::engine::sqlite::functions::register(&connection)?;
     apply(&mut connection, version)
         .map_err(|error| Error::internal("the schema cannot be made in memory").with_source(error))?;
     objects(&connection)

@@ -1,8 +1,7 @@
 //! Confirm tokens: proof that a plan was shown. Only a token's SHA-256 is kept.
 
-use rusqlite::{OptionalExtension, params};
-
 use super::Db;
+use super::engine::{params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
 
@@ -29,14 +28,12 @@ pub struct Token {
 /// # Errors
 /// How the disk failed.
 pub fn insert(db: &Db<'_>, sha256: &[u8; 32], token: &Token) -> Result<()> {
-    db.connection
-        .prepare_cached("DELETE FROM confirm_token WHERE expires_at < ?1")?
-        .execute([token.issued_at.saturating_sub(KEPT)])?;
-    db.connection
-        .prepare_cached(
-            "INSERT INTO confirm_token (sha256, inputs, plan_hash, issued_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![&sha256[..], token.inputs, token.plan_hash, token.issued_at, token.expires_at])?;
+    let ended = token.issued_at.saturating_sub(KEPT);
+    db.run(sql!("DELETE FROM confirm_token WHERE expires_at < ?1"), params![ended])?;
+    let sql = sql!(
+        "INSERT INTO confirm_token (sha256, inputs, plan_hash, issued_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)"
+    );
+    db.run(sql, params![sha256, token.inputs, token.plan_hash, token.issued_at, token.expires_at])?;
     Ok(())
 }
 
@@ -45,21 +42,16 @@ pub fn insert(db: &Db<'_>, sha256: &[u8; 32], token: &Token) -> Result<()> {
 /// # Errors
 /// How the disk failed.
 pub fn get(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Token>> {
-    Ok(db
-        .connection
-        .prepare_cached(
-            "SELECT inputs, plan_hash, issued_at, expires_at, consumed_at FROM confirm_token WHERE sha256 = ?1",
-        )?
-        .query_row([&sha256[..]], |row| {
-            Ok(Token {
-                inputs: row.get(0)?,
-                plan_hash: row.get(1)?,
-                issued_at: row.get(2)?,
-                expires_at: row.get(3)?,
-                consumed_at: row.get(4)?,
-            })
+    let sql = sql!("SELECT inputs, plan_hash, issued_at, expires_at, consumed_at FROM confirm_token WHERE sha256 = ?1");
+    db.one(sql, params![sha256], |row| {
+        Ok(Token {
+            inputs: row.get(0)?,
+            plan_hash: row.get(1)?,
+            issued_at: row.get(2)?,
+            expires_at: row.get(3)?,
+            consumed_at: row.get(4)?,
         })
-        .optional()?)
+    })
 }
 
 /// Uses a token up.
@@ -67,8 +59,6 @@ pub fn get(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Token>> {
 /// # Errors
 /// How the disk failed.
 pub fn consume(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<()> {
-    db.connection
-        .prepare_cached("UPDATE confirm_token SET consumed_at = ?2 WHERE sha256 = ?1")?
-        .execute(params![&sha256[..], now])?;
+    db.run(sql!("UPDATE confirm_token SET consumed_at = ?2 WHERE sha256 = ?1"), params![sha256, now])?;
     Ok(())
 }
