@@ -16,6 +16,7 @@ pub mod disk;
 pub mod error;
 pub mod file;
 pub mod git;
+pub mod http;
 pub mod mcp;
 pub mod op;
 pub mod present;
