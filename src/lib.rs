@@ -18,6 +18,7 @@ pub mod error;
 pub mod file;
 pub mod git;
 pub mod hex;
+pub mod http;
 pub mod mcp;
 pub mod op;
 pub mod present;

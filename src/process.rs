@@ -4,8 +4,8 @@
 //! caller says otherwise. It runs in a process group of its own: when it is ended, the programs that it started end with
 //! it. A wait ends when the program does, at its deadline, or when the call is cancelled, without polling.
 //!
-//! A [`Secret`](crate::secret::Secret) can be given to a program as a variable or on its standard input. It cannot be an
-//! argument, which every user of the machine can read: the type does not convert.
+//! Every user of the machine can read a program's arguments, so a secret is given to it as a variable or on its standard
+//! input. The type of secrets converts to no argument.
 
 mod cancel;
 mod environment;
@@ -27,8 +27,6 @@ pub use cancel::OnCancel;
 pub use environment::{Environment, is_needed_on_windows};
 pub use output::{Capture, Output, Printed};
 pub use running::Running;
-
-use crate::secret::Secret;
 
 /// How long a program has between the request to end and its end by force.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -105,12 +103,6 @@ impl Program {
     pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
-    }
-
-    /// Sets one variable to a secret.
-    #[must_use]
-    pub fn secret(self, name: impl AsRef<OsStr>, value: &Secret) -> Self {
-        self.variable(name, value.expose())
     }
 
     /// Takes one variable out.

@@ -242,6 +242,17 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_program_gets_one_as_a_variable() {
+        let secret = Secret::new("hunter2".to_owned(), &Reference::Environment("A".to_owned())).expect("a secret");
+        let program = Program::new("sh").args(["-c", "printf %s \"$TOKEN\"; tr '\\0' ' ' < /proc/$$/cmdline"]);
+        let never = CancellationToken::new();
+        let output = program.variable("TOKEN", secret.expose()).run(&[], &Limits::new(COMMAND, &never));
+        let text = output.expect("an output").stdout.text();
+        assert!(text.starts_with("hunter2sh -c") && text.matches("hunter2").count() == 1, "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_program_prints_one() {
         assert_eq!(resolve("command:printf '%s\\n' 'a b'").expect("a secret").expose(), "a b");
         assert!(refused("command:/none/program x").contains("cannot be started"));

@@ -6,8 +6,6 @@ use std::thread;
 use std::time::Instant;
 
 use super::*;
-use crate::secret::Reference;
-
 const LONG: Duration = Duration::from_secs(20);
 
 fn shell(script: &str) -> Program {
@@ -69,14 +67,6 @@ fn a_program_gets_the_variables_that_it_is_to_have() {
     assert!(!inherited.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR ")), "{inherited:?}");
     let exactly = Environment::Exactly([("B".into(), "2".into())].into());
     assert_eq!(names(env().environment(exactly)), ["B 2"]);
-}
-
-#[test]
-fn a_secret_is_a_variable_and_no_argument() {
-    let secret = Secret::new("hunter2".to_owned(), &Reference::Environment("A".to_owned())).unwrap();
-    let program = shell("printf %s \"$TOKEN\"; tr '\\0' ' ' < /proc/$$/cmdline").secret("TOKEN", &secret);
-    let text = printed(program);
-    assert!(text.starts_with("hunter2/bin/sh") && text.matches("hunter2").count() == 1, "{text}");
 }
 
 #[test]

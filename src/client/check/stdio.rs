@@ -1,4 +1,4 @@
-//! Starts a configured command as its agent does, and speaks lines to it.
+//! A server that is started as its agent starts it, and spoken to in lines.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,35 +11,25 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::talk::{Trouble, Wire};
+use super::step_error::StepError;
+use super::transport::Transport;
 use crate::client::agent::Agent;
-use crate::client::place::{Homes, Place};
+use crate::client::config_file::ConfigFile;
+use crate::client::homes::Homes;
 use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
-
-/// The variables that Codex passes on (0.169, measured).
-const CODEX: &[&str] =
-    &["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
-
-/// The variables that a client made with the protocol's own TypeScript kit passes on.
-const KIT: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /// The longest line that is taken.
 const LINE: u64 = 64 << 20;
 
 /// The environment that an agent gives to what its entry starts. Variables of mcpkg's own are left out: the agent may
 /// be started elsewhere.
-pub(super) fn environment(agent: Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
-    let passed: Option<&[&str]> = match agent {
-        Agent::Codex => Some(CODEX),
-        Agent::ClaudeDesktop => Some(KIT),
-        _ => None,
-    };
+pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let named = named.unwrap_or_default();
     let is_passed = |name: &str| {
         let windows = cfg!(windows) && process::is_needed_on_windows(name);
         named.contains(&name)
-            || (!name.starts_with("MCPKG_") && (windows || passed.is_none_or(|passed| passed.contains(&name))))
+            || (!name.starts_with("MCPKG_") && (windows || agent.passes.is_none_or(|passed| passed.contains(&name))))
     };
     let mut environment: BTreeMap<OsString, OsString> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect();
@@ -54,15 +44,8 @@ pub(super) fn environment(agent: Agent, entry: &Value) -> BTreeMap<OsString, OsS
 }
 
 /// The folder that an agent starts it in.
-pub(super) fn directory(place: &Place, entry: &Value, homes: &Homes, here: &Path) -> PathBuf {
-    let base = match (place.agent, &place.root) {
-        (_, Some(root)) => root.clone(),
-        (Agent::Codex, None) => homes.codex.clone(),
-        (Agent::ClaudeCode | Agent::Gemini | Agent::Copilot | Agent::Opencode, None) if here.is_dir() => {
-            here.to_owned()
-        }
-        _ => homes.home.clone(),
-    };
+pub(super) fn directory(config: &ConfigFile, entry: &Value, homes: &Homes, here: &Path) -> PathBuf {
+    let base = config.root.clone().unwrap_or_else(|| (config.agent.starts_in)(homes, here));
     match entry["cwd"].as_str() {
         Some(folder) => base.join(folder),
         None => base,
@@ -70,7 +53,7 @@ pub(super) fn directory(place: &Place, entry: &Value, homes: &Homes, here: &Path
 }
 
 /// A server as a child process.
-pub(super) struct Started {
+pub(super) struct StdioTransport {
     server: Running,
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
@@ -91,16 +74,16 @@ const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 /// How long the end of a server is waited for whose output has ended: the pipe closes a moment earlier.
 const END: Duration = Duration::from_millis(500);
 
-impl Started {
+impl StdioTransport {
     /// Starts it.
     pub(super) fn new(
         words: &[String],
         environment: BTreeMap<OsString, OsString>,
         directory: &Path,
         cancelled: &CancellationToken,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, StepError> {
         let (program, args) =
-            words.split_first().ok_or_else(|| Trouble::new("the entry names no command", "add it anew"))?;
+            words.split_first().ok_or_else(|| StepError::new("the entry names no command", "add it anew"))?;
         let server = Program::new(program).args(args).folder(directory).capture(COMPLAINTS);
         let mut server = server.environment(Environment::Exactly(environment)).start().map_err(|failure| {
             let why = match failure {
@@ -108,7 +91,7 @@ impl Started {
                 Failure::TimedOut | Failure::Cancelled => "it was cancelled".to_owned(),
             };
             let advice = "the entry's command has to be a program that can be started; add it anew";
-            Trouble::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
+            StepError::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
         })?;
         let (sender, lines) = sync_channel(64);
         let waker = sender.clone();
@@ -138,19 +121,19 @@ impl Started {
     }
 
     /// Ends its input and waits until it has ended, at most until `until`; then it is killed.
-    pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, Trouble> {
+    pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, StepError> {
         self.input = None;
         match self.server.wait(until, &self.cancelled) {
             Ok(Some(status)) => Ok(status),
             Ok(None) => {
                 let advice = "a server ends when its input does; this one stays behind when the agent is closed";
-                Err(Trouble::new("it did not end with its input, and was killed", advice))
+                Err(StepError::new("it did not end with its input, and was killed", advice))
             }
             Err(failure) => Err(lost(&failure)),
         }
     }
 
-    fn gone(&mut self) -> Trouble {
+    fn gone(&mut self) -> StepError {
         let how = match self.server.wait(Instant::now() + END, &self.cancelled) {
             Ok(Some(status)) => format!("it ended ({status})"),
             Ok(None) => "it closed its output".to_owned(),
@@ -160,36 +143,36 @@ impl Started {
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";
-        Trouble::new(format!("{how} before it answered{said}"), advice)
+        StepError::new(format!("{how} before it answered{said}"), advice)
     }
 }
 
-fn lost(failure: &Failure) -> Trouble {
+fn lost(failure: &Failure) -> StepError {
     match failure {
-        Failure::Cancelled => Trouble::cancelled(),
-        failure => Trouble::new(format!("it cannot be waited for: {failure:?}"), "try again"),
+        Failure::Cancelled => StepError::cancelled(),
+        failure => StepError::new(format!("it cannot be waited for: {failure:?}"), "try again"),
     }
 }
 
-impl Wire for Started {
-    fn send(&mut self, message: &Value, _: Instant) -> Result<(), Trouble> {
+impl Transport for StdioTransport {
+    fn send(&mut self, message: &Value, _: Instant) -> Result<(), StepError> {
         let Some(input) = self.input.as_mut() else { return Err(self.gone()) };
         let sent = input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush());
         // Why it took nothing is told by how it ended.
         sent.map_err(|_| self.gone())
     }
 
-    fn receive(&mut self, until: Instant) -> Result<Option<Value>, Trouble> {
+    fn receive(&mut self, until: Instant) -> Result<Option<Value>, StepError> {
         loop {
             if self.cancelled.is_cancelled() {
-                return Err(Trouble::cancelled());
+                return Err(StepError::cancelled());
             }
             let line = match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Line::Text(line)) if line.is_empty() => continue,
                 Ok(Line::Text(line)) => line,
                 Ok(Line::TooLong) => {
                     let advice = "is this the command of a server?";
-                    return Err(Trouble::new("it printed a line without an end", advice));
+                    return Err(StepError::new("it printed a line without an end", advice));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Ok(Line::Cancelled) => continue,
@@ -200,7 +183,7 @@ impl Wire for Started {
                 _ => {
                     let shown: String = line.chars().take(80).collect();
                     let advice = "an MCP server prints nothing but messages; is this the command of one?";
-                    Err(Trouble::new(format!("it printed `{shown}`, which is no message"), advice))
+                    Err(StepError::new(format!("it printed `{shown}`, which is no message"), advice))
                 }
             };
         }
