@@ -116,6 +116,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         format!("{}?", Self::ABOUT)
     }
 
+    /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
+    /// the thread that reads requests, and gives the same answer again while nothing was committed.
+    fn is_hot(&self) -> bool {
+        false
+    }
+
     /// Does it.
     ///
     /// # Errors

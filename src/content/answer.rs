@@ -61,6 +61,11 @@ pub(super) fn page(
     Ok(page)
 }
 
+/// Whether a list call asks for a page of the usual size at most, which takes microseconds.
+pub(super) fn is_one_page(limit: Option<u32>) -> bool {
+    limit.is_none_or(|limit| limit as usize <= crate::op::PAGE)
+}
+
 /// Returns stored bytes as the text they are known to be.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)

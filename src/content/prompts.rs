@@ -307,6 +307,10 @@ impl Operation for List {
     const STRUCTURED: bool = true;
     type Output = Listed;
 
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{GROUP, answer};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
-use crate::store::{blobs, projects, search};
+use crate::store::blobs::{self, Verify};
+use crate::store::{projects, search};
 
 /// Bytes of text around the first word found.
 const SNIPPET: usize = 160;
@@ -96,7 +97,7 @@ impl Operation for Search {
                 .map(|hit| {
                     // A damaged content must not hide the others.
                     let mut body = Vec::new();
-                    let read = blobs::stream_by_id(db, hit.blob, |piece| {
+                    let read = blobs::stream_by_id(db, hit.blob, Verify::Checksum, |piece| {
                         if body.len() < search::INDEXED << 20 {
                             body.extend_from_slice(piece);
                         }

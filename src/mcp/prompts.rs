@@ -9,9 +9,10 @@ use crate::content::answer::too_large;
 use crate::content::command::fill::{Source, fill};
 use crate::content::{cursor, template};
 use crate::error::Result;
+use crate::store::blobs::{self, Verify};
 use crate::store::projects::{self, Selection};
 use crate::store::prompts::Argument;
-use crate::store::{Db, blobs, prompts};
+use crate::store::{Db, prompts};
 
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
@@ -95,7 +96,7 @@ pub(super) fn get(
             let text = fill(&source, given, config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {
-            blobs::stream(db, prompt.content, |piece| {
+            blobs::stream(db, prompt.content, Verify::Checksum, |piece| {
                 push_escaped(out, piece);
                 Ok(())
             })?;

@@ -1,4 +1,4 @@
-//! The four hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
+//! The five hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
 //! here, so that they cannot differ.
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Config, prompts, resources, templates};
+use super::{Config, prompts, resources, templates, tools};
 use crate::content::cursor;
 use crate::error::{Code, Error, Result};
 use crate::op::PAGE;
@@ -28,6 +28,9 @@ pub(super) enum Era {
 /// costs microseconds. Its content is the user's own.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
+/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
+pub(super) const LASTING: u64 = 3_600_000;
+
 impl Era {
     /// Begins a result object.
     pub(super) fn open(self, out: &mut Vec<u8>) {
@@ -35,6 +38,14 @@ impl Era {
         if self == Era::Modern {
             out.extend_from_slice(b"\"resultType\":\"complete\",");
         }
+    }
+
+    /// Ends a result object that stays as it is while a server runs.
+    pub(super) fn close_lasting(self, out: &mut Vec<u8>) {
+        if self == Era::Modern {
+            out.extend_from_slice(format!(",\"ttlMs\":{LASTING},\"cacheScope\":\"private\"").as_bytes());
+        }
+        out.push(b'}');
     }
 
     /// Ends a result object that may not be kept.
@@ -53,6 +64,7 @@ pub(super) enum Read<'a> {
     Prompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
     Resources { cursor: Option<Cow<'a, str>> },
     Resource { uri: Cow<'a, str> },
+    Tools { cursor: Option<Cow<'a, str>> },
 }
 
 /// The parameters of the hot reads, not looked into yet.
@@ -71,7 +83,7 @@ struct Parameters<'a> {
 impl<'a> Read<'a> {
     /// Whether `method` is a hot read.
     pub(super) fn is_hot(method: &str) -> bool {
-        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
+        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
     /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
@@ -79,7 +91,7 @@ impl<'a> Read<'a> {
         match self {
             Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
             Read::Resource { uri } => templates::may_be(uri),
-            Read::Prompt { .. } => false,
+            Read::Prompt { .. } | Read::Tools { .. } => false,
         }
     }
 
@@ -106,6 +118,7 @@ impl<'a> Read<'a> {
         Ok(match method {
             "prompts/list" => Read::Prompts { cursor: cursor()? },
             "resources/list" => Read::Resources { cursor: cursor()? },
+            "tools/list" => Read::Tools { cursor: cursor()? },
             "resources/read" => Read::Resource { uri: required("uri", parameters.uri)? },
             _ => Read::Prompt {
                 name: required("name", parameters.name)?,
@@ -158,6 +171,7 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
         Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Resource { uri } => resources::read(db, config, uri, era, out),
+        Read::Tools { cursor } => tools::push_list(config, cursor.as_deref(), era, out),
     };
     if answered.is_err() {
         out.truncate(start);

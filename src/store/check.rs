@@ -2,8 +2,9 @@
 
 use rusqlite::{Connection, Row};
 
+use super::blobs::{self, Verify};
 use super::revisions::Kind;
-use super::{Db, Store, blobs, index, prompts, resources, revisions, skills, sqlite, sums};
+use super::{Db, Store, index, prompts, resources, revisions, skills, sqlite, sums};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -98,7 +99,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> 
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let blob = blobs::Blob::from_row(row, 0)?;
-        match blobs::stream(db, blob, |_| Ok(())) {
+        match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
             Err(error) if error.code() == Code::Damaged => {
                 let users = users(db, blob.id)?;
                 findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));

@@ -179,7 +179,7 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
-    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(1)?.as_str() != Ok(name) {
+    if row.get_ref(0)? != row.get_ref(REST + blobs::COLUMNS)? || row.get_ref(1)?.as_str() != Ok(name) {
         return Err(Kind::Prompt.damaged(name));
     }
     let body = Body {

@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::blobs::{self, Blob};
+use super::blobs::{self, Blob, Verify};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
@@ -191,7 +191,7 @@ pub fn with<T>(
         return Ok(None);
     };
     check(row)?;
-    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(key.column())?.as_str() != Ok(value) {
+    if row.get_ref(0)? != row.get_ref(REST + blobs::COLUMNS)? || row.get_ref(key.column())?.as_str() != Ok(value) {
         return Err(Kind::Resource.damaged(value));
     }
     let body = Body {
@@ -371,7 +371,7 @@ pub fn restore(
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     // What is damaged is not brought back as if it were good.
-    blobs::stream_by_id(db, revision.blob, |_| Ok(()))?;
+    blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
     let attributes = attributes(&revision.attributes)?;
     let resource = Resource {
         id: live.as_ref().map_or(0, |live| live.id),

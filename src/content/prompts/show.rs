@@ -53,6 +53,10 @@ impl Operation for Show {
     const CONTENT: bool = true;
     type Output = Shown;
 
+    fn is_hot(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let raw = matches!(self.raw, Some(None | Some(true)));
         let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
@@ -67,7 +71,7 @@ impl Operation for Show {
             if prompt.attributes.template && prompt.attributes.dialect.is_none() && !raw {
                 template::check_size(prompt.size.unsigned_abs())?;
             }
-            let content = answer::text(blobs::get(db, prompt.blob)?)?;
+            let content = answer::text(blobs::show(db, prompt.blob)?)?;
             Ok((prompt, content))
         })?;
         let Attributes { description, template, dialect, arguments, front_matter, .. } = prompt.attributes;

@@ -59,6 +59,10 @@ impl Operation for List {
     const STRUCTURED: bool = true;
     type Output = Listed;
 
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let (mut skills, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("skills", self.cursor.as_deref(), self.limit, context, project.id)?;
@@ -135,6 +139,10 @@ impl Operation for Show {
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;
+
+    fn is_hot(&self) -> bool {
+        self.output.is_none()
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(folder) = &self.output {

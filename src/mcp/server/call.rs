@@ -10,7 +10,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle};
-use crate::clock::Clock;
 use crate::mcp::front::Ticket;
 use crate::mcp::notes::Notes;
 use crate::mcp::{Config, limited, tools};
@@ -33,21 +32,14 @@ pub(super) async fn run(
         true => limited(&server.store, Arc::clone(&cancelled)),
         false => server.store.clone(),
     };
-    // Whatever an operation says of itself, it writes nothing for who may only read.
-    let store = if config.read_only { store.reading() } else { store };
     let context = Context {
-        clock: Clock::system(),
-        actor: actor(config, client.as_deref()),
-        max_answer: config.max_answer,
-        identity: Some(config.identity.name().to_owned()),
         progress: notes.progress(request),
         cancelled: Arc::clone(&cancelled),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
             move || held.give_back()
         }),
-        allow_outside: config.allow_outside.clone(),
-        ..Context::shell(store, config.selection.clone())
+        ..tools::context(store, config, client.as_deref())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {
@@ -87,14 +79,5 @@ impl Held {
         if let Some(ticket) = &self.ticket {
             ticket.end();
         }
-    }
-}
-
-/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
-fn actor(config: &Config, client: Option<&str>) -> String {
-    let client = client.unwrap_or("unknown");
-    match &config.grant {
-        Some(grant) => format!("key:{}:{client}", grant.key),
-        None => format!("mcp:{client}"),
     }
 }

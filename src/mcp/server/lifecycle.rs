@@ -12,10 +12,11 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::{LASTING, Server, era};
+use super::{Server, era};
 use crate::mcp::Identity;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 use crate::mcp::reads::Era;
+use crate::mcp::reads::LASTING;
 
 /// What a client is told about this server when it connects.
 const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \

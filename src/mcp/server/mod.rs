@@ -22,12 +22,8 @@ use super::one_at_a_time::OneAtATime;
 use super::reads::Era;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
-use super::tools::Lists;
 use super::{Config, reads_at_once};
 use crate::store::Store;
-
-/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
-const LASTING: u64 = 3_600_000;
 
 /// A server of one database; cheap to clone.
 #[derive(Clone)]
@@ -36,8 +32,6 @@ pub(super) struct Server {
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
     session: Arc<Session>,
-    /// Made when they are first asked for: making them would double the time to the first answer.
-    tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<OneAtATime>,
     /// Cancelled when the process is about to end: calls that still run give up.
@@ -53,7 +47,6 @@ impl Server {
             config: Arc::new(config),
             hub,
             session: Arc::default(),
-            tools: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::default(),
             ending: CancellationToken::new(),
@@ -96,7 +89,7 @@ macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {
             $crate::mcp::reads::Era::Modern => {
-                $result.with_ttl_ms($crate::mcp::server::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
+                $result.with_ttl_ms($crate::mcp::reads::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
             }
             $crate::mcp::reads::Era::Legacy => $result,
         }

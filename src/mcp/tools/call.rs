@@ -2,15 +2,19 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
+use std::time::Instant;
+
 use base64::Engine;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::Value;
 
+use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
 use crate::mcp::notes::Notes;
 use crate::op::{Context, Entry, Reply, Shape};
 use crate::present;
-use crate::store::projects;
+use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
 pub(in crate::mcp) fn call(
@@ -19,7 +23,7 @@ pub(in crate::mcp) fn call(
     context: &Context,
     notes: &Notes,
 ) -> CallToolResult {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
     let mut command = entry.cli.join(" ");
     let outcome = match entry.from_agent(arguments) {
@@ -32,6 +36,38 @@ pub(in crate::mcp) fn call(
             Err(error)
         }
     };
+    log(entry, context, &outcome, started);
+    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
+        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
+    }
+    result(entry, &command, outcome)
+}
+
+/// Returns what operations run in for an agent; `client` is what it calls itself.
+pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
+    // Whatever an operation says of itself, it writes nothing for who may only read.
+    let store = if config.read_only { store.reading() } else { store };
+    Context {
+        clock: Clock::system(),
+        actor: actor(config, client),
+        max_answer: config.max_answer,
+        identity: Some(config.identity.name().to_owned()),
+        allow_outside: config.allow_outside.clone(),
+        ..Context::shell(store, config.selection.clone())
+    }
+}
+
+/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
+fn actor(config: &Config, client: Option<&str>) -> String {
+    let client = client.unwrap_or("unknown");
+    match &config.grant {
+        Some(grant) => format!("key:{}:{client}", grant.key),
+        None => format!("mcp:{client}"),
+    }
+}
+
+/// Writes the line in the log of a call that began at `started`.
+pub(super) fn log(entry: &Entry, context: &Context, outcome: &Result<Reply>, started: Instant) {
     tracing::info!(
         tool = entry.tool,
         project = project(context),
@@ -39,12 +75,13 @@ pub(in crate::mcp) fn call(
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         "tools/call"
     );
-    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
-        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
-    }
+}
+
+/// Returns the result of a call.
+pub(super) fn result(entry: &Entry, command: &str, outcome: Result<Reply>) -> CallToolResult {
     match entry.shape {
         Shape::Sentence => sentence(entry, outcome),
-        Shape::Envelope => envelope(entry, &command, outcome),
+        Shape::Envelope => envelope(entry, command, outcome),
     }
 }
 
@@ -81,7 +118,7 @@ const ITEM: &str = "mcpkg/item";
 
 /// Returns what is known of content beside the content itself. It is no structuredContent: Claude Code and Codex show a
 /// model that in place of the text or the image, others both.
-fn item(data: Value) -> Option<MetaObject> {
+pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
