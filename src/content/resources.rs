@@ -296,8 +296,7 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no resources"),
         };
-        let data = answer::serialize(&Listed { resources, next_cursor })?;
-        Ok(Reply::new(Body::Table(table), data))
+        answer::reply(context, Body::Table(table), &Listed { resources, next_cursor })
     }
 }
 

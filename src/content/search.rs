@@ -104,7 +104,7 @@ impl Operation for Search {
                         Ok(())
                     });
                     let snippet = match read {
-                        Ok(()) => snippet(&String::from_utf8_lossy(&body), &words),
+                        Ok(()) => snippet(&legible(body), &words),
                         Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
                         Err(error) => return Err(error),
                     };
@@ -127,9 +127,13 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        let data = answer::serialize(&Found { hits })?;
-        Ok(Reply::new(Body::Table(table), data))
+        answer::reply(context, Body::Table(table), &Found { hits })
     }
+}
+
+/// Returns content as text; what is cut off in the middle of a character, or was never a text, as far as it is one.
+fn legible(content: Vec<u8>) -> String {
+    String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Returns the text around the first of the words, on one line; its beginning where no word stands as it is written.

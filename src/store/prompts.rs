@@ -1,5 +1,6 @@
 //! Prompts.
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -9,7 +10,7 @@ use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
-use super::sums::{self, DAMAGED, intact};
+use super::sums::{self, DAMAGED};
 use super::{Db, search, skills, sqlite};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
@@ -18,8 +19,8 @@ mod dialect;
 mod row;
 
 pub use dialect::Dialect;
-use row::{LISTED, REST, check, columns, is_plain_json, listed, placeholder, summed};
 pub(super) use row::{QUERY, from_row};
+use row::{REST, check, columns, is_plain_json, listed, placeholder, summed};
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,23 +133,30 @@ pub fn each(
         " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let mut seen = 0;
+    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
     while let Some(row) = rows.next()? {
         if seen == page.limit {
             return Ok(true);
         }
         seen += 1;
-        // The index may lead to a row of another project.
-        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) || row.get_ref(0)? != row.get_ref(5)? {
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let project = match resolved {
+            Some(project) => project,
+            None => *resolved.insert(row.get(5)?),
+        };
+        let [name, description, arguments] = [row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, [ValueRef::Integer(project), name, description, arguments]);
+        if row.get_ref(4)? != ValueRef::Integer(sum) || !is_plain_json(arguments) {
             let name = sums::legible(row, 1);
-            each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None })?;
+            each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None })?;
             continue;
         }
         each(&Line {
-            project: row.get(0)?,
-            name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-            description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-            arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+            project,
+            name: name.as_str().map_err(rusqlite::Error::from)?,
+            description: description.as_str_or_null().map_err(rusqlite::Error::from)?,
+            arguments: arguments.as_str_or_null().map_err(rusqlite::Error::from)?,
         })?;
     }
     Ok(false)
@@ -169,10 +177,11 @@ pub fn with<T>(
         summed!(),
         ", ",
         blobs::columns!(),
-        ", ",
+        // Joined so that the project is resolved once.
+        ", resolved.id FROM (SELECT ",
         resolved!(),
-        " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
-        resolved!()
+        " AS id) AS resolved CROSS JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
+          JOIN blob b ON b.id = p.blob_id"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, name])?;
     let Some(row) = rows.next()? else {

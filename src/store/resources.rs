@@ -1,5 +1,6 @@
 //! Resources.
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,15 +11,15 @@ use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::source::Source;
-use super::sums::{self, DAMAGED, intact};
+use super::sums::{self, DAMAGED};
 use super::{Db, search, sqlite};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
 mod row;
 
-use row::{LISTED, REST, check, columns, listed, placeholder, summed};
 pub(super) use row::{QUERY, from_row};
+use row::{REST, check, columns, listed, placeholder, summed};
 
 /// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,25 +113,32 @@ pub fn each(
         " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
     ))?;
     let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let mut seen = 0;
+    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
     while let Some(row) = rows.next()? {
         if seen == page.limit {
             return Ok(true);
         }
         seen += 1;
-        // The index may lead to a row of another project.
-        if !intact(row, LISTED)? || row.get_ref(0)? != row.get_ref(6)? {
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let project = match resolved {
+            Some(project) => project,
+            None => *resolved.insert(row.get(6)?),
+        };
+        let listed @ [name, uri, description, mime_type] =
+            [row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?, row.get_ref(4)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let values = std::iter::once(ValueRef::Integer(project)).chain(listed);
+        if row.get_ref(5)? != ValueRef::Integer(sums::checksum_in(&mut bytes, values)) {
             let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
-            let (project, description) = (row.get(0)?, Some(DAMAGED));
-            each(&Line { project, name: &name, uri: &uri, description, mime_type: None })?;
+            each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None })?;
             continue;
         }
         each(&Line {
-            project: row.get(0)?,
-            name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-            uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
-            description: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-            mime_type: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+            project,
+            name: name.as_str().map_err(rusqlite::Error::from)?,
+            uri: uri.as_str().map_err(rusqlite::Error::from)?,
+            description: description.as_str_or_null().map_err(rusqlite::Error::from)?,
+            mime_type: mime_type.as_str_or_null().map_err(rusqlite::Error::from)?,
         })?;
     }
     Ok(false)
@@ -172,12 +180,12 @@ pub fn with<T>(
                 summed!(),
                 ", ",
                 blobs::columns!(),
-                ", ",
+                // Joined so that the project is resolved once.
+                ", resolved.id FROM (SELECT ",
                 resolved!(),
-                " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
+                " AS id) AS resolved CROSS JOIN resource r ON r.project_id = resolved.id AND r.",
                 $column,
-                " = ?3 AND r.project_id = ",
-                resolved!()
+                " = ?3 JOIN blob b ON b.id = r.blob_id"
             )
         };
     }

@@ -92,8 +92,8 @@ impl Operation for List {
             from: skill.origin.word(),
             files: skill.files.len(),
         };
-        let data = answer::serialize(&Listed { skills: skills.iter().map(item).collect(), next_cursor })?;
-        Ok(Reply::new(Body::Table(table), data))
+        let listed = Listed { skills: skills.iter().map(item).collect(), next_cursor };
+        answer::reply(context, Body::Table(table), &listed)
     }
 }
 

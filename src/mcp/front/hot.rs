@@ -1,5 +1,7 @@
 //! What the front answers itself: hot reads, and calls of tools that say of themselves that they are one.
 
+use std::borrow::Borrow;
+
 use serde_json::value::RawValue;
 
 use crate::error::Result;
@@ -64,10 +66,10 @@ impl<'a> Hot<'a> {
     ///
     /// # Errors
     /// As [`reads::answer`]. A tool that fails has a result that says so.
-    pub(super) fn answer(
+    pub(super) fn answer<C: Borrow<Context>>(
         self,
         reader: &Reader,
-        context: impl FnOnce() -> Context,
+        context: impl FnOnce() -> C,
         config: &Config,
         era: Era,
         out: &mut Vec<u8>,
@@ -78,7 +80,7 @@ impl<'a> Hot<'a> {
                 if read.looks_twice() { reader.read(answer) } else { reader.statement(answer) }?;
                 Ok(Answered::Lasting)
             }
-            Hot::Call(call) => Ok(match call.answer(&context(), era, out) {
+            Hot::Call(call) => Ok(match call.answer(context().borrow(), era, out) {
                 Some(true) => Answered::Lasting,
                 Some(false) => Answered::Once,
                 None => Answered::Not,

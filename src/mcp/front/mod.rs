@@ -229,7 +229,7 @@ impl Front {
         let result = match self.responses.get(&self.key) {
             Some(kept) => {
                 if method == "tools/call" {
-                    tools::log_again(parameters, &self.server.config, || self.context().clone());
+                    tools::log_again(parameters, &self.server.config, || self.context());
                 }
                 kept
             }
@@ -262,7 +262,7 @@ impl Front {
         let config = Arc::clone(&self.server.config);
         let Some(hot) = Hot::parse(method, parameters, &config)? else { return Ok(Answered::Not) };
         let mut out = std::mem::take(&mut self.out);
-        let answered = hot.answer(&self.reader, || self.context().clone(), &config, era, &mut out);
+        let answered = hot.answer(&self.reader, || self.context(), &config, era, &mut out);
         self.out = out;
         answered
     }

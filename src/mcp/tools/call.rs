@@ -146,7 +146,8 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
             };
             let mut result = CallToolResult::success(vec![block]);
             if entry.structured {
-                result.structured_content = Some(reply.data);
+                let written = reply.json.and_then(|json| serde_json::from_str(&json).ok());
+                result.structured_content = Some(written.unwrap_or(reply.data));
             } else if entry.content {
                 result.meta = item(reply.data);
             }

@@ -1,6 +1,6 @@
 //! Tool calls that only read and take microseconds: answered in front of rmcp, from the reply straight to JSON.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -67,14 +67,18 @@ impl HotCall {
 }
 
 /// Writes the line in the log of a call that was answered as before.
-pub(in crate::mcp) fn log_again(parameters: Option<&RawValue>, config: &Config, context: impl FnOnce() -> Context) {
+pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
+    parameters: Option<&RawValue>,
+    config: &Config,
+    context: impl FnOnce() -> C,
+) {
     if !tracing::enabled!(target: "mcpkg::mcp::tools::call", tracing::Level::INFO) {
         return;
     }
     let started = Instant::now();
     let parsed = parameters.and_then(|raw| serde_json::from_str::<Parameters<'_>>(raw.get()).ok());
     if let Some(entry) = parsed.and_then(|parameters| super::find(&parameters.name, config)) {
-        log(entry, &context(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
+        log(entry, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
     }
 }
 
@@ -100,7 +104,10 @@ fn push(entry: &'static Entry, command: &str, outcome: error::Result<Reply>, era
     out.extend_from_slice(b"\"}],\"isError\":false");
     if entry.structured {
         out.extend_from_slice(b",\"structuredContent\":");
-        let _ = serde_json::to_writer(&mut *out, &reply.data);
+        match &reply.json {
+            Some(json) => out.extend_from_slice(json.as_bytes()),
+            None => drop(serde_json::to_writer(&mut *out, &reply.data)),
+        }
     } else if entry.content
         && let Some(item) = item(reply.data)
     {

@@ -40,7 +40,7 @@ pub(super) use {columns, listed, summed};
 /// [`columns`] for other files.
 pub(in crate::store) const QUERY: &str = columns!();
 
-pub(super) const LISTED: Range<usize> = 0..4;
+const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 15;

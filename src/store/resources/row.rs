@@ -39,7 +39,7 @@ pub(super) use {columns, listed, summed};
 /// [`columns`] for other files.
 pub(in crate::store) const QUERY: &str = columns!();
 
-pub(super) const LISTED: Range<usize> = 0..5;
+const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 14;
