@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use uuid::Uuid;
 
-use super::blobs::blob_columns;
+use super::blobs::{Verify, blob_columns};
 use super::engine::{Row, Sql, params, sql};
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
@@ -100,7 +100,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> 
     let total: u64 = db.single(sql!("SELECT count(*) FROM blob"), params![], |row| row.get(0))?;
     db.each(sql!("SELECT ", blob_columns!(), " FROM blob b ORDER BY b.id"), params![], |row| {
         let blob = blobs::Blob::from_row(row, 0)?;
-        match blobs::stream(db, blob, |_| Ok(())) {
+        match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
             Err(error) if error.code() == Code::Damaged => {
                 let users = users(db, blob.id)?;
                 findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));

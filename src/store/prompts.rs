@@ -10,7 +10,7 @@ use super::lists::{self, Difference};
 use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, Revision};
-use super::sums::{self, DAMAGED, intact};
+use super::sums::{self, DAMAGED};
 use super::{Db, search, skills};
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub(super) mod row;
 
 pub use dialect::Dialect;
 pub(super) use row::from_row;
-use row::{LISTED, REST, check, is_plain_json, placeholder, prompt_columns, prompt_listed, prompt_summed};
+use row::{REST, check, is_plain_json, placeholder, prompt_columns, prompt_listed, prompt_summed};
 
 const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 
@@ -117,19 +117,25 @@ pub fn each(
         resolved!(),
         " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
     );
-    let mut seen = 0;
+    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
     db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
-        // The index may lead to a row of another project.
-        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(5)?;
-        if !is_asked_for || !intact(row, LISTED)? || !is_plain_json(row.get(3)?) {
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let project = match resolved {
+            Some(project) => project,
+            None => *resolved.insert(row.get(5)?),
+        };
+        let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(4)? != Value::Integer(sum) || !is_plain_json(arguments) {
             let name = sums::legible(row, 1);
-            return each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None });
+            return each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None });
         }
-        each(&Line { project: row.get(0)?, name: row.get(1)?, description: row.get(2)?, arguments: row.get(3)? })
+        each(&Line { project, name: name.read(1)?, description: description.read(2)?, arguments: arguments.read(3)? })
     })?;
     Ok(seen > page.limit)
 }
@@ -149,14 +155,15 @@ pub fn with<T>(
         prompt_summed!(),
         ", ",
         blob_columns!(),
-        ", ",
+        // Joined so that the project is resolved once.
+        ", resolved.id FROM (SELECT ",
         resolved!(),
-        " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
-        resolved!()
+        " AS id) AS resolved CROSS JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
+          JOIN blob b ON b.id = p.blob_id"
     );
     db.one(sql, params![selection.named, selection.directory, name], |row| {
         check(row)?;
-        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(REST + 4)? && row.get::<&str>(1)? == name;
+        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(1)? == name;
         if !is_asked_for {
             return Err(Kind::Prompt.damaged(name));
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::blobs::{self, Blob, blob_columns};
+use super::blobs::{self, Blob, Verify, blob_columns};
 use super::engine::{Row, Unique, Value, params, sql};
 use super::items::{self, Item};
 use super::lists::{self, Difference};
@@ -11,14 +11,14 @@ use super::page::{Page, Slice};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, Revision};
 use super::source::Source;
-use super::sums::{self, DAMAGED, intact};
+use super::sums::{self, DAMAGED};
 use super::{Db, search};
 use crate::error::{Code, Error, Result};
 
 pub(super) mod row;
 
 pub(super) use row::from_row;
-use row::{LISTED, REST, check, placeholder, resource_columns, resource_listed, resource_summed};
+use row::{REST, check, placeholder, resource_columns, resource_listed, resource_summed};
 
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
 const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
@@ -98,25 +98,31 @@ pub fn each(
         resolved!(),
         " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
     );
-    let mut seen = 0;
+    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
     db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
-        // The index may lead to a row of another project.
-        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(6)?;
-        if !is_asked_for || !intact(row, LISTED)? {
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let project = match resolved {
+            Some(project) => project,
+            None => *resolved.insert(row.get(6)?),
+        };
+        let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
+            [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(5)? != Value::Integer(sum) {
             let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
-            let (project, description) = (row.get(0)?, Some(DAMAGED));
-            return each(&Line { project, name: &name, uri: &uri, description, mime_type: None });
+            return each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None });
         }
         each(&Line {
-            project: row.get(0)?,
-            name: row.get(1)?,
-            uri: row.get(2)?,
-            description: row.get(3)?,
-            mime_type: row.get(4)?,
+            project,
+            name: name.read(1)?,
+            uri: uri.read(2)?,
+            description: description.read(3)?,
+            mime_type: mime_type.read(4)?,
         })
     })?;
     Ok(seen > page.limit)
@@ -158,10 +164,10 @@ pub fn with<T>(
                 resource_summed!(),
                 ", ",
                 blob_columns!(),
-                ", ",
+                // Joined so that the project is resolved once.
+                ", resolved.id FROM (SELECT ",
                 resolved!(),
-                " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.project_id = ",
-                resolved!()
+                " AS id) AS resolved CROSS JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"
             )
         };
     }
@@ -171,7 +177,8 @@ pub fn with<T>(
     };
     db.one(sql, params![selection.named, selection.directory, value], |row| {
         check(row)?;
-        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(REST + 4)? && row.get::<&str>(key.column())? == value;
+        let is_asked_for =
+            row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(key.column())? == value;
         if !is_asked_for {
             return Err(Kind::Resource.damaged(value));
         }
@@ -328,7 +335,7 @@ pub fn restore(
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     // What is damaged is not brought back as if it were good.
-    blobs::stream_by_id(db, revision.blob, |_| Ok(()))?;
+    blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
     let resource = items::restored(db, author, name, revision, live)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, resource, change)

@@ -16,11 +16,16 @@ pub const DAMAGED: &str = "Damaged in the database, and not served; `mcpkg check
 
 /// Returns the checksum of some values, in their order.
 pub(super) fn checksum(values: &[Value<'_>]) -> i64 {
-    let mut bytes = Vec::with_capacity(256);
+    checksum_in(&mut Vec::with_capacity(256), values.iter().copied())
+}
+
+/// Returns the same in the memory of the row before, for lists of many rows.
+pub(super) fn checksum_in<'v>(bytes: &mut Vec<u8>, values: impl IntoIterator<Item = Value<'v>>) -> i64 {
+    bytes.clear();
     for value in values {
-        push(&mut bytes, *value);
+        push(bytes, value);
     }
-    xxh3_64(&bytes).cast_signed()
+    xxh3_64(bytes).cast_signed()
 }
 
 /// Appends a value so that no two lists of values give the same bytes: its type, its length where it has one, itself.

@@ -34,15 +34,13 @@ pub(super) async fn run(
         false => limited(&server.store, config, cancelled.clone()),
     };
     let context = Context {
-        max_answer: config.max_answer,
         progress: notes.progress(request),
         cancelled: cancelled.clone(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
             move || held.give_back()
         }),
-        allow_outside: config.allow_outside.clone(),
-        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
+        ..tools::context(store, config, client.as_deref())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {

@@ -35,7 +35,7 @@ macro_rules! prompt_columns {
 }
 pub(in crate::store) use {prompt_columns, prompt_listed, prompt_summed};
 
-pub(super) const LISTED: Range<usize> = 0..4;
+const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 15;

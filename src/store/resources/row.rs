@@ -38,7 +38,7 @@ macro_rules! resource_columns {
 }
 pub(in crate::store) use {resource_columns, resource_listed, resource_summed};
 
-pub(super) const LISTED: Range<usize> = 0..5;
+const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
 /// The column of the SHA-256 of the content.
 pub(in crate::store) const SHA256: usize = 8;
