@@ -313,7 +313,7 @@ mod tests {
         for (bytes, change) in [
             (b"small".to_vec(), "UPDATE blob SET head = x'536d616c6c' WHERE id = ?1"),
             (b"other".to_vec(), "UPDATE blob SET checksum = checksum + 1 WHERE id = ?1"),
-            (large.clone(), "UPDATE chunk SET bytes = substr(bytes, 1, 6) || x'ff' WHERE blob_id = ?1 AND n = 2"),
+            (large.clone(), "UPDATE chunk SET bytes = zeroblob(7) WHERE blob_id = ?1 AND n = 2"),
             (large[1..].to_vec(), "DELETE FROM chunk WHERE blob_id = ?1 AND n = 2"),
         ] {
             let id = store.write(|db| put(db, &bytes)).unwrap();

@@ -8,11 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::call::{item, log, result};
+use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::json::{push_escaped, push_string};
 use crate::op::{Body, Call, Context, Entry, Reply, Shape};
-use crate::{error, present};
+use crate::present;
 
 /// A call of a tool that says of itself that it is hot.
 pub(in crate::mcp) struct HotCall {
@@ -83,7 +84,7 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
 }
 
 /// Appends what [`result`] returns. A text goes from the reply to the output without a copy between.
-fn push(entry: &'static Entry, command: &str, outcome: error::Result<Reply>, era: Era, out: &mut Vec<u8>) {
+fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
         outcome => {
