@@ -200,15 +200,17 @@ fn failure(error: &reqwest::Error) -> Failure {
     let mut last = error.to_string();
     while let Some(error) = cause {
         last = error.to_string();
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref::<rustls::Error>());
-        if let Some(tls) = tls {
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return Failure::Tls(tls.clone());
         }
         if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
             return Failure::NotHttp;
         }
-        cause = error.source();
+        // The source of an I/O error is that of the error in it, which would be passed over.
+        cause = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
     }
     match error {
         error if error.is_timeout() => Failure::TimedOut,

@@ -17,6 +17,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::process::{Capture, Environment, Failure, Limits, Program};
+use crate::shell;
 
 /// Bytes of the longest secret.
 const LONGEST: usize = 64 << 10;
@@ -105,7 +106,7 @@ impl fmt::Display for Reference {
             Self::Environment(name) => write!(f, "env:{name}"),
             Self::File(path) => write!(f, "file:{}", path.display()),
             Self::Command(words) => {
-                let words: Vec<_> = words.iter().map(|word| shlex::try_quote(word).unwrap_or_default()).collect();
+                let words: Vec<String> = words.iter().map(|word| shell::quote(word)).collect();
                 write!(f, "command:{}", words.join(" "))
             }
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::agents;
+use crate::shell;
 
 /// What an entry makes an agent do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +38,7 @@ impl Runs {
     /// What it runs, for people.
     pub fn shown(&self) -> String {
         match self {
-            Runs::Command(words) => {
-                let quoted = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
-                quoted.collect::<Vec<_>>().join(" ")
-            }
+            Runs::Command(words) => words.iter().map(|word| shell::quote(word)).collect::<Vec<_>>().join(" "),
             Runs::Url(url, _) => crate::redact::redact(url),
         }
     }
@@ -88,6 +86,6 @@ mod tests {
     #[test]
     fn what_is_shown_can_be_run_in_a_shell() {
         let runs = Runs::of(&json!({ "command": "/a b/mcpkg", "args": ["serve", "--db=x", "it's", ""] }));
-        assert_eq!(runs.map(|runs| runs.shown()).as_deref(), Some(r#"'/a b/mcpkg' serve --db=x "it's" ''"#));
+        assert_eq!(runs.map(|runs| runs.shown()).as_deref(), Some(r#"'/a b/mcpkg' serve '--db=x' "it's" ''"#));
     }
 }

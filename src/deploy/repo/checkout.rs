@@ -31,9 +31,14 @@ const FETCH: Duration = Duration::from_secs(300);
 /// git is told addresses, never paths from where it runs; in the repo it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
-/// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+/// What git and other hosts said of a config repo, asked once, before anything is held that others wait for.
 #[derive(Clone, Debug, Default)]
-pub struct Checkouts(BTreeMap<(String, String), String>);
+pub struct Checkouts {
+    /// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+    commits: BTreeMap<(String, String), String>,
+    /// The id of the project that a deploy root is of.
+    project: Option<(PathBuf, String)>,
+}
 
 /// A commit's files, on the disk.
 #[derive(Debug)]
@@ -61,7 +66,7 @@ impl Repo {
             let id = declared.id.as_str();
             let wanted = wanted(source, self.pin(id, source)?);
             let key = (source.url.clone(), wanted);
-            if checkouts.0.contains_key(&key) {
+            if checkouts.commits.contains_key(&key) {
                 continue;
             }
             let address = address(self, id, source)?;
@@ -76,20 +81,36 @@ impl Repo {
             if !place(self, source, &commit).is_dir() {
                 fetch(self, source, &address, &commit, &within(FETCH))?;
             }
-            checkouts.0.insert(key, commit);
+            checkouts.commits.insert(key, commit);
         }
         Ok(checkouts)
     }
 }
 
 impl Checkouts {
+    /// Keeps the id of the project that `root` is of.
+    pub fn set_project(&mut self, root: PathBuf, id: String) {
+        self.project = Some((root, id));
+    }
+
+    /// Returns the id of the project that `root` is of.
+    ///
+    /// # Errors
+    /// `E_PLAN_CHANGED` where another root was asked for.
+    pub fn project(&self, root: &Path) -> Result<String> {
+        self.project.as_ref().filter(|(of, _)| of == root).map(|(_, id)| id.clone()).ok_or_else(|| {
+            let why = "The deploy root changed while the plan was made; nothing was written";
+            Error::new(Code::PlanChanged, why).hint("look at the plan again")
+        })
+    }
+
     /// Returns the files of the module `id`.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such
     /// folder; `E_FILE_FAILED`.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
-        let commit = self.0.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
+        let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was made; nothing was written");
             Error::new(Code::PlanChanged, why).hint("look at the plan again")
         })?;
