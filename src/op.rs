@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::error::Result;
 
 pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
-pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Confirmation, Context, Emit, MAX_ANSWER, PAGE, Progress};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 

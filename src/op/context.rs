@@ -18,9 +18,9 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
-/// Who says yes before something is written.
+/// Who confirms what a shell command is about to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum Confirmation {
     /// It was said already (`--yes`).
     Given,
     /// A person at a terminal is asked.
@@ -51,12 +51,14 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
     pub ask: Arc<Ask>,
-    /// Who says yes.
-    pub consent: Consent,
+    /// Who confirms a shell command.
+    pub confirmation: Confirmation,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
+    /// Whether the caller's client can ask its user for consent: one that declared elicitation, and is trusted with it.
+    pub elicits: bool,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -94,9 +96,10 @@ impl Context {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
-            consent: Consent::Nobody,
+            confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
+            elicits: false,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,

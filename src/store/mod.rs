@@ -18,6 +18,7 @@ pub mod access;
 pub mod backup;
 pub mod blobs;
 pub mod check;
+pub mod consents;
 pub mod deploys;
 pub mod events;
 pub mod lists;
@@ -32,7 +33,7 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
-pub mod tokens;
+
 pub mod validators;
 pub mod watch;
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::clock;
+use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
@@ -14,7 +15,7 @@ use crate::deploy::plan::prepare::Made;
 use crate::deploy::plan::show::{self};
 use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::{Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
@@ -51,7 +52,8 @@ impl Operation for Deploy {
 fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
     let mut made = Made::new(context, choice)?;
     let mut data = applied_data(false, None, &made);
-    match confirm::issue(context, &made.site.inputs(), &made.hash) {
+    let summary = format!("Write to {}", made.site.lands_in());
+    match confirm::issue(context, made.site.project_name(), &made.site.inputs(), &made.hash, &summary) {
         Ok(issued) => {
             data["confirm_token"] = json!(issued.token);
             data["confirm_plan_hash"] = json!(made.hash);
@@ -116,10 +118,13 @@ impl Operation for DeployApply {
             return Err(unconfirmed("deploy --apply"));
         }
         let token = self.confirm_token.filter(|token| !token.trim().is_empty());
-        if token.is_none() && !self.dry_run {
-            return Err(confirm::missing());
-        }
-        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token };
+        let gate = match token {
+            Some(token) => Gate::Token(token),
+            None if self.dry_run => Gate::Open,
+            None if context.elicits => Gate::Person,
+            None => return Err(confirm::missing()),
+        };
+        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
         applying.run(context)
     }
 }
@@ -185,11 +190,11 @@ impl Operation for DeployShell {
             return Ok(reply);
         }
         // Whether somebody can say yes comes first, as for agents.
-        if context.consent == Consent::Nobody && !self.dry_run {
+        if context.confirmation == Confirmation::Nobody && !self.dry_run {
             return Err(unconfirmed("deploy --apply"));
         }
-        let applying =
-            Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token: self.confirm_token };
+        let gate = self.confirm_token.map_or(Gate::Open, Gate::Token);
+        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
         applying.run(context)
     }
 }
@@ -199,17 +204,26 @@ struct Applying<'a> {
     choice: &'a Choice,
     adopt: bool,
     dry_run: bool,
-    token: Option<String>,
+    gate: Gate,
+}
+
+/// What an apply needs besides the yes in its arguments.
+enum Gate {
+    /// Nothing: who calls is this user at a shell, or nothing is written.
+    Open,
+    /// The token of the plan.
+    Token(String),
+    /// The consent of the user behind an agent, which its client asks for.
+    Person,
 }
 
 impl Applying<'_> {
     /// The gates in their order: the token is known, the plan is the one it was given for, nothing needs adopt, somebody
-    /// said yes; only the transaction that begins the apply uses the token up.
+    /// said yes; only the transaction that begins the apply uses the token or the consent up.
     fn run(self, context: &Context) -> Result<Reply> {
-        let now = context.clock.now();
-        if let Some(token) = &self.token {
+        if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;
-            context.store.read(|db| confirm::check(db, token, &site.inputs(), now))?;
+            context.store.read(|db| confirm::check(db, context, token, &site.inputs()))?;
         }
         if self.dry_run {
             let made = Made::new(context, self.choice)?;
@@ -218,8 +232,13 @@ impl Applying<'_> {
         }
         // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
         // fetched, a person is asked.
-        let (checkouts, shown) = if context.consent == Consent::Ask {
+        let mut consent = None;
+        let (checkouts, shown) = if context.confirmation == Confirmation::Ask {
             let made = self.ask(context)?;
+            (made.checkouts, Some(made.hash))
+        } else if matches!(self.gate, Gate::Person) {
+            let made = Made::new(context, self.choice)?;
+            consent = self.consent(context, &made)?;
             (made.checkouts, Some(made.hash))
         } else {
             (Site::find(context, self.choice)?.fetch(context)?, None)
@@ -230,9 +249,9 @@ impl Applying<'_> {
             return Err(show::changed_meanwhile());
         }
         let inputs = made.site.inputs();
-        if let Some(token) = &self.token {
-            let row = context.store.read(|db| confirm::check(db, token, &inputs, now))?;
-            confirm::check_plan(&row, &made.hash)?;
+        if let Gate::Token(token) = &self.gate {
+            let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
+            confirm::check_plan(&confirmed, &made.hash)?;
         }
         check_adopt(&made.plan.changes, self.adopt)?;
         if self.adopt {
@@ -241,7 +260,7 @@ impl Applying<'_> {
         if made.plan.is_empty() {
             let data = applied_data(false, Some("no_changes"), &made);
             context.store.write(|db| {
-                self.consume(context, db, &made)?;
+                self.consume(context, db, &made, consent.as_ref())?;
                 match deploys::place(db, &made.site.place)? {
                     Some(place) => apply::note_quiet(db, &made.site.place.machine, place, &made.plan.quiet),
                     None => Ok(()),
@@ -256,7 +275,7 @@ impl Applying<'_> {
             if made.site.fingerprint(db)? != made.fingerprint {
                 return Err(show::changed_meanwhile());
             }
-            self.consume(context, db, &made)
+            self.consume(context, db, &made, consent.as_ref())
         })?;
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", made.site.lands_in());
@@ -264,12 +283,36 @@ impl Applying<'_> {
         Ok(Reply::sentence(sentence, data).warn(made.warnings).hint(hint))
     }
 
-    /// Uses the token up, where one was given.
-    fn consume(&self, context: &Context, db: &Db<'_>, made: &Made) -> Result<()> {
-        match &self.token {
-            Some(token) => confirm::consume(db, token, &made.site.inputs(), &made.hash, context.clock.now()),
-            None => Ok(()),
+    /// Uses up the token, or the consent.
+    fn consume(&self, context: &Context, db: &Db<'_>, made: &Made, consent: Option<&Consent>) -> Result<()> {
+        match (&self.gate, consent) {
+            (Gate::Token(token), _) => {
+                let inputs = made.site.inputs();
+                confirm::consume(db, context, token, &inputs, &made.hash, context.clock.now())
+            }
+            (_, Some(consent)) => consent.consume(context, db),
+            _ => Ok(()),
         }
+    }
+
+    /// Returns the consent of the user behind an agent; where nothing would be written there is nothing to consent to.
+    fn consent(&self, context: &Context, made: &Made) -> Result<Option<Consent>> {
+        let changes = &made.plan.changes;
+        check_adopt(changes, self.adopt)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let mut inputs = made.site.inputs();
+        inputs["adopt"] = json!(self.adopt);
+        let need = Need {
+            operation: DeployApply::TOOL,
+            project: made.site.project_name(),
+            inputs: &inputs,
+            plan_hash: &made.hash,
+            summary: format!("Write to {}: {}", made.site.lands_in(), show::count_line(changes, false)),
+            effects: show::effects(changes),
+        };
+        request::ask(context, &need).map(Some)
     }
 
     /// Shows a person the plan and asks; returns what was shown.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
@@ -18,7 +19,7 @@ use crate::deploy::rollback::Back;
 use crate::deploy::source::{Choice, Scope, Site};
 use crate::disk;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
 use crate::store::snapshots::{self, Kind, Snapshot, State};
 
@@ -64,7 +65,7 @@ impl Operation for Rollback {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let approved = if context.is_shell() { context.consent != Consent::Nobody } else { self.yes };
+        let approved = if context.is_shell() { context.confirmation != Confirmation::Nobody } else { self.yes };
         if !approved && !self.dry_run {
             return Err(unconfirmed("rollback"));
         }
@@ -75,9 +76,9 @@ impl Operation for Rollback {
             let back = compare()?;
             return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
         }
-        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        // A person at a terminal is asked before the right to apply is taken, which keeps everybody else from applying.
         let mut approved = BTreeSet::new();
-        let asked = if context.consent == Consent::Ask {
+        let asked = if context.confirmation == Confirmation::Ask {
             let back = compare()?;
             if !back.changes.is_empty() {
                 let roots = roots::of_changes(&back.changes);
@@ -100,6 +101,13 @@ impl Operation for Rollback {
             return nothing_to_do(context, &goal, &site, back);
         }
         let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
+        let consent = match context.confirmation {
+            Confirmation::Ask => None,
+            _ => consent(context, &goal, &site, &back, &hash)?,
+        };
+        if consent.is_some() {
+            approved = roots::of_changes(&back.changes);
+        }
         let count = back.changes.len();
         let work = Work {
             site: &site,
@@ -113,7 +121,10 @@ impl Operation for Rollback {
             rows: back.rows,
             roots: approved,
         };
-        let id = apply::apply(context, &right, work, |_| Ok(()))?;
+        let id = apply::apply(context, &right, work, |db| match &consent {
+            Some(consent) => consent.consume(context, db),
+            None => Ok(()),
+        })?;
         take_empty_folders(context, &site)?;
         data["event_snapshot_id"] = json!(id.to_string());
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
@@ -121,6 +132,31 @@ impl Operation for Rollback {
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
         Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
     }
+}
+
+/// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
+/// the database says were.
+fn consent(context: &Context, goal: &Goal, site: &Site, back: &Back, hash: &str) -> Result<Option<Consent>> {
+    let unapproved = roots::unapproved(context, &roots::of_changes(&back.changes))?;
+    if unapproved.is_empty() {
+        return Ok(None);
+    }
+    let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
+    let mut inputs = site.inputs();
+    inputs["to"] = json!(goal.word);
+    let need = Need {
+        operation: Rollback::TOOL,
+        project: site.project_name(),
+        inputs: &inputs,
+        plan_hash: hash,
+        summary: format!(
+            "Roll back to {} below {}, where only the database says that this user deployed",
+            goal.word,
+            roots.join(", ")
+        ),
+        effects: show::effects(&back.changes),
+    };
+    request::ask(context, &need).map(Some)
 }
 
 /// What a person is asked; folders that the user never deployed to are named.

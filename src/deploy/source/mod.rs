@@ -179,6 +179,11 @@ impl Site {
         }
     }
 
+    /// The project's name; empty for a config repo.
+    pub fn project_name(&self) -> &str {
+        self.project().map_or("", |project| project.name.as_str())
+    }
+
     /// What a token is bound to besides the plan: what was asked for, with what was left out filled in.
     pub fn inputs(&self) -> Value {
         json!({
