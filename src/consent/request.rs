@@ -15,6 +15,7 @@ use crate::approved::Kind;
 use crate::clock::{Millis, rfc3339};
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::{Body, Caller, Confirmation, Context};
 use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
@@ -83,7 +84,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         match request.state {
             State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
             State::Denied => return Err(denied(&request)),
-            State::Pending => return Err(required(&request)),
+            State::Pending => return Err(required(context, &request)),
             // Used, or approved by nobody on this machine.
             State::Approved | State::Consumed => {}
         }
@@ -104,7 +105,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         event(context, db, "consent.request", need.project, new.uuid)?;
         get(db, new.uuid)
     })?;
-    Err(required(&request))
+    Err(required(context, &request))
 }
 
 impl Consent {
@@ -204,12 +205,6 @@ pub fn effects(request: &Request) -> Vec<String> {
     serde_json::from_str(&request.effects).unwrap_or_default()
 }
 
-/// Returns the id of the request that a failure says a person has to consent to.
-pub fn wanted(error: &Error) -> Option<Uuid> {
-    let details = error.details().filter(|_| error.code() == Code::ConsentRequired)?;
-    Uuid::parse_str(details["consent"].as_str()?).ok()
-}
-
 /// Whether a person sits at the caller's own terminal and can be asked there.
 fn has_terminal(context: &Context) -> bool {
     context.caller.is_shell() && context.confirmation == Confirmation::Ask
@@ -239,7 +234,7 @@ fn digest(request: &Request) -> String {
         request;
     let fixed =
         json!([uuid.to_string(), operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at]);
-    disk::hex(&disk::sha256(fixed.to_string().as_bytes()))
+    hex::encode(&disk::sha256(fixed.to_string().as_bytes()))
 }
 
 fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
@@ -258,7 +253,11 @@ pub(super) fn missing(id: &str) -> Error {
         .hint("`mcpkg consent list` shows those that wait")
 }
 
-fn required(request: &Request) -> Error {
+/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can.
+fn required(context: &Context, request: &Request) -> Error {
+    if let Some(elicit) = &context.elicit {
+        elicit(request.uuid);
+    }
     let command = format!("mcpkg consent approve {}", request.uuid);
     Error::new(
         Code::ConsentRequired,
@@ -315,14 +314,5 @@ mod tests {
         let many: Vec<String> = (0..MAX_EFFECTS + 7).map(|n| n.to_string()).collect();
         assert_eq!(shortened(&many).last().map(String::as_str), Some("and 7 more"));
         assert_eq!(shortened(&many).len(), MAX_EFFECTS + 1);
-    }
-
-    #[test]
-    fn only_a_request_that_waits_for_a_person_is_wanted() {
-        let uuid = Uuid::nil();
-        let error = |code| Error::new(code, "x").with_details(json!({ "consent": uuid.to_string() }));
-        assert_eq!(wanted(&error(Code::ConsentRequired)), Some(uuid));
-        assert_eq!(wanted(&error(Code::ConsentDenied)), None);
-        assert_eq!(wanted(&Error::new(Code::ConsentRequired, "x")), None);
     }
 }

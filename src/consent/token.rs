@@ -6,6 +6,7 @@ use super::in_time;
 use crate::clock::Millis;
 use crate::disk::{self, Sha};
 use crate::error::Result;
+use crate::hex;
 use crate::op::Context;
 use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
@@ -66,7 +67,7 @@ pub enum Refused {
 /// # Errors
 /// `E_MAY_ONLY_READ` where the caller may write nothing, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
-    let token = disk::hex(&context.clock.secret()?);
+    let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();
     let expires_at = now.saturating_add(LIFE);
     let binding = Binding {

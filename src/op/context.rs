@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use uuid::Uuid;
+
 use super::{Body, Caller, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
@@ -32,6 +34,9 @@ pub enum Confirmation {
 /// Shows what would be done and asks whether to do it; `Ok` is a yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
+/// Takes the id of a request that the caller's client shall ask its user about, once the call has ended.
+pub type Elicit = dyn Fn(Uuid) + Send + Sync;
+
 /// What an operation runs in.
 #[derive(Clone)]
 pub struct Context {
@@ -57,8 +62,8 @@ pub struct Context {
     pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
     pub cancelled: Arc<AtomicBool>,
-    /// Whether the caller's client can ask its user for consent: one that declared elicitation, and is trusted with it.
-    pub elicits: bool,
+    /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
+    pub elicit: Option<Arc<Elicit>>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -99,7 +104,7 @@ impl Context {
             confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
-            elicits: false,
+            elicit: None,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,

@@ -46,7 +46,7 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     db.run(
         sql!(
             "INSERT INTO access_key
-             (key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at, hash)
+                 (key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at, hash)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
         ),
         params![

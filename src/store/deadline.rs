@@ -1,7 +1,11 @@
 //! When a read for a client has to end: a client's content must not keep a reader for good.
+//!
+//! SQLite asks [`Watch`] every few thousand steps of its virtual machine, and content that is read in pieces is asked about
+//! between them. One step can be long: FTS5 reads all places of one word, or of all words that begin with it, in a single
+//! step. That is what a read may overrun its time by: about half a second in an index of 16 million words.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -15,7 +19,7 @@ const STEPS: i32 = 4_000;
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
-    /// Set when nobody waits for the read any more.
+    /// Set when nobody waits for the read any more; see [`Watch::cancel_with`].
     pub(super) cancelled: Arc<AtomicBool>,
     /// Set when the server ends.
     pub(super) ended: Arc<AtomicBool>,
@@ -24,7 +28,10 @@ pub(super) struct Deadline {
 /// The deadline of one connection, for the read that it executes now.
 #[derive(Debug)]
 pub(super) struct Watch {
-    deadline: Deadline,
+    limit: Duration,
+    /// What ends the read that is executed now. Only the connection's thread takes this lock.
+    cancelled: Mutex<Arc<AtomicBool>>,
+    ended: Arc<AtomicBool>,
     made: Instant,
     /// Milliseconds from `made` to the first look at the running read, and one; 0 before that look. A short read is over
     /// before the first look, and costs no look at the clock.
@@ -34,7 +41,13 @@ pub(super) struct Watch {
 impl Deadline {
     /// Ends what `connection` executes when this deadline has passed, until [`Watch::release`] is called.
     pub(super) fn watch(&self, connection: &Connection) -> Result<Arc<Watch>> {
-        let watch = Arc::new(Watch { deadline: self.clone(), made: Instant::now(), began: AtomicU64::new(0) });
+        let watch = Arc::new(Watch {
+            limit: self.limit,
+            cancelled: Mutex::new(Arc::clone(&self.cancelled)),
+            ended: Arc::clone(&self.ended),
+            made: Instant::now(),
+            began: AtomicU64::new(0),
+        });
         let looking = Arc::clone(&watch);
         connection.progress_handler(STEPS, Some(move || looking.has_passed()))?;
         Ok(watch)
@@ -45,6 +58,11 @@ impl Watch {
     /// Begins another read.
     pub(super) fn begin(&self) {
         self.began.store(0, Ordering::Relaxed);
+    }
+
+    /// Ends the reads from now on when `cancelled` is set, in place of the flag that did before.
+    pub(super) fn cancel_with(&self, cancelled: Arc<AtomicBool>) {
+        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }
 
     /// Refuses to go on once the deadline has passed: for work between SQLite's steps.
@@ -63,17 +81,17 @@ impl Watch {
     }
 
     fn has_passed(&self) -> bool {
-        let Deadline { limit, cancelled, ended } = &self.deadline;
-        if cancelled.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
+        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Relaxed);
+        if cancelled || self.ended.load(Ordering::Relaxed) {
             return true;
         }
         let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
         match self.began.load(Ordering::Relaxed) {
             0 => {
                 self.began.store(now + 1, Ordering::Relaxed);
-                limit.is_zero()
+                self.limit.is_zero()
             }
-            began => u128::from(now + 1 - began) >= limit.as_millis(),
+            began => u128::from(now + 1 - began) >= self.limit.as_millis(),
         }
     }
 }
@@ -138,6 +156,17 @@ mod tests {
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
         // The shell's own reads are not a client's.
         assert_eq!(short(&store).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_reader_takes_another_flag_for_each_of_its_reads() {
+        let (_folder, store) = store();
+        let reader = store.limited(Duration::from_secs(3600), Arc::default()).reader().unwrap();
+        let cancelled = Arc::new(AtomicBool::new(true));
+        reader.cancel_with(Arc::clone(&cancelled));
+        assert_eq!(reader.statement(forever).unwrap_err().code(), Code::Timeout);
+        reader.cancel_with(Arc::default());
+        assert!(reader.statement(|db| db.check_deadline()).is_ok());
     }
 
     #[test]

@@ -355,6 +355,14 @@ impl Reader {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
     }
 
+    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
+    /// [`Store::limited`]. Without a deadline nothing ends them.
+    pub fn cancel_with(&self, cancelled: Arc<AtomicBool>) {
+        if let Some(watch) = &self.watch {
+            watch.cancel_with(cancelled);
+        }
+    }
+
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
     ///
     /// # Errors

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::deploy::apply;
 use crate::deploy::apply::journal::{self, Journal};
 use crate::deploy::plan::After;
 use crate::disk::Found;
@@ -187,7 +186,7 @@ fn bring_back(
     if file.before != Image::Absent && folder.entry(old)?.is_some() {
         return folder.rename(old, name);
     }
-    match context.store.read(|db| apply::wanted(db, &file.before))? {
+    match context.store.read(|db| After::of_image(db, &file.before))? {
         After::Absent => folder.remove(name),
         After::Link(text) => folder.put_link(name, new, &text),
         After::File { bytes, mode, .. } => {

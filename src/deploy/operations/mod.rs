@@ -1,14 +1,18 @@
 //! The operations of the domain, a file for each command.
 
 pub mod deploy;
+pub mod diff;
 pub mod doctor;
 pub mod evolve;
 pub mod explain;
 pub mod module;
 pub mod plan;
+pub mod preview;
 pub mod rollback;
 pub mod snapshot;
 pub mod status;
+
+mod gates;
 
 use crate::op::Entry;
 
@@ -23,8 +27,8 @@ pub(in crate::deploy) use with_schema;
 /// The operations of this domain; the tools in contract 000's order.
 pub const OPS: &[Entry] = &[
     Entry::of::<plan::ShowPlan>(),
-    Entry::of::<plan::ShowDiff>(),
-    Entry::of::<plan::Preview>(),
+    Entry::of::<diff::ShowDiff>(),
+    Entry::of::<preview::Preview>(),
     Entry::of::<status::Status>(),
     Entry::of::<doctor::Doctor>(),
     Entry::of::<deploy::Deploy>(),
@@ -34,18 +38,18 @@ pub const OPS: &[Entry] = &[
     Entry::of::<evolve::propose::Propose>(),
     Entry::of::<evolve::restore::Restore>(),
     Entry::of::<explain::Explain>(),
-    Entry::of::<evolve::proposals::List>(),
-    Entry::of::<evolve::proposals::Show>(),
-    Entry::of::<evolve::proposals::Accept>(),
-    Entry::of::<evolve::proposals::Reject>(),
-    Entry::of::<snapshot::List>(),
-    Entry::of::<snapshot::Show>(),
-    Entry::of::<snapshot::Diff>(),
-    Entry::of::<snapshot::Prune>(),
-    Entry::of::<snapshot::Pin>(),
-    Entry::of::<module::List>(),
-    Entry::of::<module::Show>(),
-    Entry::of::<module::change::Set>(),
-    Entry::of::<module::change::Add>(),
-    Entry::of::<module::change::Remove>(),
+    Entry::of::<evolve::list::List>(),
+    Entry::of::<evolve::show::Show>(),
+    Entry::of::<evolve::accept::Accept>(),
+    Entry::of::<evolve::reject::Reject>(),
+    Entry::of::<snapshot::list::List>(),
+    Entry::of::<snapshot::show::Show>(),
+    Entry::of::<snapshot::diff::Diff>(),
+    Entry::of::<snapshot::prune::Prune>(),
+    Entry::of::<snapshot::pin::Pin>(),
+    Entry::of::<module::list::List>(),
+    Entry::of::<module::show::Show>(),
+    Entry::of::<module::set::Set>(),
+    Entry::of::<module::add::Add>(),
+    Entry::of::<module::remove::Remove>(),
 ];

@@ -1,30 +1,29 @@
-//! `rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
+//! `mcpkg rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
-use crate::deploy::operations::deploy::unconfirmed;
+use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::show::{self, changes_json, summary};
-use crate::deploy::rollback::Back;
-use crate::deploy::source::{Choice, Scope, Site};
+use crate::deploy::plan::json::{changes_json, summary};
+use crate::deploy::plan::show;
+use crate::deploy::rollback::goal::Goal;
+use crate::deploy::rollback::plan::RollbackPlan;
+use crate::deploy::source::{Choice, Site};
 use crate::disk;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
+use crate::hex;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
-use crate::store::snapshots::{self, Kind, Snapshot, State};
-
-/// The word for what stood there before mcpkg came.
-pub const PRISTINE: &str = "pristine";
+use crate::store::snapshots::{self, Kind};
 
 /// Take deploys back
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -56,6 +55,7 @@ impl Operation for Rollback {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
+    const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -71,44 +71,44 @@ impl Operation for Rollback {
         }
         let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
-        let compare = || context.store.read(|db| Back::compare(db, &site, &goal));
+        let compare = || context.store.read(|db| RollbackPlan::compare(db, &site, &goal));
         if self.dry_run {
-            let back = compare()?;
-            return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
+            let planned = compare()?;
+            return Ok(Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings));
         }
         // A person at a terminal is asked before the right to apply is taken, which keeps everybody else from applying.
         let mut approved = BTreeSet::new();
         let asked = if context.confirmation == Confirmation::Ask {
-            let back = compare()?;
-            if !back.changes.is_empty() {
-                let roots = roots::of_changes(&back.changes);
+            let planned = compare()?;
+            if !planned.changes.is_empty() {
+                let roots = roots::of_changes(&planned.changes);
                 let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
-                (context.ask)(shown(&back, &site), &question)
+                (context.ask)(shown(&planned, &site), &question)
                     .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
                 approved = roots;
             }
-            Some(data(&goal, &back))
+            Some(data(&goal, &planned))
         } else {
             None
         };
         let right = apply::begin(context)?;
-        let back = compare()?;
-        let mut data = data(&goal, &back);
+        let planned = compare()?;
+        let mut data = data(&goal, &planned);
         if asked.is_some_and(|asked| asked != data) {
             return Err(show::changed_meanwhile());
         }
-        if back.changes.is_empty() {
-            return nothing_to_do(context, &goal, &site, back);
+        if planned.changes.is_empty() {
+            return nothing_to_do(context, &goal, &site, planned);
         }
-        let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
+        let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
         let consent = match context.confirmation {
             Confirmation::Ask => None,
-            _ => consent(context, &goal, &site, &back, &hash)?,
+            _ => consent(context, &goal, &site, &planned, &hash)?,
         };
         if consent.is_some() {
-            approved = roots::of_changes(&back.changes);
+            approved = roots::of_changes(&planned.changes);
         }
-        let count = back.changes.len();
+        let count = planned.changes.len();
         let work = Work {
             site: &site,
             kind: Kind::Rollback,
@@ -116,9 +116,9 @@ impl Operation for Rollback {
             rolled_back_to: Some(&goal.word),
             targets: goal.targets(&site),
             adopt: false,
-            changes: back.changes,
-            quiet: back.quiet,
-            rows: back.rows,
+            changes: planned.changes,
+            row_changes: planned.row_changes,
+            rows: planned.rows,
             roots: approved,
         };
         let id = apply::apply(context, &right, work, |db| match &consent {
@@ -130,14 +130,14 @@ impl Operation for Rollback {
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
+        Ok(Reply::sentence(sentence, data).warn(planned.warnings).hint(hint))
     }
 }
 
 /// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
 /// the database says were.
-fn consent(context: &Context, goal: &Goal, site: &Site, back: &Back, hash: &str) -> Result<Option<Consent>> {
-    let unapproved = roots::unapproved(context, &roots::of_changes(&back.changes))?;
+fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, hash: &str) -> Result<Option<Consent>> {
+    let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
     if unapproved.is_empty() {
         return Ok(None);
     }
@@ -154,7 +154,7 @@ fn consent(context: &Context, goal: &Goal, site: &Site, back: &Back, hash: &str)
             goal.word,
             roots.join(", ")
         ),
-        effects: show::effects(&back.changes),
+        effects: show::effects(&planned.changes),
     };
     request::ask(context, &need).map(Some)
 }
@@ -172,12 +172,12 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
     )
 }
 
-fn shown(back: &Back, site: &Site) -> Body {
-    Body::Several(vec![show::diffs(&back.changes), show::table(&back.changes, site)])
+fn shown(planned: &RollbackPlan, site: &Site) -> Body {
+    Body::Several(vec![show::diffs(&planned.changes), show::table(&planned.changes, site)])
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.
-fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Result<Reply> {
+fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
             return deploys::places_of(db, &site.place.source);
@@ -185,17 +185,17 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Res
         let rows = deploys::of_place(db, place)?;
         if rows.is_empty() { deploys::places_of(db, &site.place.source) } else { Ok(Vec::new()) }
     })?;
-    if !back.quiet.is_empty() {
+    if !planned.row_changes.is_empty() {
         context.store.write(|db| match deploys::place(db, &site.place)? {
-            Some(place) => apply::note_quiet(db, &site.place.machine, place, &back.quiet),
+            Some(place) => apply::write_row_changes(db, &site.place.machine, place, &planned.row_changes),
             None => Ok(()),
         })?;
         take_empty_folders(context, site)?;
     }
-    let mut data = data(goal, &back);
+    let mut data = data(goal, &planned);
     data["reason"] = json!("no_changes");
     let sentence = format!("Nothing to roll back below {} on machine {}", site.place.root, site.place.machine);
-    let mut reply = Reply::sentence(sentence, data).warn(back.warnings);
+    let mut reply = Reply::sentence(sentence, data).warn(planned.warnings);
     for place in elsewhere {
         reply = reply.hint(format!("it is deployed below {} on machine {}", place.root, place.machine));
     }
@@ -209,92 +209,11 @@ fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
     Ok(())
 }
 
-fn data(goal: &Goal, back: &Back) -> serde_json::Value {
+fn data(goal: &Goal, planned: &RollbackPlan) -> serde_json::Value {
     json!({
         "rolled_back_to": goal.word,
         "event_snapshot_id": null,
-        "changes": changes_json(&back.changes),
-        "summary": summary(&back.changes),
-    })
-}
-
-/// Where a rollback goes.
-pub struct Goal {
-    /// As the user wrote it.
-    pub word: String,
-    /// The snapshot, and whether it is the time just before it that is meant; `None` for pristine.
-    pub snapshot: Option<(Snapshot, bool)>,
-}
-
-impl Goal {
-    fn find(context: &Context, word: &str) -> Result<Self> {
-        let word = word.trim().to_owned();
-        if word == PRISTINE {
-            return Ok(Self { word, snapshot: None });
-        }
-        let (id, before) = match word.strip_suffix('^') {
-            Some(id) => (id, true),
-            None => (word.as_str(), false),
-        };
-        let snapshot = find(context, id)?;
-        if snapshot.state != State::Applied.word() {
-            let why = format!("The snapshot '{id}' is {}, and cannot be rolled back to", snapshot.state);
-            return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
-        }
-        // Going back to a rollback can only mean to take it back.
-        let before = before || snapshot.kind == Kind::Rollback.word();
-        Ok(Self { word, snapshot: Some((snapshot, before)) })
-    }
-
-    /// The site of the snapshot, which has to be of the source that applies.
-    fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
-        let choice = &Choice { may_be_gone: true, ..choice.clone() };
-        let Some((snapshot, _)) = &self.snapshot else {
-            return Site::find(context, choice);
-        };
-        let key = context.store.read(|db| deploys::place_key(db, snapshot.place))?;
-        let mut choice = Choice { machine: Some(key.machine.clone()), ..choice.clone() };
-        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
-        if key.source.starts_with("project:") && home.as_deref() == Some(Path::new(&key.root)) {
-            choice.scope = Scope::User;
-        } else {
-            choice.root = Some(PathBuf::from(&key.root));
-        }
-        if choice.repo.is_none() && !key.origin.is_empty() {
-            choice.repo = Some(PathBuf::from(&key.origin));
-        }
-        let site = Site::find(context, &choice)?;
-        if site.place.source == key.source && site.place.root == key.root && site.place.machine == key.machine {
-            return Ok(Site { place: key, ..site });
-        }
-        Err(Error::new(Code::SnapshotNotFound, format!("The snapshot '{}' is of another source or place", self.word))
-            .with_details(json!({ "to": self.word, "source": key.source, "root": key.root, "machine": key.machine }))
-            .hint("`mcpkg snapshot list` shows those of this one"))
-    }
-}
-
-/// Returns the snapshot that users see as `id`; a beginning that only one has is enough.
-///
-/// # Errors
-/// `E_SNAPSHOT_NOT_FOUND`.
-pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
-    let missing = || {
-        Error::new(Code::SnapshotNotFound, format!("There is no snapshot '{}'", id.escape_debug()))
-            .with_details(json!({ "to": id }))
-            .hint("`mcpkg snapshot list` shows the snapshots there are")
-    };
-    context.store.read(|db| {
-        if let Ok(uuid) = Uuid::parse_str(id) {
-            return snapshots::get(db, uuid)?.ok_or_else(missing);
-        }
-        let begins = |snapshot: &Snapshot| id.len() >= 4 && snapshot.uuid.to_string().starts_with(id);
-        let mut found: Vec<Snapshot> = snapshots::of_place(db, None)?.into_iter().filter(begins).collect();
-        match found.len() {
-            1 => found.pop().ok_or_else(missing),
-            0 => Err(missing()),
-            count => Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots begin with '{id}'"))
-                .with_details(json!({ "to": id }))
-                .hint("give more of the id")),
-        }
+        "changes": changes_json(&planned.changes),
+        "summary": summary(&planned.changes),
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod compare;
+pub mod json;
 pub mod prepare;
 pub mod show;
 
@@ -12,11 +13,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::deploy::desired::Desired;
-use crate::deploy::module::Target;
+use crate::deploy::targets::Target;
 use crate::disk::attributes::Attributes;
 use crate::disk::{self, Found, Sha};
+use crate::error::Result;
+use crate::hex;
 use crate::store::deploys::{Deployed, Image};
 pub use crate::store::snapshots::Keep;
+use crate::store::{Db, blobs};
 
 /// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,21 @@ impl After {
     pub fn file(bytes: impl Into<Arc<[u8]>>, mode: u32) -> Self {
         let bytes = bytes.into();
         After::File { sha256: disk::sha256(&bytes), bytes, mode }
+    }
+
+    /// Returns what a stored image holds.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
+        Ok(match image {
+            Image::Absent => After::Absent,
+            Image::Link(text) => After::Link(text.clone()),
+            Image::File { blob, sha256, mode } => {
+                let bytes: Arc<[u8]> = blobs::get(db, *blob)?.into();
+                After::File { bytes, sha256: *sha256, mode: *mode }
+            }
+        })
     }
 
     /// The SHA-256 of a file.
@@ -174,8 +193,8 @@ impl Change {
             "op": self.op.word(),
             "path": self.path.display().to_string(),
             "path_posix": disk::posix(&self.path),
-            "before_sha256": self.before.sha256().map(|sha256| disk::hex(sha256)),
-            "after_sha256": self.after.sha256().map(|sha256| disk::hex(sha256)),
+            "before_sha256": self.before.sha256().map(|sha256| hex::encode(sha256)),
+            "after_sha256": self.after.sha256().map(|sha256| hex::encode(sha256)),
         });
         if self.op != Op::Create && (self.op == Op::Update || self.adopt) {
             json["update_kind"] = json!(if self.adopt { "adopt_update" } else { "managed_update" });
@@ -192,7 +211,7 @@ impl Change {
 
 /// A file that is as it shall be, or that is let go, and whose row changes.
 #[derive(Clone, Debug)]
-pub enum Quiet {
+pub enum RowChange {
     /// It was found as it shall be, and nobody kept it: from now on this place does.
     Claim(Deployed, Arc<[u8]>),
     /// Other targets or modules want it now.
@@ -213,7 +232,7 @@ pub struct Plan {
     /// The changes, by target and path.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
-    pub quiet: Vec<Quiet>,
+    pub row_changes: Vec<RowChange>,
 }
 
 impl Plan {
@@ -222,12 +241,12 @@ impl Plan {
         let claimed = self.rows.values().filter(|row| {
             !row.written && row.applied != Image::Absent && self.desired.outputs.contains_key(Path::new(&row.path))
         });
-        self.quiet.extend(claimed.map(|row| Quiet::Keep(Deployed { written: true, ..row.clone() })));
+        self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }
 
     /// Whether an apply would neither write nor keep anything.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+        self.changes.is_empty() && !self.row_changes.iter().any(|change| matches!(change, RowChange::Claim(..)))
     }
 }
 

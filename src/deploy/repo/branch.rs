@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Repo, identity};
+use super::identity;
+use super::opened::Repo;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -42,14 +43,14 @@ const COMMAND: &str = "evolve propose";
 const NOBODY: &str = "mcpkg <mcpkg@localhost>";
 
 /// The git repository that a config repo is in.
-pub(super) struct Place {
+pub(super) struct GitRepo {
     folder: PathBuf,
     /// The config repo's folder in the work tree, with a `/` at its end where there is one.
     prefix: String,
     head: String,
 }
 
-impl Place {
+impl GitRepo {
     /// Looks whether overlays can be proposed.
     ///
     /// # Errors

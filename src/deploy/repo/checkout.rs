@@ -10,13 +10,14 @@ use std::time::Duration;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::Repo;
 use super::bounds::{self, Bounds};
-use super::config::{GitSource, Source};
+use super::config::{GitSource, ModuleSource};
 use super::lockfile::Pin;
-use crate::disk::hex;
+use super::opened::Repo;
+use super::select::select;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::hex;
 use crate::process::Limits;
 use crate::redact::redact;
 
@@ -44,41 +45,40 @@ pub(super) struct Checkout {
     pub(super) bounds: Bounds,
 }
 
-/// Finds the commits of the git sources among what the profile selects, and fetches those that are not in the cache.
-/// `before_network` is called before each program that may have to wait for another host.
-///
-/// # Errors
-/// As [`Repo::fetch`].
-pub(super) fn fetch_all(
-    repo: &Repo,
-    profile: &str,
-    cancelled: &AtomicBool,
-    before_network: &dyn Fn(),
-) -> Result<Checkouts> {
-    let mut checkouts = Checkouts::default();
-    for declared in super::compose::select(repo, profile, &mut Vec::new())? {
-        let Source::Git(source) = &declared.source else { continue };
-        let id = declared.id.as_str();
-        let wanted = wanted(source, repo.pin(id, source)?);
-        let key = (source.url.clone(), wanted);
-        if checkouts.0.contains_key(&key) {
-            continue;
+impl Repo {
+    /// Fetches the git sources of what a profile selects, and returns where they are. It may take minutes, and is to be
+    /// called with nothing held that others wait for; `before_network` is called before another host is waited for.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
+    /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
+    /// `E_FILE_FAILED`.
+    pub fn fetch(&self, profile: &str, cancelled: &AtomicBool, before_network: &dyn Fn()) -> Result<Checkouts> {
+        let mut checkouts = Checkouts::default();
+        for declared in select(self, profile, &mut Vec::new())? {
+            let ModuleSource::Git(source) = &declared.source else { continue };
+            let id = declared.id.as_str();
+            let wanted = wanted(source, self.pin(id, source)?);
+            let key = (source.url.clone(), wanted);
+            if checkouts.0.contains_key(&key) {
+                continue;
+            }
+            let address = address(self, id, source)?;
+            let within = |time| {
+                before_network();
+                Limits { time, cancelled }
+            };
+            let commit = match is_commit(&key.1) {
+                true => key.1.clone(),
+                false => resolve(id, source, &address, &within(ASK))?,
+            };
+            if !place(self, source, &commit).is_dir() {
+                fetch(self, source, &address, &commit, &within(FETCH))?;
+            }
+            checkouts.0.insert(key, commit);
         }
-        let address = address(repo, id, source)?;
-        let within = |time| {
-            before_network();
-            Limits { time, cancelled }
-        };
-        let commit = match is_commit(&key.1) {
-            true => key.1.clone(),
-            false => resolve(id, source, &address, &within(ASK))?,
-        };
-        if !place(repo, source, &commit).is_dir() {
-            fetch(repo, source, &address, &commit, &within(FETCH))?;
-        }
-        checkouts.0.insert(key, commit);
+        Ok(checkouts)
     }
-    Ok(checkouts)
 }
 
 impl Checkouts {
@@ -126,7 +126,7 @@ fn is_commit(wanted: &str) -> bool {
 
 /// Where all commits of a repository lie.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
-    repo.home.join("cache/git").join(hex(&Sha256::digest(&source.url)))
+    repo.home.join("cache/git").join(hex::encode(&Sha256::digest(&source.url)))
 }
 
 fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {

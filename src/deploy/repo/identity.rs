@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::disk::hex;
 use crate::error::{Error, Result};
 use crate::git;
+use crate::hex;
 
 pub use crate::git::toplevel;
 
@@ -52,7 +52,7 @@ pub fn project(root: &Path) -> Result<String> {
         Some(url) => normal_url(&url),
         None => root.to_string_lossy().into_owned(),
     };
-    Ok(hex(&Sha256::digest(name))[..16].to_owned())
+    Ok(hex::encode(&Sha256::digest(name))[..16].to_owned())
 }
 
 /// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
@@ -199,12 +199,12 @@ mod tests {
             return; // the temporary folder lies in a work tree
         }
         let path = root.canonicalize().unwrap();
-        assert_eq!(project(&root).unwrap(), hex(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
         git::run(folder.path(), &["init", "-q"]).unwrap();
         assert_eq!(toplevel(&root), folder.path().canonicalize().ok());
-        assert_eq!(project(&root).unwrap(), hex(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
         git::run(folder.path(), &["remote", "add", "origin", "git@h:o/r.git"]).unwrap();
-        let id = &hex(&Sha256::digest("h/o/r"))[..16];
+        let id = &hex::encode(&Sha256::digest("h/o/r"))[..16];
         assert_eq!(project(&root).unwrap(), id);
         git::run(folder.path(), &["config", "url.git@h:.insteadOf", "short:"]).unwrap();
         git::run(folder.path(), &["remote", "set-url", "origin", "short:o/r"]).unwrap();

@@ -14,7 +14,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
 use crate::mcp::{Config, tools};
-use crate::op::{Context, Entry};
+use crate::op::{Context, Elicit, Entry};
 
 /// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
 pub(super) async fn run(
@@ -23,6 +23,7 @@ pub(super) async fn run(
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
+    elicit: Option<Arc<Elicit>>,
 ) -> Result<CallToolResult, ErrorData> {
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
@@ -31,7 +32,7 @@ pub(super) async fn run(
     // A write reads what it needs to the end, or to put back what it changed.
     let store = match entry.effect.changes() {
         true => server.store.clone(),
-        false => limited(&server.store, Arc::clone(&cancelled)),
+        false => limited(&server.store, config, Arc::clone(&cancelled)),
     };
     let context = Context {
         max_answer: config.max_answer,
@@ -42,6 +43,7 @@ pub(super) async fn run(
             move || held.give_back()
         }),
         allow_outside: config.allow_outside.clone(),
+        elicit,
         ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());

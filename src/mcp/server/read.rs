@@ -27,7 +27,8 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
         let cancelled = Arc::new(AtomicBool::new(false));
-        let (store, config) = (limited(&self.store, Arc::clone(&cancelled)), self.config(&request.extensions));
+        let config = self.config(&request.extensions);
+        let store = limited(&self.store, &config, Arc::clone(&cancelled));
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {

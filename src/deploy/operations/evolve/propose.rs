@@ -1,25 +1,21 @@
-//! `evolve propose` and `evolve restore`: what users changed on disk goes back to the modules; what they deleted comes
-//! back from them.
-
-use std::path::Path;
+//! `mcpkg evolve propose`: what users changed on disk becomes proposals for the project, or a branch of the config repo.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::candidates::{Candidate, Candidates};
 use crate::deploy::GROUP;
-use crate::deploy::desired::unmap::{self, Edit};
+use crate::deploy::desired::unmap::Edit;
 use crate::deploy::module::Layer;
-use crate::deploy::operations::deploy::unconfirmed;
+use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Made;
-use crate::deploy::plan::{Change, Drift};
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::project;
 use crate::deploy::repo::{self, Repo};
 use crate::deploy::source::{Choice, Site, Source};
-use crate::disk;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::blobs;
 use crate::store::proposals::{self, NewProposal};
 
@@ -88,18 +84,18 @@ impl Operation for Propose {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let made = Made::new(context, &self.choice)?;
-        if let Some(id) = self.module_id.as_deref().filter(|id| !made.kinds.contains_key(*id)) {
-            return Err(no_module(&made, id));
+        let prepared = Prepared::new(context, &self.choice)?;
+        if let Some(id) = self.module_id.as_deref().filter(|id| !prepared.kinds.contains_key(*id)) {
+            return Err(no_module(&prepared, id));
         }
-        let mut found = Candidates::find(&made, self.module_id.as_deref());
+        let mut found = Candidates::find(&prepared, self.module_id.as_deref());
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
             (true, true, _) => Some("no_drift"),
             (true, false, _) => Some("no_proposeable_drift"),
             (false, _, true) => Some("dry_run"),
             (false, _, false) => None,
         };
-        found.warnings.splice(0..0, made.warnings.iter().cloned());
+        found.warnings.splice(0..0, prepared.warnings.iter().cloned());
         if let Some(reason) = reason {
             let data = json!({
                 "created": false,
@@ -119,9 +115,9 @@ impl Operation for Propose {
             (context.ask)(found.table(), &question)
                 .map_err(|error| error.with_details(json!({ "command": "evolve propose" })))?;
         }
-        let mut data = match &made.site.source {
-            Source::Repo(repo) => self.overlay_branch(context, repo, &made, &mut found)?,
-            Source::Project(_) => record(context, &made.site, &found.candidates, self.overlay)?,
+        let mut data = match &prepared.site.source {
+            Source::Repo(repo) => self.overlay_branch(context, repo, &prepared, &mut found)?,
+            Source::Project(_) => record(context, &prepared.site, &found.candidates, self.overlay)?,
         };
         data["summary"] = found.summary();
         data["skipped"] = json!(found.skipped_json());
@@ -134,10 +130,10 @@ impl Operation for Propose {
 }
 
 /// The failure of a module that the source does not have.
-fn no_module(made: &Made, id: &str) -> Error {
+fn no_module(prepared: &Prepared, id: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
         .with_details(json!({ "module_id": id }));
-    match crate::error::nearest(id, made.kinds.keys().map(String::as_str)) {
+    match crate::error::nearest(id, prepared.kinds.keys().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint("`mcpkg explain plan` names the modules"),
     }
@@ -148,7 +144,13 @@ fn array_len(value: &Value) -> usize {
 }
 
 impl Propose {
-    fn overlay_branch(&self, context: &Context, repo: &Repo, made: &Made, found: &mut Candidates) -> Result<Value> {
+    fn overlay_branch(
+        &self,
+        context: &Context,
+        repo: &Repo,
+        prepared: &Prepared,
+        found: &mut Candidates,
+    ) -> Result<Value> {
         let files = found.candidates.iter().map(|candidate| repo::ProposedFile {
             module_id: candidate.edit.module_id.clone(),
             path: candidate.edit.file.clone(),
@@ -156,8 +158,8 @@ impl Propose {
             executable: candidate.executable,
         });
         let proposal = repo::Proposal {
-            choice: made.site.repo_choice(),
-            checkouts: &made.checkouts,
+            choice: prepared.site.repo_choice(),
+            checkouts: &prepared.checkouts,
             scope: self.overlay.layer(),
             files: files.collect(),
             branch: self.branch.as_deref(),
@@ -214,159 +216,4 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
         "committed": false,
         "proposals": recorded,
     }))
-}
-
-/// A change that can be proposed.
-struct Candidate {
-    edit: Edit,
-    target: String,
-    path: String,
-    executable: bool,
-    base: Vec<u8>,
-}
-
-impl Candidate {
-    fn json(&self) -> Value {
-        json!({
-            "module_id": self.edit.module_id,
-            "target": self.target,
-            "path": self.path,
-            "path_posix": disk::posix(Path::new(&self.path)),
-        })
-    }
-}
-
-/// A drift that cannot be proposed.
-struct Skipped {
-    target: String,
-    path: String,
-    module_ids: Vec<String>,
-    code: &'static str,
-    why: String,
-    next_actions: Vec<String>,
-}
-
-#[derive(Default)]
-struct Candidates {
-    candidates: Vec<Candidate>,
-    skipped: Vec<Skipped>,
-    warnings: Vec<String>,
-}
-
-impl Candidates {
-    fn find(made: &Made, module: Option<&str>) -> Self {
-        let mut found = Self::default();
-        let is_wanted = |change: &&Change| module.is_none_or(|id| change.module_ids.iter().any(|known| known == id));
-        for change in made.plan.changes.iter().filter(is_wanted) {
-            match change.drift {
-                Drift::UserModified => found.take(made, change, module),
-                Drift::Missing => found.skip(made, change, "missing", "it was deleted on disk".to_owned()),
-                Drift::Both => {
-                    found.skip(made, change, "upstream_changed", "its source was changed as well".to_owned());
-                }
-                // Nobody changed these: the source did, or they were never deployed.
-                Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
-            }
-        }
-        found
-    }
-
-    fn take(&mut self, made: &Made, change: &Change, module: Option<&str>) {
-        let output = made.plan.desired.outputs.get(&change.path);
-        let (Some(output), Some(bytes)) = (output, change.before.bytes()) else {
-            return self.skip(made, change, "read_error", "it is no file".to_owned());
-        };
-        let unmapped = match unmap::unmap(output, bytes) {
-            Ok(unmapped) => unmapped,
-            Err(why) => return self.skip(made, change, "multi_module_output", why),
-        };
-        let path = change.path.display().to_string();
-        for lost in &unmapped.lost {
-            self.warnings.push(format!("`{path}`: {lost} is not proposed"));
-        }
-        if unmapped.edits.is_empty() {
-            let why =
-                if unmapped.lost.is_empty() { "only its mode was changed" } else { "nothing in it is a module's" };
-            return self.skip(made, change, "outside_modules", why.to_owned());
-        }
-        for edit in unmapped.edits.into_iter().filter(|edit| module.is_none_or(|id| edit.module_id == id)) {
-            let same = |known: &&Candidate| known.edit.module_id == edit.module_id && known.edit.file == edit.file;
-            if let Some(known) = self.candidates.iter().find(same) {
-                if known.edit != edit {
-                    let first = &known.path;
-                    self.warnings.push(format!(
-                        "{} is changed in `{first}` and otherwise in `{path}`; the first is proposed",
-                        edit.module_id
-                    ));
-                }
-                continue;
-            }
-            let base = output.parts.iter().find(|part| part.module_id == edit.module_id && part.file == edit.file);
-            self.candidates.push(Candidate {
-                target: change.targets.first().cloned().unwrap_or_default(),
-                path: path.clone(),
-                executable: output.executable,
-                base: base.map(|part| part.bytes.to_vec()).unwrap_or_default(),
-                edit,
-            });
-        }
-    }
-
-    fn skip(&mut self, made: &Made, change: &Change, code: &'static str, why: String) {
-        let arguments = made.site.arguments();
-        let next_actions = match code {
-            "missing" => vec![
-                format!("mcpkg evolve restore{arguments} --yes --json"),
-                format!("mcpkg deploy --apply{arguments} --yes --json"),
-            ],
-            "upstream_changed" => vec![format!("mcpkg preview --diff{arguments} --json")],
-            _ => Vec::new(),
-        };
-        self.skipped.push(Skipped {
-            target: change.targets.first().cloned().unwrap_or_default(),
-            path: change.path.display().to_string(),
-            module_ids: change.module_ids.clone(),
-            code,
-            why,
-            next_actions,
-        });
-    }
-
-    fn summary(&self) -> Value {
-        let count = |code: &str| self.skipped.iter().filter(|skipped| skipped.code == code).count();
-        json!({
-            "drifted_proposeable": self.candidates.len(),
-            "drifted_skipped": self.skipped.len(),
-            "skipped_missing": count("missing"),
-            "skipped_multi_module": count("multi_module_output"),
-            "skipped_read_error": count("read_error"),
-        })
-    }
-
-    fn skipped_json(&self) -> Vec<Value> {
-        let json = |skipped: &Skipped| {
-            json!({
-                "target": skipped.target,
-                "path": skipped.path,
-                "path_posix": disk::posix(Path::new(&skipped.path)),
-                "reason": skipped.code,
-                "reason_code": skipped.code,
-                "reason_message": skipped.why,
-                "next_actions": skipped.next_actions,
-                "module_ids": skipped.module_ids,
-            })
-        };
-        self.skipped.iter().map(json).collect()
-    }
-
-    fn table(&self) -> Body {
-        let proposed = self.candidates.iter().map(|candidate| {
-            vec!["propose".to_owned(), candidate.edit.module_id.clone(), candidate.path.clone(), String::new()]
-        });
-        let skipped = self.skipped.iter().map(|skipped| {
-            vec!["skip".to_owned(), skipped.module_ids.join(", "), skipped.path.clone(), skipped.why.clone()]
-        });
-        let empty = "Nobody changed a deployed file".to_owned();
-        Body::Table(Table { columns: &["", "module", "path", "why"], rows: proposed.chain(skipped).collect(), empty })
-    }
 }
