@@ -20,11 +20,11 @@ use crate::op::{Body, Caller, Confirmation, Context};
 use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
 
-/// For how long a request waits for a decision: an hour.
-pub const DECIDE: Millis = 60 * 60_000;
+/// How long a request waits for a decision: an hour.
+pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 
-/// For how long an approved request may be used: ten minutes, as a confirm token.
-pub const USE: Millis = 10 * 60_000;
+/// How long an approved request may be used: ten minutes, as a confirm token.
+pub const USE_WITHIN: Millis = 10 * 60_000;
 
 /// Lines of what a request does that are kept; a last one counts the rest.
 const MAX_EFFECTS: usize = 100;
@@ -98,7 +98,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         summary: &plain(&need.summary),
         effects: &effects,
         asked_at: now,
-        expires_at: now.saturating_add(DECIDE),
+        expires_at: now.saturating_add(DECIDE_WITHIN),
     };
     let request = context.store.write(|db| {
         consents::insert(db, &new)?;
@@ -146,7 +146,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
     sweep(context, now)?;
-    let expires_at = now.saturating_add(USE);
+    let expires_at = now.saturating_add(USE_WITHIN);
     // The record comes first: a row without one is no consent, and a record without an approved row is none either.
     let note = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &note)?;
@@ -215,7 +215,7 @@ fn has_record(context: &Context, request: &Request) -> Result<bool> {
     let note = context.approved.get(Kind::Consent, &digest(request))?;
     let expires_at = note.and_then(|note| note["expires_at"].as_i64());
     let now = context.clock.now();
-    Ok(expires_at.is_some_and(|expires_at| in_time(expires_at.saturating_sub(USE), expires_at, now)))
+    Ok(expires_at.is_some_and(|expires_at| in_time(expires_at.saturating_sub(USE_WITHIN), expires_at, now)))
 }
 
 /// Takes away the records of consents that ran out before they were used.

@@ -31,7 +31,7 @@ use crate::store::consents::Request;
 const KEY: &str = "consent";
 
 /// How long a user may take to answer; the request waits longer, for the shell.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs an operation for an agent, and has the client ask its user where that needs consent.
 pub(super) async fn call(
@@ -66,7 +66,7 @@ pub(super) async fn call(
         return Ok(InputRequiredResult::new(Some(questions), Some(wanted.to_string())).into());
     }
     let answer = tokio::select! {
-        answer = request.peer.create_elicitation_with_timeout(question, Some(PATIENCE)) => answer,
+        answer = request.peer.create_elicitation_with_timeout(question, Some(ANSWER_TIMEOUT)) => answer,
         () = request.ct.cancelled() => return Ok(result.into()),
         () = server.ending.cancelled() => return Ok(result.into()),
     };
