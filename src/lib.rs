@@ -9,6 +9,7 @@ pub mod approved;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod consent;
 pub mod content;
 pub mod database;
 pub mod deploy;
@@ -39,5 +40,6 @@ pub fn operations() -> impl Iterator<Item = &'static Entry> {
         .chain(deploy::OPS)
         .chain(client::OPS)
         .chain(access::OPS)
+        .chain(consent::OPS)
         .chain(database::OPS)
 }

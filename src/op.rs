@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::error::Result;
 
 pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
-pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 
@@ -97,6 +97,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const EFFECT: Effect;
     /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
     const ONE_AT_A_TIME: bool = false;
+    /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
+    const MAY_NEED_CONSENT: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

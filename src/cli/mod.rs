@@ -142,7 +142,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
-    context.consent = output::consent(globals.yes);
+    context.confirmation = output::confirmation(globals.yes);
     cancel_on_interrupt(&context);
     crate::deploy::recover(&context);
     let command = call.command().to_owned();

@@ -16,6 +16,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
     ("snapshot", "Look at stored deploys, pin and prune them"),
     ("access", "Make, list and revoke the keys that clients of an HTTP server show"),
+    ("consent", "Decide on what agents ask your consent for"),
     ("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others"),
     ("evolve", "Take back into the project what was changed on disk"),
 ];

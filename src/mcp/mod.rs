@@ -5,6 +5,7 @@
 
 mod completion;
 mod config;
+mod elicitation;
 mod era;
 mod error;
 mod extension;

@@ -24,6 +24,8 @@ pub struct Entry {
     pub effect: Effect,
     /// See [`Operation::ONE_AT_A_TIME`].
     pub one_at_a_time: bool,
+    /// See [`Operation::MAY_NEED_CONSENT`].
+    pub may_need_consent: bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].
@@ -66,6 +68,7 @@ impl Entry {
             aliases: O::ALIASES,
             effect: O::EFFECT,
             one_at_a_time: O::ONE_AT_A_TIME,
+            may_need_consent: O::MAY_NEED_CONSENT,
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,

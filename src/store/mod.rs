@@ -19,6 +19,7 @@ pub mod access;
 pub mod backup;
 pub mod blobs;
 pub mod check;
+pub mod consents;
 pub mod deploys;
 pub mod events;
 pub mod items;
@@ -34,7 +35,7 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
-pub mod tokens;
+
 pub mod validators;
 pub mod watch;
 

@@ -126,6 +126,11 @@ impl Site {
         self.filter == ALL
     }
 
+    /// The project's name; empty for a config repo.
+    pub fn project_name(&self) -> &str {
+        self.project().map_or("", |project| project.name.as_str())
+    }
+
     /// The project, for the trail and for what only projects can.
     pub fn project(&self) -> Option<&Project> {
         match &self.source {

@@ -14,7 +14,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
 use crate::mcp::{Config, tools};
-use crate::op::{Context, Entry};
+use crate::op::{Context, Elicit, Entry};
 
 /// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
 pub(super) async fn run(
@@ -23,6 +23,7 @@ pub(super) async fn run(
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
+    elicit: Option<Arc<Elicit>>,
 ) -> Result<CallToolResult, ErrorData> {
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
@@ -40,6 +41,7 @@ pub(super) async fn run(
             let held = Arc::clone(&held);
             move || held.give_back()
         }),
+        elicit,
         ..tools::context(store, config, client.as_deref())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());

@@ -1,6 +1,7 @@
 //! rmcp's handler: everything that the front does not answer itself. One file for each family of methods.
 
 mod call;
+mod consent;
 mod handler;
 mod lifecycle;
 mod prompts;

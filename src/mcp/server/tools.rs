@@ -5,7 +5,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::{Server, call};
+use super::{Server, consent};
 use crate::mcp::reads::Read;
 use crate::mcp::{Config, tools};
 
@@ -36,7 +36,7 @@ pub(super) async fn call(
         return extension.call(params, request).await;
     }
     match tools::find(&params.name, &config) {
-        Some(entry) => call::run(server, entry, params.arguments, &config, &request).await.map(Into::into),
+        Some(entry) => consent::call(server, entry, params, &config, &request).await,
         None => Err(unknown_tool(&params.name, &config)),
     }
 }
