@@ -13,7 +13,7 @@ use super::change::Standing;
 use super::entry::{KEY, Wanted};
 use super::place::{Homes, Place, Scope};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// The name of the entry unless told otherwise.
 pub fn default_name() -> String {
@@ -62,12 +62,17 @@ impl Operation for Add {
                                 mcpkg client add cursor --scope project --project auth\n  \
                                 mcpkg client add vscode --http https://tools.example/mcp";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn subject(&self) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

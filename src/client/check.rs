@@ -19,7 +19,7 @@ use super::entry::{KEY, Runs};
 use super::list::{Binary, Found, found, resolved};
 use super::place::{Homes, Place};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use talk::{DEADLINE, First, Talk, Trouble, Wire};
 
 /// Try the connected agents
@@ -42,6 +42,10 @@ impl Operation for Check {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let homes = Homes::find()?;

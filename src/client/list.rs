@@ -15,7 +15,7 @@ use super::file::{self, Read};
 use super::place::{Homes, Place, on_path};
 use super::record::Records;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 
 /// List the agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -31,6 +31,10 @@ impl Operation for List {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let homes = Homes::find()?;

@@ -17,12 +17,19 @@ mod remove;
 mod show;
 mod toml;
 
-use crate::op::Entry;
-
-pub use health::health;
+use crate::op::{Domain, Entry};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "client";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "client",
+    operations: &[OPS],
+    commands: &[("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others")],
+    health: health::health,
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -14,7 +14,7 @@ use super::entry::{Runs, Wanted};
 use super::list::Binary;
 use super::place::{Place, Scope};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Show an agent's entry
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -45,6 +45,10 @@ impl Operation for Show {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let agent = Agent::named(&self.agent)?;

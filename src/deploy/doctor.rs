@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::GROUP;
 use super::desired::Root;
 use super::disk;
-use super::journal;
 use super::module::Target;
 use super::planning::with_schema;
 use super::repo::identity;
@@ -109,15 +108,9 @@ impl Doctor {
     }
 }
 
-/// What is not of one place: what other domains say, and deploys that did not end.
+/// What is not of one place: how each domain is.
 fn findings(context: &Context) -> Vec<Finding> {
-    [
-        crate::database::health(context),
-        crate::content::health(context),
-        crate::client::health(context),
-        journal::health(context),
-    ]
-    .concat()
+    crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
 
 struct Checked<'r> {

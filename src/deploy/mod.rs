@@ -31,13 +31,36 @@ pub mod targets;
 pub mod undo;
 pub mod unmap;
 
-use crate::op::Entry;
+use crate::op::{Domain, Entry, Group, Listed};
 
 pub use crate::disk;
-pub use undo::recover;
 
 /// The group of this domain.
 pub const GROUP: &str = "deploy";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "deploy",
+    operations: &[OPS, modules::OPS],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Where(source::has_root),
+        // Deploys reach beyond a project: folders, config repos.
+        within_project: false,
+        instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \
+            them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
+            user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes \
+            changes made on disk back to their source.",
+    }],
+    commands: &[
+        ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
+        ("snapshot", "Look at stored deploys, pin and prune them"),
+        ("evolve", "Take back into the project what was changed on disk"),
+    ],
+    recover: undo::recover,
+    health: journal::health,
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain; the tools in contract 000's order.
 pub const OPS: &[Entry] = &[

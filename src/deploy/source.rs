@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Db;
 use crate::store::deploys::{self, PlaceKey};
-use crate::store::projects::{self, Project};
+use crate::store::projects::{self, Project, Selection};
 
 /// Where a project lands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -398,12 +398,8 @@ fn deploy_root(
     let started = PathBuf::from(&context.selection.directory);
     if let Source::Project(project) = source {
         let bound = context.store.read(|db| projects::bindings(db, project.id))?;
-        let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
-        let only = (bound.len() == 1).then(|| bound.first()).flatten();
-        if let Some(folder) = around.or(only)
-            && Path::new(folder).is_dir()
-        {
-            return Ok(Some(PathBuf::from(folder)));
+        if let Some(folder) = bound_root(&bound, &started) {
+            return Ok(Some(folder));
         }
     }
     if context.selection.directory.is_empty() {
@@ -411,6 +407,33 @@ fn deploy_root(
     }
     let folder = crate::git::toplevel(&started).unwrap_or(started);
     Ok((!is_an_agents_own(&folder, home, codex_home)).then_some(folder))
+}
+
+/// Returns which of the folders bound to a project is its deploy root: the nearest one around the folder where the command
+/// or server was started, else the only one.
+fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
+    let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
+    let only = (bound.len() == 1).then(|| bound.first()).flatten();
+    around.or(only).map(PathBuf::from).filter(|folder| folder.is_dir())
+}
+
+/// Whether a server that was started in the folder of `selection` knows a deploy root without being told: a folder bound
+/// to the project, or a git repository around that folder which is neither the home folder nor an agent's own.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
+    if let Some(project) = projects::served(db, selection)?
+        && bound_root(&projects::bindings(db, project.id)?, Path::new(&selection.directory)).is_some()
+    {
+        return Ok(true);
+    }
+    if selection.directory.is_empty() {
+        return Ok(false);
+    }
+    let Some(top) = crate::git::toplevel(Path::new(&selection.directory)) else { return Ok(false) };
+    let codex_home = std::env::var_os("CODEX_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, codex_home.as_deref())))
 }
 
 /// Whether a folder is the home folder, above it, or an agent's own.

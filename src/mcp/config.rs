@@ -1,6 +1,7 @@
 //! What a server serves and who it says it is; and, for each request, what that request may reach.
 
-use super::extension::Extended;
+use super::provider::Providers;
+use crate::op::Effect;
 use crate::store::projects::Selection;
 
 /// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
@@ -41,8 +42,10 @@ pub struct Config {
     pub selection: Selection,
     /// Who the server says it is.
     pub identity: Identity,
-    /// The groups that are listed and callable; all where `None`.
+    /// The groups that are served; all where `None`.
     pub groups: Option<Vec<String>>,
+    /// Whether every tool that is served is listed too; else what most sessions need.
+    pub full_list: bool,
     /// What the access key of a request allows, where it came with one.
     pub grant: Option<crate::access::Grant>,
     /// Whether only what changes nothing is served.
@@ -50,11 +53,31 @@ pub struct Config {
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// What a program adds.
-    pub extended: Extended,
+    pub providers: Providers,
     /// The most bytes of content in one answer.
     pub max_answer: u64,
     /// The most bytes of one request.
     pub max_line: u64,
     /// Whether the front answers the hot reads; without it rmcp answers all, for comparison.
     pub front: bool,
+}
+
+impl Config {
+    /// Whether the tools of a group are served.
+    pub(in crate::mcp) fn serves_group(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|names| names.iter().any(|name| name == group))
+    }
+
+    /// Whether a tool of this group and effect is served.
+    pub(in crate::mcp) fn serves(&self, group: &str, effect: Effect) -> bool {
+        self.serves_group(group) && (!self.read_only || effect.reads())
+    }
+
+    /// Whether requests under another one are answered alike while the database is the same.
+    pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
+        self.selection == other.selection
+            && self.groups == other.groups
+            && self.full_list == other.full_list
+            && self.read_only == other.read_only
+    }
 }

@@ -6,13 +6,13 @@
 mod completion;
 mod config;
 mod error;
-mod extension;
 mod front;
 mod json;
 mod methods;
 mod notes;
 mod one_at_a_time;
 mod prompts;
+mod provider;
 mod reads;
 mod resources;
 mod server;
@@ -30,7 +30,7 @@ use std::time::Duration;
 use crate::store::Store;
 
 pub use config::{Config, Identity};
-pub use extension::{Answer, Extended, Extension};
+pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};
 

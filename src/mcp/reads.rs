@@ -156,7 +156,7 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
     let answered = match read {
         Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
-        Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Resources { cursor } => resources::list(db, config, cursor.as_deref(), era, out),
         Read::Resource { uri } => resources::read(db, config, uri, era, out),
     };
     if answered.is_err() {

@@ -2,13 +2,15 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use serde::Serialize;
+
 use super::Db;
 use super::projects::{Selection, resolved};
 use super::resources::Key;
 use crate::error::Result;
 
 /// What decides what a read of a resource answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Resource {
     sha256: [u8; 32],
     mime_type: Option<String>,

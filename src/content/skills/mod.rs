@@ -8,6 +8,7 @@ pub mod check;
 
 mod change;
 mod create;
+mod resource;
 mod show;
 mod validate;
 
@@ -20,8 +21,11 @@ use super::uri;
 use crate::error::{Code, Result};
 use crate::op::Entry;
 use crate::store::page::Page;
+use crate::store::projects::{self, Selection};
 use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
+
+pub(super) use resource::RESOURCE;
 
 /// The group of the operations on skills: beside `content`, whose list stays small.
 pub const GROUP: &str = "skills";
@@ -115,6 +119,15 @@ pub fn path_of(name: &str, uri: &str) -> Option<String> {
         && !path.contains(char::is_control)
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     stays.then(|| path.to_owned())
+}
+
+/// Whether the project that applies has a stored skill.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
+    let Some(project) = projects::served(db, selection)? else { return Ok(false) };
+    Ok(!rows::names(db, project.id, &Page::first(1))?.rows.is_empty())
 }
 
 /// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that

@@ -151,7 +151,7 @@ impl Front {
         if phase != Phase::Starting && !serves(self.server.config.identity, method) {
             return Err(no_method(method));
         }
-        if Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
+        if Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
             let era = match (phase, meta) {
                 (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
                 (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
@@ -238,7 +238,9 @@ impl Front {
             _ => None,
         };
         let writes = match &request.request {
-            rmcp::model::ClientRequest::CallToolRequest(call) => super::tools::writes(&call.params.name),
+            rmcp::model::ClientRequest::CallToolRequest(call) => {
+                super::tools::may_write(&call.params.name, &self.server.config)
+            }
             _ => false,
         };
         let ticket = self.tickets.next(writes);

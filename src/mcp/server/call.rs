@@ -1,4 +1,4 @@
-//! Runs an operation for tools/call.
+//! Runs a tool for tools/call.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,23 +13,25 @@ use super::{Server, lifecycle};
 use crate::clock::Clock;
 use crate::mcp::front::Ticket;
 use crate::mcp::notes::Notes;
+use crate::mcp::tools::Tool;
 use crate::mcp::{Config, limited, tools};
-use crate::op::{Context, Entry};
+use crate::op::Context;
 
-/// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
+/// Runs a tool for an agent, on the blocking pool, after the client's earlier writes.
 pub(super) async fn run(
     server: &Server,
-    entry: &'static Entry,
+    tool: Tool,
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
+    let reads = tool.effect().reads();
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = Arc::new(AtomicBool::new(false));
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match entry.effect.reads() {
+    let store = match reads {
         true => limited(&server.store, Arc::clone(&cancelled)),
         false => server.store.clone(),
     };
@@ -51,13 +53,13 @@ pub(super) async fn run(
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {
-        let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
+        let _permit = if tool.one_at_a_time() { server.searching.take(asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if entry.effect.reads() {
+        if reads {
             *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || {
-            let result = tools::call(entry, arguments, &context, &notes);
+            let result = tools::call(&tool, arguments, &context, &notes);
             // Later reads wait until the handler has ended, also where nobody waits for its reply.
             held.give_back();
             result
@@ -67,6 +69,13 @@ pub(super) async fn run(
     let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
     sending.end().await;
     Ok(result)
+}
+
+/// Lets the client's later reads go on before a call has ended: it changes nothing.
+pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
+    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
+        ticket.end();
+    }
 }
 
 /// What a call holds that others wait for.

@@ -22,7 +22,6 @@ use super::one_at_a_time::OneAtATime;
 use super::reads::Era;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
-use super::tools::Lists;
 use super::{Config, reads_at_once};
 use crate::store::Store;
 
@@ -36,8 +35,6 @@ pub(super) struct Server {
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
     session: Arc<Session>,
-    /// Made when they are first asked for: making them would double the time to the first answer.
-    tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<OneAtATime>,
     /// Cancelled when the process is about to end: calls that still run give up.
@@ -53,7 +50,6 @@ impl Server {
             config: Arc::new(config),
             hub,
             session: Arc::default(),
-            tools: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::default(),
             ending: CancellationToken::new(),
@@ -78,7 +74,7 @@ impl Server {
 
     /// Returns who hears of changes on behalf of this session.
     fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
-        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions).selection));
+        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
         self.session.subscriber.get_or_init(subscribe)
     }
 }

@@ -1,29 +1,45 @@
 //! tools/list and tools/call.
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams, Tool};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams, Tool as Listed,
+};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::{Server, call, lasting};
-use crate::mcp::methods::only_page;
-use crate::mcp::{Config, tools};
+use super::{LASTING, Server, call, era};
+use crate::mcp::provider::{Answer, Projected};
+use crate::mcp::reads::Era;
+use crate::mcp::tools::{self, Tool};
+use crate::mcp::{Config, limited};
 
 /// Answers tools/list.
-pub(super) fn list(
+pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
     request: &RequestContext<RoleServer>,
 ) -> Result<ListToolsResult, ErrorData> {
-    only_page(page.and_then(|page| page.cursor))?;
-    let tools = server.tools.of(&server.config(&request.extensions));
-    Ok(lasting!(request, ListToolsResult::with_all_items(tools)))
+    let cursor = page.and_then(|page| page.cursor);
+    let page = server.read(request, move |db, config| tools::list(db, config, cursor.as_deref())).await?;
+    let mut result = ListToolsResult::with_all_items(page.tools);
+    result.next_cursor = page.next;
+    Ok(match (era(request), page.lasting) {
+        (Era::Modern, true) => result.with_ttl_ms(LASTING).with_cache_scope(CacheScope::Private),
+        // Without them rmcp says that it may not be kept.
+        _ => result,
+    })
 }
 
 /// Returns a tool whose arguments stand in headers too; the operations have none of those.
-pub(super) fn get(server: &Server, name: &str) -> Option<Tool> {
-    let extension = server.config.extended.for_what("tools/call", name)?;
-    extension.tools().into_iter().find(|tool| tool.name == name)
+pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
+    if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
+        return None;
+    }
+    let store = limited(&server.store, Default::default());
+    match store.read(|db| tools::find(db, &server.config, name)) {
+        Ok(Some(Tool::Projected(tool))) => Some(tool.listed),
+        _ => None,
+    }
 }
 
 /// Answers tools/call.
@@ -33,18 +49,28 @@ pub(super) async fn call(
     request: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let config = server.config(&request.extensions);
-    if let Some(extension) = config.extended.for_what("tools/call", &params.name) {
-        return extension.call(params, request).await;
-    }
-    match tools::find(&params.name, &config) {
-        Some(entry) => call::run(server, entry, params.arguments, &config, &request).await.map(Into::into),
+    let tool = match tools::operation(&params.name, &config) {
+        Some(entry) => Some(Tool::Operation(entry)),
+        None if config.providers.all().next().is_none() => None,
+        None => {
+            let name = params.name.clone();
+            server.read(&request, move |db, config| tools::find(db, config, &name)).await?
+        }
+    };
+    match tool {
+        Some(Tool::Projected(Projected { answer: Answer::Talk(talk), effect, .. })) => {
+            if effect.reads() {
+                call::let_others_read(&request);
+            }
+            talk(params, request).await
+        }
+        Some(tool) => call::run(server, tool, params.arguments, &config, &request).await.map(Into::into),
         None => Err(unknown_tool(&params.name, &config)),
     }
 }
 
 fn unknown_tool(name: &str, config: &Config) -> ErrorData {
-    let tools = tools::list(config);
-    let near = crate::error::nearest(name, tools.iter().map(|tool| tool.name.as_ref()));
+    let near = crate::error::nearest(name, tools::names(config));
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     ErrorData::invalid_params(format!("Unknown tool '{}'{hint}", name.escape_debug()), Some(json!({ "name": name })))
 }

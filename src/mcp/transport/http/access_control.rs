@@ -12,7 +12,6 @@ use http::{HeaderMap, StatusCode};
 use super::answer::Refusal;
 use crate::access::{Grant, Refused};
 use crate::clock::Clock;
-use crate::content;
 use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
 
@@ -81,8 +80,9 @@ impl AccessControl {
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
                 // Deploys reach beyond a project: folders, config repos.
-                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
-                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
+                let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
+                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
             }
             config.grant = Some(grant);
         }

@@ -177,7 +177,9 @@ async fn hot_read(
     let result = match given {
         // Whoever was given it before sent the same, and that was looked at.
         Some(given) => Ok(given),
-        None if config.extended.takes(method, parameters) || !fits(era, method, parameters, header) => return Ok(None),
+        None if config.providers.takes(method, parameters) || !fits(era, method, parameters, header) => {
+            return Ok(None);
+        }
         None => app.read_cache.answer(&asked, config, method, parameters, era).await,
     };
     let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
