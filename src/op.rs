@@ -3,6 +3,7 @@
 //! A struct whose fields are the arguments implements [`Operation`]; [`Entry::of`] erases its type, so that both
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
+mod caller;
 mod changes;
 mod context;
 mod domain;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
+pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
 pub use domain::{Domain, Group, Listed};
@@ -50,8 +52,10 @@ impl Faces {
 /// What an operation does to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// Nothing: it runs on a handle that cannot write.
     Read,
+    /// Nothing that others see: it stores a confirm token, or a request for consent, for its caller.
+    Offer,
     /// Adds, and touches nothing that is there.
     Create,
     /// Changes or deletes what `restore` can bring back.
@@ -61,9 +65,14 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether the database stays as it is.
+    /// Whether the database stays as it is, to the last row.
     pub const fn reads(self) -> bool {
         matches!(self, Effect::Read)
+    }
+
+    /// Whether what the database serves changes: no read-only caller may call it, and the trail tells of it.
+    pub const fn changes(self) -> bool {
+        matches!(self, Effect::Create | Effect::Write | Effect::Destroy)
     }
 }
 

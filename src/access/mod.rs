@@ -7,7 +7,8 @@ mod life;
 mod operations;
 mod verify;
 
-pub use verify::{Grant, Refused, holds, required, verify};
+pub use crate::op::Grant;
+pub use verify::{Refused, holds, required, verify};
 
 use crate::op::{Domain, Entry};
 

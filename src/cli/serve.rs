@@ -195,13 +195,14 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         .into_iter()
         .find(|known| identity.is_some_and(|name| name == known.name()))
         .unwrap_or_default();
-    let groups = groups.or_else(|| identity.group().map(|name| vec![name.to_owned()]));
+    let groups = groups.or_else(|| mcp::group_of(identity).map(|name| vec![name.to_owned()]));
     let config = mcp::Config {
         selection: globals.selection(),
         identity,
         groups,
         full_list: full_list || identity.group().is_some(),
         grant: None,
+        connection: mcp::Connection::default(),
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         providers: mcp::Providers::default(),

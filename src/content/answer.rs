@@ -50,7 +50,7 @@ pub(super) fn page(
     let mut page = match limit {
         Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
         Some(limit) => Page::first(limit as usize),
-        None if context.actor == "shell" => Page::all(),
+        None if context.is_shell() => Page::all(),
         None => Page::first(crate::op::PAGE),
     };
     if let Some(after) = after {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::disk::{self, Sha};
 use crate::clock::Millis;
+use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::Db;

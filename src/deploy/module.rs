@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::disk;
+use crate::disk;
 use crate::store::prompts::Argument;
 
 /// A coding agent's place on disk.

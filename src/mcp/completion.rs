@@ -3,7 +3,7 @@
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
 use super::Config;
-use super::reads::not_found;
+use super::lookup::not_found;
 use crate::content::template;
 use crate::error::{Code, Error, Result};
 use crate::op::Completing;

@@ -1,39 +1,8 @@
-//! What a server serves and who it says it is; and, for each request, what that request may reach.
+//! What a server serves; and, for each request, who calls and what that request may reach.
 
 use super::provider::Providers;
-use crate::op::Effect;
+use crate::op::{Caller, Connection, Effect, Grant, Identity};
 use crate::store::projects::Selection;
-
-/// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Identity {
-    /// Everything.
-    #[default]
-    Mcpkg,
-    /// Contract 000: the deploy tools only.
-    Agentpack,
-}
-
-impl Identity {
-    /// Every identity.
-    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
-
-    /// The name in serverInfo.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Identity::Mcpkg => "mcpkg",
-            Identity::Agentpack => "agentpack",
-        }
-    }
-
-    /// The group it is narrowed to.
-    pub const fn group(self) -> Option<&'static str> {
-        match self {
-            Identity::Mcpkg => None,
-            Identity::Agentpack => Some(crate::deploy::GROUP),
-        }
-    }
-}
 
 /// What a server serves, and what a request may reach of it.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +16,9 @@ pub struct Config {
     /// Whether every tool that is served is listed too; else what most sessions need.
     pub full_list: bool,
     /// What the access key of a request allows, where it came with one.
-    pub grant: Option<crate::access::Grant>,
+    pub grant: Option<Grant>,
+    /// How the clients are connected.
+    pub connection: Connection,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
     /// Folders that config repos may read files from, besides their own.
@@ -70,7 +41,7 @@ impl Config {
 
     /// Whether a tool of this group and effect is served.
     pub(in crate::mcp) fn serves(&self, group: &str, effect: Effect) -> bool {
-        self.serves_group(group) && (!self.read_only || effect.reads())
+        self.serves_group(group) && !(self.read_only && effect.changes())
     }
 
     /// Whether requests under another one are answered alike while the database is the same.
@@ -79,5 +50,18 @@ impl Config {
             && self.groups == other.groups
             && self.full_list == other.full_list
             && self.read_only == other.read_only
+    }
+
+    /// Returns who calls in a request: the client that calls itself `name`.
+    pub(super) fn caller(&self, name: Option<&str>) -> Caller {
+        Caller::client(name, self.grant.clone(), self.connection, self.identity)
+    }
+}
+
+/// Returns the group that a server which stands in for a contract is narrowed to.
+pub const fn group_of(identity: Identity) -> Option<&'static str> {
+    match identity {
+        Identity::Mcpkg => None,
+        Identity::Agentpack => Some(crate::deploy::GROUP),
     }
 }

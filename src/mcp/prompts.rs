@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Config;
+use super::era::Era;
 use super::json::{push_escaped, push_optional, push_string};
-use super::reads::{Era, not_found, page};
+use super::lookup::{not_found, page};
 use crate::content::answer::too_large;
 use crate::content::command::fill::{Source, fill};
 use crate::content::{cursor, template};

@@ -88,8 +88,8 @@ impl From<op::Projected> for Projected {
 
 /// Returns what tools/list says of a tool's effect.
 pub(super) fn hints(effect: Effect, open_world: bool) -> ToolAnnotations {
-    let hints = ToolAnnotations::new().read_only(effect.reads()).open_world(open_world);
-    if effect.reads() {
+    let hints = ToolAnnotations::new().read_only(!effect.changes()).open_world(open_world);
+    if !effect.changes() {
         return hints;
     }
     // Both hints speak of tools that change something. A change that is made twice is made once.

@@ -7,44 +7,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::era::Era;
 use super::{Config, prompts, resources, templates};
-use crate::content::cursor;
 use crate::error::{Code, Error, Result};
-use crate::op::PAGE;
 use crate::store::Db;
-use crate::store::page::Page;
-use crate::store::projects::{self, Selection};
-
-/// Which shape a result has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
-    /// The revisions with a handshake, 2024-11-05 to 2025-11-25.
-    Legacy,
-    /// 2026-07-28: every result says its type, lists and reads say how long they may be kept.
-    Modern,
-}
-
-/// How long a client may keep what it read: not at all, since the shell can change it at any moment and asking again
-/// costs microseconds. Its content is the user's own.
-const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
-
-impl Era {
-    /// Begins a result object.
-    pub(super) fn open(self, out: &mut Vec<u8>) {
-        out.push(b'{');
-        if self == Era::Modern {
-            out.extend_from_slice(b"\"resultType\":\"complete\",");
-        }
-    }
-
-    /// Ends a result object that may not be kept.
-    pub(super) fn close_uncached(self, out: &mut Vec<u8>) {
-        if self == Era::Modern {
-            out.extend_from_slice(CACHE);
-        }
-        out.push(b'}');
-    }
-}
 
 /// A hot read with its parameters.
 #[derive(Debug)]
@@ -163,27 +129,6 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
         out.truncate(start);
     }
     answered
-}
-
-/// Returns the page that a cursor asks for, in the project that applies.
-pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {
-    let mut page = Page::first(PAGE);
-    if let Some(after) = after {
-        let (project, name) = cursor::decode(list, after)?;
-        let current = projects::require(db, selection)?;
-        cursor::check_project(project, current.id)?;
-        page.after = name;
-    }
-    Ok(page)
-}
-
-/// Returns the failure of a read whose row is not there: no project, or contract 001's sentence.
-pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
-    match projects::require(db, selection) {
-        Err(error) => error,
-        Ok(project) => Error::new(Code::NotFound, format!("{what} '{value}' not found in project '{}'", project.name))
-            .with_details(serde_json::json!({ key: value })),
-    }
 }
 
 #[cfg(test)]

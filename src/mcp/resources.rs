@@ -1,8 +1,9 @@
 //! resources/list and resources/read: from rows to JSON.
 
+use super::era::Era;
 use super::json::{Base64, push_escaped, push_optional, push_string};
+use super::lookup::{not_found, page};
 use super::prompts::push_next;
-use super::reads::{Era, not_found, page};
 use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;

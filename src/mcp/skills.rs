@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 
 use super::Config;
-use super::reads::{not_found, page};
+use super::lookup::{not_found, page};
 use crate::content::cursor;
 use crate::content::skills::{self, SCHEME, Skill};
 use crate::error::{Code, Error, Result};

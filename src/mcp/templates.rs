@@ -7,7 +7,7 @@
 use rmcp::model::ResourceTemplate;
 
 use super::Config;
-use super::reads::Era;
+use super::era::Era;
 use super::resources;
 use crate::content::answer::too_large;
 use crate::error::Result;
@@ -119,8 +119,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            actor: "mcp:test".to_owned(),
-            ..crate::op::Context::shell(store.clone(), Selection::default())
+            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",
@@ -173,6 +172,62 @@ mod tests {
             }
             before = after;
         }
+    }
+
+    /// A program that adds one resource to resources/list.
+    struct Adds;
+
+    impl crate::mcp::Provider for Adds {
+        fn tools(&self, _: &Db<'_>, _: &Selection, _: &str, _: usize) -> Result<Vec<crate::mcp::Projected>> {
+            Ok(Vec::new())
+        }
+
+        fn tool(&self, _: &Db<'_>, _: &Selection, _: &str) -> Result<Option<crate::mcp::Projected>> {
+            Ok(None)
+        }
+
+        fn validator(&self, _: &Db<'_>, _: &Selection) -> Result<Validator> {
+            Validator::of(&())
+        }
+
+        fn resources(&self) -> &'static [crate::op::Resource] {
+            const STATUS: crate::op::Resource = crate::op::Resource {
+                uri: "flow://status",
+                name: "status",
+                title: "Status",
+                shown: Shown::Listed,
+                read: |_, contents| contents.text(None, "clean", &String::new).map(|()| true),
+                ..crate::op::Resource::EMPTY
+            };
+            &[STATUS]
+        }
+    }
+
+    #[test]
+    fn a_listed_resource_of_a_domain_follows_what_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
+        let context = crate::op::Context::shell(store.clone(), Selection::default());
+        for (tool, arguments) in [
+            ("create_project", serde_json::json!({ "name": "p" })),
+            ("create_resource", serde_json::json!({ "name": "doc", "uri": "file:///doc", "content": "one" })),
+        ] {
+            let entry = crate::operations().find(|entry| entry.tool == tool).unwrap();
+            entry.from_agent(arguments).unwrap().run(&context).unwrap();
+        }
+        let providers = crate::mcp::Providers(vec![std::sync::Arc::new(Adds)]);
+        let config = Config { providers, max_answer: crate::op::MAX_ANSWER, ..Config::default() };
+        let answer = |f: &dyn Fn(&Db<'_>, &mut Vec<u8>) -> Result<()>| {
+            let mut out = Vec::new();
+            store.read(|db| f(db, &mut out)).unwrap();
+            serde_json::from_slice::<Value>(&out).unwrap()
+        };
+        let listed = answer(&|db, out| resources::list(db, &config, None, Era::Legacy, out));
+        let uris: Vec<_> = listed["resources"].as_array().unwrap().iter().map(|row| row["uri"].clone()).collect();
+        assert_eq!(uris, ["file:///doc", "flow://status"]);
+        let read = answer(&|db, out| resources::read(db, &config, "flow://status", Era::Legacy, out));
+        assert_eq!(read["contents"][0]["text"], "clean");
+        assert!(!list(&config).iter().any(|template| template.uri_template == "flow://status"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Body, Reply};
+use super::{Body, Caller, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
@@ -39,8 +39,8 @@ pub struct Context {
     pub store: Store,
     /// Time and ids.
     pub clock: Clock,
-    /// Who calls: `shell`, or `mcp:` and the client's name.
-    pub actor: String,
+    /// Who calls.
+    pub caller: Caller,
     /// What the call says about its project.
     pub selection: Selection,
     /// The most bytes of content one answer carries.
@@ -53,8 +53,6 @@ pub struct Context {
     pub ask: Arc<Ask>,
     /// Who says yes.
     pub consent: Consent,
-    /// The identity that the server was started with (`serve --as`).
-    pub identity: Option<String>,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
     /// Set when the user gave up; long work looks at it.
@@ -76,10 +74,18 @@ pub const PAGE: usize = 100;
 impl Context {
     /// Returns the context of the shell.
     pub fn shell(store: Store, selection: Selection) -> Self {
+        Self::new(Caller::Shell, store, selection)
+    }
+
+    /// Returns the context of a caller, in which nobody can be asked.
+    ///
+    /// Whatever an operation says of its effect, it writes nothing for a caller who may only read.
+    pub fn new(caller: Caller, store: Store, selection: Selection) -> Self {
+        let store = if caller.rights().write { store } else { store.reading() };
         Self {
             store,
             clock: Clock::system(),
-            actor: "shell".to_owned(),
+            caller,
             selection,
             max_answer: MAX_ANSWER,
             progress: Arc::new(|_, _, _| {}),
@@ -89,7 +95,6 @@ impl Context {
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
             consent: Consent::Nobody,
-            identity: None,
             approved: Approved::of_user(),
             cancelled: Arc::new(AtomicBool::new(false)),
             step_aside: Arc::new(|| {}),
@@ -150,7 +155,7 @@ impl Context {
 
     /// Who changes something, and when.
     pub fn author(&self) -> Author<'_> {
-        Author { actor: &self.actor, now: self.clock.now() }
+        Author { actor: self.caller.actor(), now: self.clock.now() }
     }
 
     /// Appends the event of something done.
@@ -169,9 +174,14 @@ impl Context {
         events::append(db, event)
     }
 
-    /// Whether a person at a shell calls, and no agent.
+    /// Returns the same context on a handle that cannot write.
+    pub(super) fn reading(&self) -> Self {
+        Self { store: self.store.reading(), ..self.clone() }
+    }
+
+    /// Whether a person at a shell calls, or a program of theirs, and no agent.
     pub fn is_shell(&self) -> bool {
-        self.actor == "shell"
+        self.caller.is_shell()
     }
 
     /// Whether the user gave up; long work looks at it.

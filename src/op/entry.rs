@@ -193,7 +193,7 @@ impl Entry {
 
     /// Appends the event of a call whose arguments could not be taken.
     pub fn refused(&self, context: &Context, error: &Error) {
-        if !self.effect.reads() {
+        if self.effect.changes() {
             context.refused(&self.kind(), "", error);
         }
     }
@@ -232,9 +232,12 @@ impl Call {
     /// What the operation answers.
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);
-        let result = (self.run)(context);
+        let result = match entry.effect.reads() {
+            true => (self.run)(&context.reading()),
+            false => (self.run)(context),
+        };
         if let Err(error) = &result
-            && !entry.effect.reads()
+            && entry.effect.changes()
         {
             context.refused(&entry.kind(), &subject, error);
         }

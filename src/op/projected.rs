@@ -34,6 +34,19 @@ pub struct Projected {
     pub run: Arc<Run>,
 }
 
+impl Projected {
+    /// Runs the tool: on a handle that cannot write where it reads, as an operation.
+    ///
+    /// # Errors
+    /// What the tool answers.
+    pub fn call(&self, context: &Context, arguments: Value) -> Result<Reply> {
+        match self.effect.reads() {
+            true => (self.run)(&context.reading(), arguments),
+            false => (self.run)(context, arguments),
+        }
+    }
+}
+
 /// Runs a tool that is data; fails as an operation does.
 pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 
@@ -46,4 +59,36 @@ pub struct Projections {
     pub find: fn(&Db<'_>, &Selection, &str) -> Result<Option<Projected>>,
     /// Returns what differs whenever the list does.
     pub validator: fn(&Db<'_>, &Selection) -> Result<Validator>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::store::Store;
+
+    #[test]
+    fn a_tool_that_reads_runs_on_a_handle_that_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        let context = Context::shell(store, Selection::default());
+        let tool = |effect| Projected {
+            name: "installed".to_owned(),
+            title: None,
+            description: "An installed tool".to_owned(),
+            input_schema: Arc::default(),
+            output_schema: None,
+            effect,
+            open_world: false,
+            group: "registry",
+            shape: Shape::Json(None),
+            run: Arc::new(|context: &Context, arguments| {
+                context.write_project("project.select", "p", |_| Ok(()))?;
+                Ok(Reply::sentence("wrote", arguments))
+            }),
+        };
+        let refused = tool(Effect::Read).call(&context, Value::Null).unwrap_err();
+        assert_eq!(refused.code(), Code::MayOnlyRead);
+        assert!(tool(Effect::Write).call(&context, Value::Null).is_ok());
+    }
 }

@@ -113,7 +113,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> 
 
 /// Returns what names a blob; "nothing" where no row does.
 fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
-    let mut users: Vec<String> = db.all(
+    let mut users: Vec<String> = db.each_of(
         "SELECT DISTINCT kind || ' ''' || revision.name || ''' revision ' || number || ' in project ''' || project.name || ''''
            FROM revision JOIN project ON project.id = project_id WHERE blob_id = ?1
          UNION SELECT 'prompt ''' || name || '''' FROM prompt p WHERE blob_id = ?1

@@ -48,7 +48,7 @@ pub struct Event {
 /// Appends an event.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.connection
         .prepare_cached(
@@ -73,7 +73,7 @@ pub(super) fn plain(text: &str) -> String {
 /// Returns the events after `seq`, oldest first, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
     select(db, "WHERE seq > ?1 ORDER BY seq LIMIT ?2", params![seq, most(limit)])
 }
@@ -81,7 +81,7 @@ pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
 /// Returns the last `limit` events, oldest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
     let mut events = select(db, "ORDER BY seq DESC LIMIT ?1", [most(limit)])?;
     events.reverse();
@@ -91,7 +91,7 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
 /// Returns the last `limit` events of the project that applies, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
     let of =
         concat!("WHERE project = (SELECT name FROM project WHERE id = ", resolved!(), ") ORDER BY seq DESC LIMIT ?3");
@@ -101,7 +101,7 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
 /// Returns the newest event's place, 0 where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     Ok(db.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?)
 }

@@ -37,6 +37,7 @@ pub mod validators;
 pub mod watch;
 
 mod deadline;
+mod engine;
 mod index;
 mod locks;
 mod open;
@@ -395,7 +396,7 @@ fn in_transaction<T>(
 
 impl<'c> Db<'c> {
     /// Returns what `f` makes of the first row of a query, if there is one.
-    fn one<T>(
+    fn first_of<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -407,7 +408,7 @@ impl<'c> Db<'c> {
     }
 
     /// Returns what `f` makes of each row of a query.
-    fn all<T>(
+    fn each_of<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,

@@ -235,7 +235,7 @@ fn slice(
     from_row: impl FnMut(&Row<'_>) -> Result<Prompt>,
 ) -> Result<Slice<Prompt>> {
     let sql = concat!(columns!(), " WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3");
-    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
+    Ok(page.slice(db.each_of(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
 /// Returns the prompt `name` of a project.
@@ -251,7 +251,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// # Errors
 /// How the disk failed.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], |row| {
+    db.first_of(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], |row| {
         let prompt = from_row(row)?;
         // The index may lead to another row.
         let is_asked_for = prompt.name == name && row.get::<_, i64>(0)? == project;
@@ -341,7 +341,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     // A damaged row is made whole by what is brought back.
-    let live = db.one(concat!(columns!(), " WHERE p.uuid = ?1"), [revision.item.as_bytes()], |row| {
+    let live = db.first_of(concat!(columns!(), " WHERE p.uuid = ?1"), [revision.item.as_bytes()], |row| {
         from_row(row)
             .or_else(|error| Ok(Prompt { uuid: revision.item, name: name.to_owned(), ..placeholder(row, error)? }))
     })?;

@@ -242,7 +242,7 @@ fn slice(
     from_row: impl FnMut(&Row<'_>) -> Result<Resource>,
 ) -> Result<Slice<Resource>> {
     let sql = concat!(columns!(), " WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3");
-    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
+    Ok(page.slice(db.each_of(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
 /// Returns the resource `name` of a project.
@@ -262,7 +262,7 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         Key::Name(name) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
         Key::Uri(uri) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
     };
-    db.one(sql, params![project, value], |row| {
+    db.first_of(sql, params![project, value], |row| {
         let resource = from_row(row)?;
         // The index may lead to another row.
         let is_asked_for = row.get_ref(key.column())?.as_str() == Ok(value) && row.get::<_, i64>(0)? == project;
@@ -276,7 +276,7 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// How the disk failed.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
     let below = " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?2 || char(0x10ffff) ORDER BY r.uri";
-    db.all(&[columns!(), below].concat(), params![project, prefix], from_row)
+    db.each_of(&[columns!(), below].concat(), params![project, prefix], from_row)
 }
 
 /// Returns the resource with the id `uuid` of a project, if there is one.
@@ -285,7 +285,7 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// How the disk failed.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = concat!(columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
-    let found = db.one(sql, params![project, uuid.as_bytes()], from_row)?;
+    let found = db.first_of(sql, params![project, uuid.as_bytes()], from_row)?;
     match found {
         Some(found) if found.uuid != uuid => Err(Kind::Resource.damaged(&found.name)),
         found => Ok(found),
@@ -367,7 +367,7 @@ pub fn restore(
     revision: &Revision,
 ) -> Result<Resource> {
     // A damaged row is made whole by what is brought back.
-    let live = db.one(concat!(columns!(), " WHERE r.uuid = ?1"), [revision.item.as_bytes()], |row| {
+    let live = db.first_of(concat!(columns!(), " WHERE r.uuid = ?1"), [revision.item.as_bytes()], |row| {
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     // What is damaged is not brought back as if it were good.

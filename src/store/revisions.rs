@@ -224,7 +224,7 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     };
     let sql = concat!(columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    db.all(sql, params![item.as_bytes(), limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
+    db.each_of(sql, params![item.as_bytes(), limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
 /// Returns revision `number` of the item that has or last had `name`.
@@ -234,7 +234,7 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
 pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
     let sql = concat!(columns!(), " WHERE v.item = ?1 AND v.number = ?2");
-    let found = db.one(sql, params![item.as_bytes(), number], from_row)?;
+    let found = db.first_of(sql, params![item.as_bytes(), number], from_row)?;
     // The index may lead to another row.
     if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
         return Err(kind.damaged(name));

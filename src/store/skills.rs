@@ -60,7 +60,7 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     let sql = [resources::QUERY, " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri"].concat();
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
-    db.all(&sql, params![project, from, to], |row| {
+    db.each_of(&sql, params![project, from, to], |row| {
         Ok(File { resource: resources::from_row(row)?, sha256: row.get("sha256")? })
     })
 }
@@ -90,7 +90,7 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
         ") ORDER BY p.name LIMIT ?3",
     ]
     .concat();
-    Ok(page.slice(db.all(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
+    Ok(page.slice(db.each_of(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
 }
 
 /// Returns the prompt that stands for the skill `name`, if there is one.
@@ -100,7 +100,7 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql =
         [prompts::QUERY, " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"].concat();
-    db.one(&sql, params![project, name], prompts::from_row)
+    db.first_of(&sql, params![project, name], prompts::from_row)
 }
 
 /// A prompt that no agent finds as a skill, since another item has its name for one.
@@ -124,5 +124,5 @@ pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
         "SELECT p.name, p.skill, ({BETTER} ORDER BY better.name <> p.skill, better.name LIMIT 1) FROM prompt p
           WHERE p.project_id = ?1 AND p.name <> p.skill AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name"
     );
-    db.all(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
+    db.each_of(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
 }

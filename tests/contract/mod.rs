@@ -2,5 +2,6 @@
 
 mod docs;
 mod house;
+mod promises;
 mod schemas;
 mod table;

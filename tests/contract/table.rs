@@ -73,10 +73,10 @@ fn hints_follow_the_effect() {
     for tool in tools.as_array().expect("tools") {
         let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
         let hints = &tool["annotations"];
-        assert_eq!(hints["readOnlyHint"], entry.effect.reads(), "{tool}");
+        assert_eq!(hints["readOnlyHint"], !entry.effect.changes(), "{tool}");
         assert_eq!(hints["openWorldHint"], entry.open_world, "{tool}");
         assert!(tool["title"].is_string(), "{tool}");
-        if !entry.effect.reads() {
+        if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
         }
     }

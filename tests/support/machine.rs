@@ -30,6 +30,13 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.expect("sh starts").success(), "{name} could not be sent to {pid}");
 }
 
+/// How many sockets a process has open.
+pub fn sockets(pid: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the process lives");
+    let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+}
+
 /// A process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
 pub fn memory(pid: u32, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");

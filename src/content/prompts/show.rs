@@ -71,7 +71,7 @@ impl Operation for Show {
             Ok((prompt, content))
         })?;
         let Attributes { description, template, dialect, arguments, front_matter, .. } = prompt.attributes;
-        if context.actor == "shell" && !raw {
+        if context.is_shell() && !raw {
             let mut known = match (template, dialect) {
                 (false, _) => Vec::new(),
                 (true, None) => template::variables(&content)?,

@@ -134,7 +134,7 @@ pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
 /// are stored, by URI, then the prompts that pass for one, by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -163,7 +163,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
 /// Returns the skill `name`: the stored one, else the prompt that passes for it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -174,7 +174,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the skill that is stored under `name`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -202,7 +202,7 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),

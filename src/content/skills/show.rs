@@ -177,7 +177,7 @@ impl Operation for Show {
         let others: Vec<&str> = files.iter().map(String::as_str).filter(|file| *file != uri).collect();
         let body = match &text {
             // An agent that reads a skill has to know what else there is to read.
-            Some(text) if path == MAIN && !others.is_empty() && context.actor != "shell" => Body::Several(vec![
+            Some(text) if path == MAIN && !others.is_empty() && !context.is_shell() => Body::Several(vec![
                 Body::Text(text.clone()),
                 Body::Sentence(format!("Its other files: {}", others.join(", "))),
             ]),

@@ -14,7 +14,7 @@ use super::Repo;
 use super::bounds::{self, Bounds};
 use super::config::{GitSource, Source};
 use super::lockfile::Pin;
-use crate::deploy::disk::hex;
+use crate::disk::hex;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::process::Limits;

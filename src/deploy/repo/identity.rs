@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::deploy::disk::hex;
+use crate::disk::hex;
 use crate::error::{Error, Result};
 use crate::git;
 

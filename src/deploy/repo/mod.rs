@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::module::{Module, Target};
+use crate::deploy::module::{Module, Target};
 use crate::error::{Code, Error, Result};
 use bounds::Bounds;
 use config::GitSource;

@@ -14,9 +14,9 @@ use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
 use super::{Checkouts, Choice, Repo, patch};
 use crate::clock::{Millis, rfc3339};
-use crate::deploy::disk::posix;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, sanitise};
+use crate::disk::posix;
 use crate::error::{Code, Error, Result, nearest};
 
 /// Files that are to become overlays.

@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::bounds::{self, Bounds, FILE};
-use crate::deploy::disk::hex;
+use crate::disk::hex;
 use crate::error::{Code, Error, Result};
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.

@@ -7,8 +7,8 @@ use super::{Aim, Ground, file_name, of_kind, original};
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::{Form, Landing, part};
-use crate::deploy::disk;
 use crate::deploy::module::{Kind, Module, ModuleFile, Target, sanitise};
+use crate::disk;
 use crate::error::Result;
 
 /// Lands the modules for all targets that follow this table.

@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::desired::{Desired, Landing};
-use super::disk::RealFolders;
-use super::module::{Kind, Module, Target};
-use super::source::shell_word;
+use crate::deploy::desired::{Desired, Landing};
+use crate::deploy::module::{Kind, Module, Target};
+use crate::deploy::source::shell_word;
+use crate::disk::RealFolders;
 use crate::error::{Code, Error, Result};
 
 /// Whose table of places a target follows.

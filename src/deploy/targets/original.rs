@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{Aim, Ground, file_name, of_kind};
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
+use crate::deploy::desired::sections as gather;
 use crate::deploy::desired::{Form, Landing, part};
-use crate::deploy::gather;
 use crate::deploy::module::{Kind, Module, Target, fs_key, sanitise};
 use crate::error::Result;
 

@@ -3,17 +3,15 @@
 //! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and
 //! hands every other line to rmcp. Its rules, each of which mends something rmcp does:
 //! - the first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise;
-//! - a client's reads never overtake its own earlier writes ([`Ticket`]);
+//! - a client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]);
 //! - a request whose id is in flight waits until the first was answered ([`InFlight`]);
 //! - rmcp sees the end of input only after every accepted request was answered.
 
 mod envelope;
-mod in_flight;
 mod meta;
 mod read_cache;
 mod readers;
 mod response_cache;
-mod tickets;
 
 use std::sync::Arc;
 
@@ -22,22 +20,23 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Config;
+use super::era::Era;
 use super::error::error_data;
+use super::in_flight::{Accepted, InFlight, Phase, Sink};
 use super::json::push_string;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
-use super::reads::{self, Era, Read};
+use super::reads::{self, Read};
 use super::server::Server;
+use super::tickets::WriteTickets;
 use crate::store::{Db, Reader};
 use envelope::Id;
-use in_flight::{Accepted, Sink};
+
 use response_cache::ResponseCache;
 
 pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
-pub(super) use in_flight::{HandlerGuard, InFlight, Phase};
 pub(super) use meta::{MODERN, Meta, meta};
 pub(super) use read_cache::ReadCache;
 pub(super) use response_cache::CacheKey;
-pub(super) use tickets::{Ticket, WriteTickets};
 
 /// Reads a client's lines; lives on the thread that reads the input.
 pub(super) struct Front {

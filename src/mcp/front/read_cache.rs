@@ -11,8 +11,9 @@ use super::response_cache::{CacheKey, ResponseCache};
 use crate::access::{self, Grant, Refused};
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
-use crate::mcp::reads::Era;
-use crate::mcp::{Config, limited};
+use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::limits::limited;
 use crate::store::{Reader, Store, projects};
 
 /// Names of projects that are remembered to be there.

@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
-use crate::mcp::reads_at_once;
-use crate::mcp::transport::spawn;
+use crate::mcp::limits::reads_at_once;
+use crate::mcp::thread::spawn;
 use crate::store::{Reader, Store};
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;

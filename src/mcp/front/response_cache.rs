@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::mcp::Config;
-use crate::mcp::reads::Era;
+use crate::mcp::era::Era;
 
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;

@@ -10,11 +10,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle};
-use crate::clock::Clock;
-use crate::mcp::front::Ticket;
+use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
+use crate::mcp::tickets::Ticket;
 use crate::mcp::tools::Tool;
-use crate::mcp::{Config, limited, tools};
+use crate::mcp::{Config, tools};
 use crate::op::Context;
 
 /// Runs a tool for an agent, on the blocking pool, after the client's earlier writes.
@@ -25,23 +25,18 @@ pub(super) async fn run(
     config: &Config,
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let reads = tool.effect().reads();
+    let changes = tool.effect().changes();
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = Arc::new(AtomicBool::new(false));
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match reads {
-        true => limited(&server.store, Arc::clone(&cancelled)),
-        false => server.store.clone(),
+    let store = match changes {
+        true => server.store.clone(),
+        false => limited(&server.store, Arc::clone(&cancelled)),
     };
-    // Whatever an operation says of itself, it writes nothing for who may only read.
-    let store = if config.read_only { store.reading() } else { store };
     let context = Context {
-        clock: Clock::system(),
-        actor: actor(config, client.as_deref()),
         max_answer: config.max_answer,
-        identity: Some(config.identity.name().to_owned()),
         progress: notes.progress(request),
         cancelled: Arc::clone(&cancelled),
         step_aside: Arc::new({
@@ -49,13 +44,13 @@ pub(super) async fn run(
             move || held.give_back()
         }),
         allow_outside: config.allow_outside.clone(),
-        ..Context::shell(store, config.selection.clone())
+        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {
         let _permit = if tool.one_at_a_time() { server.searching.take(asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if reads {
+        if !changes {
             *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || {
@@ -96,14 +91,5 @@ impl Held {
         if let Some(ticket) = &self.ticket {
             ticket.end();
         }
-    }
-}
-
-/// Returns who calls, for the trail: the key where there is one, since a client's own name is what it says of itself.
-fn actor(config: &Config, client: Option<&str>) -> String {
-    let client = client.unwrap_or("unknown");
-    match &config.grant {
-        Some(grant) => format!("key:{}:{client}", grant.key),
-        None => format!("mcp:{client}"),
     }
 }

@@ -13,8 +13,8 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::{LASTING, Server, era};
+use crate::mcp::era::Era;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
-use crate::mcp::reads::Era;
 use crate::mcp::{Config, Identity};
 use crate::op::{Entry, Listed};
 

@@ -18,11 +18,12 @@ use rmcp::service::RequestContext;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::Config;
+use super::era::Era;
+use super::limits::reads_at_once;
 use super::one_at_a_time::OneAtATime;
-use super::reads::Era;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
-use super::{Config, reads_at_once};
 use crate::store::Store;
 
 /// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
@@ -91,10 +92,10 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {
-            $crate::mcp::reads::Era::Modern => {
+            $crate::mcp::era::Era::Modern => {
                 $result.with_ttl_ms($crate::mcp::server::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
             }
-            $crate::mcp::reads::Era::Legacy => $result,
+            $crate::mcp::era::Era::Legacy => $result,
         }
     };
 }

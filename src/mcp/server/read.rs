@@ -10,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Server, era};
 use crate::error::{Error, Result};
+use crate::mcp::Config;
 use crate::mcp::error::error_data;
-use crate::mcp::front::{HandlerGuard, Ticket};
+use crate::mcp::in_flight::HandlerGuard;
+use crate::mcp::limits::limited;
 use crate::mcp::reads::{self, Read};
-use crate::mcp::{Config, limited};
+use crate::mcp::tickets::Ticket;
 use crate::store::Db;
 
 impl Server {

@@ -8,10 +8,11 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
 use super::{LASTING, Server, call, era};
+use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::limits::limited;
 use crate::mcp::provider::{Answer, Projected};
-use crate::mcp::reads::Era;
 use crate::mcp::tools::{self, Tool};
-use crate::mcp::{Config, limited};
 
 /// Answers tools/list.
 pub(super) async fn list(
@@ -59,7 +60,7 @@ pub(super) async fn call(
     };
     match tool {
         Some(Tool::Projected(Projected { answer: Answer::Talk(talk), effect, .. })) => {
-            if effect.reads() {
+            if !effect.changes() {
                 call::let_others_read(&request);
             }
             talk(params, request).await

@@ -316,3 +316,38 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, project: &str, outcome: &str) -> Event {
+        Event {
+            seq: 1,
+            at: 0,
+            actor: "shell".to_owned(),
+            project: Some(project.to_owned()),
+            kind: kind.to_owned(),
+            subject: String::new(),
+            outcome: outcome.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_event_changes_what_its_operation_says_and_for_whom() {
+        let ours = Project { id: 1, uuid: Uuid::nil(), name: "ours".to_owned(), created_at: 0 };
+        let told = |event: Event| {
+            let told = Told::of(&[event], Some(&ours));
+            (told.changes, told.anything)
+        };
+        assert_eq!(told(event("prompt.create", "ours", "ok")), (Changes::PROMPTS, true));
+        assert_eq!(told(event("prompt.create", "theirs", "ok")), (Changes::NO_LIST, false));
+        // The trail shows a refused change, and no list does.
+        assert_eq!(told(event("prompt.create", "ours", "E_ALREADY_EXISTS")), (Changes::NO_LIST, true));
+        assert_eq!(told(event("project.rename", "its-old-name", "ok")), (Changes::SELECTION, true));
+        assert_eq!(told(event("project.rename", "its-old-name", "E_NOT_FOUND")), (Changes::NO_LIST, false));
+        // Of a newer version's operation nothing is known.
+        assert_eq!(told(event("prompt.transmute", "ours", "ok")), (Changes::PROJECT, true));
+        assert_eq!(told(event("access.create", "ours", "ok")), (Changes::NO_LIST, true));
+    }
+}

@@ -32,7 +32,7 @@ pub(in crate::mcp) fn call(
         Tool::Projected(tool) => {
             let name = tool.listed.name.as_ref();
             let (shape, outcome) = match &tool.answer {
-                Answer::Run(tool) => (tool.shape, (tool.run)(context, arguments)),
+                Answer::Run(tool) => (tool.shape, tool.call(context, arguments)),
                 Answer::Talk(_) => {
                     (Shape::Sentence, Err(Error::internal("a tool that talks was run as one that does not")))
                 }

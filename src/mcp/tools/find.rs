@@ -53,14 +53,14 @@ pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static 
 /// Whether calling the tool `name` may change the database, as far as that is known without asking it.
 pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     match named(name) {
-        Some(entry) => !entry.effect.reads(),
+        Some(entry) => entry.effect.changes(),
         None => config.providers.all().next().is_some(),
     }
 }
 
 /// Whether the tool `name` is an operation that changes something.
 pub(in crate::mcp) fn writes(name: &str) -> bool {
-    named(name).is_some_and(|entry| !entry.effect.reads())
+    named(name).is_some_and(|entry| entry.effect.changes())
 }
 
 pub(super) fn named(name: &str) -> Option<&'static Entry> {

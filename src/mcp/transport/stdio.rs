@@ -11,13 +11,18 @@ use std::time::{Duration, Instant};
 use rmcp::ServiceExt;
 
 use super::lines::{Cut, Lines};
-use super::output::Output;
+
 use super::signals::on_signal;
-use super::{GRACE, announce, spawn};
+use super::{GRACE, announce};
 use crate::error::{Error, Result};
-use crate::mcp::front::{Front, InFlight};
+use crate::mcp::Config;
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::limits::limited;
+use crate::mcp::output::Output;
 use crate::mcp::server::Server;
-use crate::mcp::{Config, limited};
+use crate::mcp::thread::spawn;
+use crate::op::Connection;
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -36,6 +41,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let position = store.position()?;
     let reader = limited(&store, Arc::default()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();

@@ -60,7 +60,7 @@ fn branches_tags_and_commits_are_found_and_kept() {
         let cached = other
             .home()
             .join("cache/git")
-            .join(crate::deploy::disk::hex(&<sha2::Sha256 as sha2::Digest>::digest(url)))
+            .join(crate::disk::hex(&<sha2::Sha256 as sha2::Digest>::digest(url)))
             .join(expected);
         assert!(cached.join("skills/a/SKILL.md").is_file());
         let kept: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();

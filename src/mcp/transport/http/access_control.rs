@@ -72,17 +72,19 @@ impl AccessControl {
             config.selection.named_by = "the address";
         }
         if let Some(grant) = grant {
-            config.read_only |= grant.read_only;
+            let rights = grant.rights(config.connection);
+            config.read_only |= !rights.write;
+            if !rights.deploy {
+                let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
+                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
+            }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
                     return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
                 }
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
-                // Deploys reach beyond a project: folders, config repos.
-                let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
-                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
             }
             config.grant = Some(grant);
         }

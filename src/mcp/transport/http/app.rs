@@ -116,6 +116,7 @@ impl App {
     /// Answers a request.
     pub(super) async fn answer(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Response<Body> {
         let begun = Instant::now();
+        let _in_flight = self.metrics.begin();
         let place = metrics::place(request.uri().path());
         let compresses = compression::wanted(request.headers(), caller.from);
         let page = self.origins.allowed(request.headers());

@@ -20,10 +20,11 @@ use super::app::App;
 use super::batch::batch;
 use super::connection::Caller;
 use super::listen;
+use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::front::{self, Envelope, Line, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
-use crate::mcp::reads::{Era, Read};
+use crate::mcp::reads::Read;
 use crate::mcp::tools;
 use crate::mcp::{Config, Identity};
 

@@ -97,7 +97,14 @@ mod tests {
     use super::*;
 
     fn grant(key: &str) -> Grant {
-        Grant { key: key.to_owned(), project: None, project_name: None, read_only: false, expires_at: None }
+        Grant {
+            key: key.to_owned(),
+            project: None,
+            project_name: None,
+            read_only: false,
+            consent: false,
+            expires_at: None,
+        }
     }
 
     #[test]

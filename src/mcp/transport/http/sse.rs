@@ -26,10 +26,12 @@ use super::sessions::Owner;
 use super::stream::ENDING;
 use super::stream::event_stream;
 use crate::clock::Clock;
-use crate::mcp::front::{Front, InFlight};
+use crate::mcp::Config;
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::limits::limited;
+use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
-use crate::mcp::transport::output::{Output, Queued};
-use crate::mcp::{Config, limited};
 
 /// Clients that may be connected at once; each has a connection to the database.
 const MOST: usize = 256;

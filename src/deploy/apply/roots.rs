@@ -1,0 +1,107 @@
+//! The folders that this user deployed to from this machine. What a row of the database names outside of them is written
+//! only after a person at a terminal said so.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::approved::Kind;
+use crate::deploy::plan::Change;
+use crate::deploy::source::Site;
+use crate::deploy::targets;
+use crate::disk::folder::Folders;
+use crate::disk::{self, RealFolders};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+/// Returns the folder that a change is approved by: its root, or where a link inside of the root leads elsewhere, the
+/// folder that really holds the file.
+pub fn of(folders: &mut RealFolders, root: &Path, path: &Path) -> PathBuf {
+    let holding = folders.of(path.parent().unwrap_or(path));
+    if holding.starts_with(folders.of(root)) { root.to_owned() } else { holding }
+}
+
+/// Returns the roots of changes.
+pub fn of_changes<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeSet<PathBuf> {
+    let mut folders = RealFolders::default();
+    changes.into_iter().map(|change| of(&mut folders, &change.root, &change.path)).collect()
+}
+
+/// Returns those of the roots that this user never deployed to from this machine.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the records cannot be read.
+pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+    let mut unapproved = BTreeSet::new();
+    for root in roots {
+        if context.approved.get(Kind::Root, &key(root))?.is_none() {
+            unapproved.insert(root.clone());
+        }
+    }
+    Ok(unapproved)
+}
+
+/// Keeps it that this user deploys to these roots from this machine.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<()> {
+    for root in unapproved(context, roots)? {
+        context.approved.put(Kind::Root, &key(&root), &json!({ "path": root.display().to_string() }))?;
+    }
+    Ok(())
+}
+
+/// The refusal of a write below roots that are not approved.
+pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
+    let named: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+    let below = |change: &&Change| roots.iter().any(|root| change.path.starts_with(root));
+    let paths: Vec<String> = changes.iter().filter(below).map(|change| change.path.display().to_string()).collect();
+    Error::new(
+        Code::Unapproved,
+        format!(
+            "The database wants `{}` changed, and nothing was ever deployed below `{}` from this machine; nothing was changed",
+            paths.first().unwrap_or(&named[0]),
+            named.join("`, `")
+        ),
+    )
+    .with_details(json!({ "roots": named, "paths": paths }))
+    .hint("look at the paths; a person who wants it runs the command at a terminal, without --yes, and is asked")
+}
+
+/// Returns where roots really are.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH` where a link leads out of the deploy root, the home folder or Codex's, whichever holds the root.
+pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
+    let bases = targets::bases(&site.aims, &site.ground);
+    let mut folders = RealFolders::default();
+    let mut found = Vec::with_capacity(roots.len());
+    for root in roots {
+        let (real, base) = (folders.of(root), targets::base_of(&bases, root));
+        if !real.starts_with(folders.of(base)) {
+            let why = format!("`{}` leads to `{}`, out of `{}`", root.display(), real.display(), base.display());
+            return Err(Error::new(Code::InvalidPath, why)
+                .with_details(json!({ "path": root, "real": real, "base": base }))
+                .hint("remove the link, or have it lead to a folder inside"));
+        }
+        found.push(real);
+    }
+    Ok(found)
+}
+
+/// Returns what opens the folders that this user deployed to from this machine.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the records cannot be read.
+pub fn folders(context: &Context) -> Result<Folders> {
+    let mut folders = RealFolders::default();
+    let approved = context.approved.all(Kind::Root)?;
+    let roots = approved.iter().filter_map(|(_, note)| note["path"].as_str());
+    Ok(Folders::below(roots.map(|root| folders.of(Path::new(root))).collect()))
+}
+
+fn key(root: &Path) -> String {
+    disk::hex(&disk::sha256(root.as_os_str().as_encoded_bytes()))
+}

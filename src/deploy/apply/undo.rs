@@ -1,0 +1,256 @@
+//! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::deploy::apply::journal::{self, Journal};
+use crate::deploy::plan::After;
+use crate::disk::Found;
+use crate::disk::attributes::Attributes;
+use crate::disk::folder::{Folder, Folders, Moved};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::deploys::{self, Image};
+use crate::store::snapshots::{self, File, State};
+use crate::store::{Access, Applying};
+
+/// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
+/// with it; where there is nothing to do it costs one look at an index. Where it cannot be done now, because a disk is
+/// full or not there, that is told, and the command goes on: only an apply has to wait for it.
+pub fn recover(context: &Context) {
+    if let Err(error) = try_recover(context) {
+        tracing::warn!(%error, "a deploy whose process died could not be undone yet; the next command tries again");
+    }
+}
+
+fn try_recover(context: &Context) -> Result<()> {
+    if context.store.access() != Access::Writable || !context.store.glance(snapshots::any_unfinished)? {
+        return Ok(());
+    }
+    match Applying::begin(context.store.path())? {
+        Some(right) => finish(context, &right),
+        // It is alive, and looks after its own.
+        None => Ok(()),
+    }
+}
+
+/// Finishes what this machine's own applies left unfinished: what was being applied is undone, what was applied is
+/// cleaned up. Where one fails, the others are finished all the same. A journal that comes from elsewhere is never
+/// touched ([`journal::unfinished`]).
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED`.
+pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
+    let (ours, _) = journal::unfinished(context)?;
+    journal::sweep(context, &ours)?;
+    let mut finished = Ok(());
+    for journal in &ours {
+        if let Err(error) = finish_one(context, journal) {
+            finished = Err(error);
+        }
+    }
+    finished
+}
+
+fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
+    let mut folders = Folders::below(journal.roots.clone());
+    // One that was applied is never undone, whatever became of it since.
+    if !journal.is_applying {
+        return clean_up(context, journal, &mut folders);
+    }
+    let kept = put_back(context, journal, journal.files.len(), &mut folders)?;
+    let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+    if kept.is_empty() {
+        tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
+    } else {
+        let files = kept.join(", ");
+        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since, or whose folder is a link now; they were left as they are");
+    }
+    Ok(())
+}
+
+/// Undoes an apply that failed when so many of its files were `begun`, and returns its failure, which says what is where.
+pub fn after(
+    context: &Context,
+    _right: &Applying,
+    journal: &Journal,
+    begun: usize,
+    folders: &mut Folders,
+    error: Error,
+) -> Error {
+    let why = error.message().to_owned();
+    let mut details = json!({ "cause": error.code().name(), "cause_details": error.details() });
+    let mut hints = error.hints().to_vec();
+    let mut said = match put_back(context, journal, begun, folders) {
+        Ok(kept) if kept.is_empty() => format!("{why}; everything was put back, nothing is deployed"),
+        Ok(kept) => {
+            let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+            details["kept"] = json!(files);
+            format!("{why}; everything was put back but `{}`, changed meanwhile", files.join("`, `"))
+        }
+        Err(second) => {
+            hints.push("the next mcpkg command goes on with it, once the disk allows".to_owned());
+            format!("{why}; putting back stopped: {second}")
+        }
+    };
+    let moved = folders.moved();
+    if !moved.is_empty() {
+        let places: Vec<String> = moved.iter().map(ToString::to_string).collect();
+        said += &format!(
+            "; folders were moved meanwhile, and what was put back is where they are now: {}",
+            places.join(", ")
+        );
+        let place = |moved: &Moved| json!({ "path": moved.path, "now": moved.now });
+        details["moved"] = moved.iter().map(place).collect();
+    }
+    let undone = Error::new(Code::DeployUndone, said).with_details(details);
+    hints.into_iter().fold(undone, Error::hint).with_source(error)
+}
+
+/// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns
+/// those that are neither, which are left alone. Then the folders that were made go, where they are empty.
+fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
+    let mut kept = Vec::new();
+    let mut failed = None;
+    // Where all of it was taken away since, nothing is brought back; the images stay in the database.
+    let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
+    for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
+        if file.op == "claim" {
+            continue;
+        }
+        match put_one_back(context, journal, seq, stands, folders) {
+            Ok(true) => {}
+            Ok(false) => kept.push(PathBuf::from(&file.path)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?);
+    let now = context.clock.now();
+    context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
+    Journal::forget(context, &journal.sha256);
+    Ok(kept)
+}
+
+fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, folders: &mut Folders) -> Result<bool> {
+    let file = &journal.files[seq];
+    let path = Path::new(&file.path);
+    let held = match folders.holding(path) {
+        // A link or a file stands where a folder was: what is behind it was never written to.
+        Err(error) if error.code() == Code::InvalidPath => return Ok(false),
+        held => held?,
+    };
+    let (folder, name) = match held {
+        Some(held) => held,
+        None if file.before == Image::Absent => return Ok(true),
+        None if !stands => return Ok(false),
+        None => {
+            match path.parent().map_or(Ok(()), |folder| folders.make_all(folder)) {
+                Err(error) if error.code() == Code::InvalidPath => return Ok(false),
+                made => made?,
+            }
+            match folders.holding(path)? {
+                Some(held) => held,
+                None => return Ok(false),
+            }
+        }
+    };
+    let (new, old) = journal.beside(seq);
+    folder.remove(&new)?;
+    let found = folder.look(name)?;
+    let is_before = is(&found, &file.before);
+    if !is_before && !is(&found, &file.after) && found != Found::Absent {
+        folder.remove(&old)?;
+        return Ok(false);
+    }
+    if !is_before {
+        bring_back(context, &folder, name, file, (&new, &old))?;
+        folder.sync();
+    }
+    // Renaming a link of a file onto the file itself does nothing, and leaves both.
+    folder.remove(&old)?;
+    Ok(true)
+}
+
+fn bring_back(
+    context: &Context,
+    folder: &Folder,
+    name: &OsStr,
+    file: &File,
+    (new, old): (&OsStr, &OsStr),
+) -> Result<()> {
+    if file.before != Image::Absent && folder.entry(old)?.is_some() {
+        return folder.rename(old, name);
+    }
+    match context.store.read(|db| After::of_image(db, &file.before))? {
+        After::Absent => folder.remove(name),
+        After::Link(text) => folder.put_link(name, new, &text),
+        After::File { bytes, mode, .. } => {
+            let attributes = Attributes::from_column(file.attributes.as_deref());
+            folder.write_beside(name, new, &bytes, mode, attributes.as_ref())?;
+            folder.put_in_place(name, new, false)
+        }
+    }
+}
+
+fn is(found: &Found, image: &Image) -> bool {
+    match (found, image) {
+        (Found::Absent, Image::Absent) => true,
+        (Found::Link(found), Image::Link(text)) => found == text,
+        (Found::File { sha256, mode, .. }, Image::File { sha256: wanted, mode: wanted_mode, .. }) => {
+            sha256 == wanted && mode == wanted_mode
+        }
+        _ => false,
+    }
+}
+
+/// Removes the old files that stayed beside while an apply went on, and the folders that it emptied, and closes its
+/// journal.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`.
+pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> Result<()> {
+    for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
+        let old = journal.beside(seq).1;
+        let folder = match folders.holding(Path::new(&file.path)) {
+            Err(error) if error.code() == Code::InvalidPath => {
+                tracing::warn!(%error, file = file.path, "its folder was replaced; the old file stays where that is now");
+                continue;
+            }
+            held => held?,
+        };
+        let Some((folder, _)) = folder else { continue };
+        if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
+        {
+            // Written to in the moment in which it was replaced: the only copy of that.
+            let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
+            tracing::warn!(
+                file = file.path,
+                kept,
+                "a file was changed while it was replaced; what it was then is kept"
+            );
+            continue;
+        }
+        folder.remove(&old)?;
+    }
+    if journal.files.iter().any(|file| file.after == Image::Absent) {
+        folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, 0))?);
+    }
+    if journal.files.iter().any(leaves_work) {
+        let now = context.clock.now();
+        context.store.write(|db| snapshots::close(db, journal.id, now))?;
+    }
+    Journal::forget(context, &journal.sha256);
+    Ok(())
+}
+
+/// Whether something is left to be done for a file after all are written: an old one stays beside, or its folder may be
+/// empty.
+pub fn leaves_work(file: &File) -> bool {
+    let replaced = matches!(file.before, Image::File { .. }) && file.op != "claim";
+    replaced || (file.before != Image::Absent && file.after == Image::Absent)
+}

@@ -1,0 +1,122 @@
+//! From a deployed file that a user changed back to the modules it was made of.
+
+use crate::content::command::skill::{self, split_front};
+use crate::content::command::words;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::{Form, Output, Part};
+
+/// A module's file as a user's change makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The module.
+    pub module_id: String,
+    /// The file in it.
+    pub file: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What a changed file says of its modules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unmapped {
+    /// The modules' files that are to change.
+    pub edits: Vec<Edit>,
+    /// What of the change belongs to no module, for a person.
+    pub lost: Vec<String>,
+}
+
+/// Takes a changed file apart. Deployed again, the edits give the same file, but for what is `lost`.
+///
+/// # Errors
+/// Why it cannot be taken apart, for a person.
+pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
+    let Some(first) = output.parts.first() else { return Err("it is made of no module".to_owned()) };
+    let mut found = Unmapped::default();
+    match output.form {
+        Form::Copy => found.edit(first, disk.to_vec()),
+        Form::Gathered => gathered(&mut found, &output.parts, disk, Unmapped::edit_line)?,
+        Form::Block => {
+            let Some(split) = gather::find(disk) else {
+                return Err("its block was taken out".to_owned());
+            };
+            match output.parts.as_slice() {
+                [only] => found.edit_body(only, &gather::unescape(split.inner)),
+                parts => gathered(&mut found, parts, split.inner, Unmapped::edit_body)?,
+            }
+        }
+        Form::CursorRule => {
+            let text = gather::with_newline(&first.bytes);
+            let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
+            match disk.strip_prefix(head) {
+                Some(rest) => found.edit_line(first, rest),
+                None => {
+                    found.lost.push("the front matter, which is mcpkg's".to_owned());
+                    found.edit_line(first, split_front(disk).1);
+                }
+            }
+        }
+        Form::CommandSkill => {
+            let (ours, _) = split_front(&output.bytes);
+            let (theirs, body) = split_front(disk);
+            if ours != theirs {
+                found.lost.push("the front matter, which is mcpkg's".to_owned());
+            }
+            if body != split_front(&output.bytes).1 {
+                found.edit(first, skill::to_command(&first.bytes, &first.arguments, body)?);
+            }
+        }
+        Form::Spelled(spelling) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
+            (Ok(file), Ok(disk)) => {
+                let edited = words::unspell(file, &first.arguments, spelling, disk)?;
+                found.edit(first, edited.into_bytes());
+            }
+            _ => return Err("it is no text".to_owned()),
+        },
+    }
+    Ok(found)
+}
+
+fn gathered(
+    found: &mut Unmapped,
+    parts: &[Part],
+    disk: &[u8],
+    edit: impl Fn(&mut Unmapped, &Part, &[u8]),
+) -> Result<(), String> {
+    if let [only] = parts {
+        found.edit(only, disk.to_vec());
+        return Ok(());
+    }
+    let (sections, outside) = gather::parse(disk)?;
+    if !gather::is_only_between(&outside) {
+        found.lost.push("text outside of the sections, which is no module's".to_owned());
+    }
+    for part in parts {
+        match sections.iter().find(|(id, _)| *id == part.module_id) {
+            Some((_, text)) => edit(found, part, text),
+            None => return Err(format!("the section of {} is gone", part.module_id)),
+        }
+    }
+    Ok(())
+}
+
+impl Unmapped {
+    fn edit(&mut self, part: &Part, bytes: Vec<u8>) {
+        if *bytes != *part.bytes {
+            self.edits.push(Edit { module_id: part.module_id.clone(), file: part.file.clone(), bytes });
+        }
+    }
+
+    /// An edit of a text that was given the end of its last line.
+    fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
+        if bytes != gather::with_newline(&part.bytes) {
+            self.edit(part, bytes.to_vec());
+        }
+    }
+
+    /// As [`Unmapped::edit_line`], of a text whose front matter was left out.
+    fn edit_body(&mut self, part: &Part, body: &[u8]) {
+        if body != gather::with_newline(part.body()) {
+            self.edit(part, part.with_body(body));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `mcpkg deploy`: the plan with a token that confirms it, and the apply of exactly that plan.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::gates::unconfirmed;
+use crate::clock;
+use crate::deploy::GROUP;
+use crate::deploy::apply::{self, Work};
+use crate::deploy::confirm;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::Change;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::show::{self};
+use crate::deploy::source::{Choice, Site};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::{Db, deploys};
+
+/// Plan a deploy and give the token that confirms it
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Deploy {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// It writes nothing, with it or without
+    #[serde(default)]
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Operation for Deploy {
+    const TOOL: &'static str = "deploy";
+    const CLI: &'static [&'static str] = &["deploy"];
+    const TITLE: &'static str = "Deploy: show the plan";
+    const ABOUT: &'static str = "Show what a deploy would write for the agents and return the confirm_token with which \
+        deploy_apply writes exactly that";
+    const EFFECT: Effect = Effect::Offer;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Tool;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        offer(context, &self.choice)
+    }
+}
+
+/// Shows the plan and gives a token for it. A failed plan gives none.
+fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
+    let mut made = Made::new(context, choice)?;
+    let mut data = applied_data(false, None, &made);
+    match confirm::issue(context, &made.site.inputs(), &made.hash) {
+        Ok(issued) => {
+            data["confirm_token"] = json!(issued.token);
+            data["confirm_plan_hash"] = json!(made.hash);
+            data["confirm_token_expires_at"] = json!(clock::rfc3339(issued.expires_at));
+        }
+        // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
+        Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
+            made.warnings.push(format!("no confirm token could be given: {error}"));
+        }
+        Err(error) => return Err(error),
+    }
+    let mut reply = Reply::new(show::listed(&made), data);
+    if context.is_shell() && !made.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", made.site.arguments()));
+    }
+    Ok(reply.warn(made.warnings))
+}
+
+/// Apply a plan that was confirmed
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct DeployApply {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Overwrite and delete files that mcpkg did not write, or that were changed since
+    #[arg(long)]
+    #[serde(default)]
+    adopt: bool,
+    /// Do everything but write
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// The token that deploy returned
+    #[arg(long)]
+    confirm_token: Option<String>,
+    /// Approve the write
+    #[arg(long)]
+    #[serde(default)]
+    yes: bool,
+}
+
+impl Operation for DeployApply {
+    const TOOL: &'static str = "deploy_apply";
+    const CLI: &'static [&'static str] = &["deploy"];
+    const TITLE: &'static str = "Deploy: apply the plan";
+    const ABOUT: &'static str =
+        "Write the agents' files exactly as the confirmed plan says; needs yes and the confirm_token of deploy";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("deploy_apply");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Tool;
+    type Output = NoOutput;
+
+    fn command(&self) -> String {
+        "deploy --apply".to_owned()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        // Whether it may write is asked before anything else, dry run or not (contract 000).
+        if !self.yes {
+            return Err(unconfirmed("deploy --apply"));
+        }
+        let token = self.confirm_token.filter(|token| !token.trim().is_empty());
+        if token.is_none() && !self.dry_run {
+            return Err(confirm::missing());
+        }
+        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token };
+        applying.run(context)
+    }
+}
+
+/// Deploy to the agents' folders
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct DeployShell {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Write the files; without it the plan is shown, with a confirm token under --json
+    #[arg(long)]
+    #[serde(default)]
+    apply: bool,
+    /// Overwrite and delete files that mcpkg did not write, or that were changed since; their bytes are kept
+    #[arg(long)]
+    #[serde(default)]
+    adopt: bool,
+    /// Do everything but write
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Apply only the plan that this token was given for
+    #[arg(long, value_name = "TOKEN", requires = "apply")]
+    confirm_token: Option<String>,
+    /// Exit with status 3 where anything would change
+    #[arg(long, conflicts_with = "apply")]
+    #[serde(default)]
+    check: bool,
+}
+
+impl Operation for DeployShell {
+    const TOOL: &'static str = "deploy_shell";
+    const CLI: &'static [&'static str] = &["deploy"];
+    const TITLE: &'static str = "Deploy";
+    const ABOUT: &'static str =
+        "Write prompts, skills and instructions where Codex, Claude Code, Cursor and VS Code read them";
+    const HELP: &'static str = "Without --apply the plan is shown and nothing is written. Every deploy can be taken back with `mcpkg rollback`.\n\n\
+        Examples:\n  mcpkg deploy\n  mcpkg deploy --apply\n  mcpkg deploy --apply --yes --target claude_code\n  \
+        mcpkg deploy --repo ~/.agentpack/repo --apply --adopt";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn command(&self) -> String {
+        if self.apply && !self.dry_run { "deploy --apply" } else { "deploy" }.to_owned()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if !self.apply {
+            let mut reply = offer(context, &self.choice)?;
+            let any = reply.data["changes"].as_array().is_some_and(|changes| !changes.is_empty());
+            reply.differs = self.check && any;
+            return Ok(reply);
+        }
+        // Whether somebody can say yes comes first, as for agents.
+        if context.consent == Consent::Nobody && !self.dry_run {
+            return Err(unconfirmed("deploy --apply"));
+        }
+        let applying =
+            Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token: self.confirm_token };
+        applying.run(context)
+    }
+}
+
+/// An apply that was asked for.
+struct Applying<'a> {
+    choice: &'a Choice,
+    adopt: bool,
+    dry_run: bool,
+    token: Option<String>,
+}
+
+impl Applying<'_> {
+    /// The gates in their order: the token is known, the plan is the one it was given for, nothing needs adopt, somebody
+    /// said yes; only the transaction that begins the apply uses the token up.
+    fn run(self, context: &Context) -> Result<Reply> {
+        let now = context.clock.now();
+        if let Some(token) = &self.token {
+            let site = Site::find(context, self.choice)?;
+            context.store.read(|db| confirm::check(db, token, &site.inputs(), now))?;
+        }
+        if self.dry_run {
+            let made = Made::new(context, self.choice)?;
+            let body = show::listed(&made);
+            return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &made)).warn(made.warnings));
+        }
+        // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
+        // fetched, a person is asked.
+        let (checkouts, shown) = if context.consent == Consent::Ask {
+            let made = self.ask(context)?;
+            (made.checkouts, Some(made.hash))
+        } else {
+            (Site::find(context, self.choice)?.fetch(context)?, None)
+        };
+        let right = apply::begin(context)?;
+        let mut made = Made::again(context, self.choice, checkouts)?;
+        if shown.is_some_and(|hash| hash != made.hash) {
+            return Err(show::changed_meanwhile());
+        }
+        let inputs = made.site.inputs();
+        if let Some(token) = &self.token {
+            let row = context.store.read(|db| confirm::check(db, token, &inputs, now))?;
+            confirm::check_plan(&row, &made.hash)?;
+        }
+        check_adopt(&made.plan.changes, self.adopt)?;
+        if self.adopt {
+            made.plan.adopt_claims();
+        }
+        if made.plan.is_empty() {
+            let data = applied_data(false, Some("no_changes"), &made);
+            context.store.write(|db| {
+                self.consume(context, db, &made)?;
+                match deploys::place(db, &made.site.place)? {
+                    Some(place) => apply::note_quiet(db, &made.site.place.machine, place, &made.plan.quiet),
+                    None => Ok(()),
+                }
+            })?;
+            return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(made.warnings));
+        }
+        let mut data = applied_data(true, None, &made);
+        let done = show::count_line(&made.plan.changes, true);
+        let plan = std::mem::take(&mut made.plan);
+        let id = apply::apply(context, &right, Work::deploy(&made.site, plan, &made.hash, self.adopt), |db| {
+            if made.site.fingerprint(db)? != made.fingerprint {
+                return Err(show::changed_meanwhile());
+            }
+            self.consume(context, db, &made)
+        })?;
+        data["snapshot_id"] = json!(id.to_string());
+        let sentence = format!("Deployed to {}: {done}. Snapshot {id}", made.site.lands_in());
+        let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", made.site.arguments());
+        Ok(Reply::sentence(sentence, data).warn(made.warnings).hint(hint))
+    }
+
+    /// Uses the token up, where one was given.
+    fn consume(&self, context: &Context, db: &Db<'_>, made: &Made) -> Result<()> {
+        match &self.token {
+            Some(token) => confirm::consume(db, token, &made.site.inputs(), &made.hash, context.clock.now()),
+            None => Ok(()),
+        }
+    }
+
+    /// Shows a person the plan and asks; returns what was shown.
+    fn ask(&self, context: &Context) -> Result<Made> {
+        let made = Made::new(context, self.choice)?;
+        let changes = &made.plan.changes;
+        check_adopt(changes, self.adopt)?;
+        if !changes.is_empty() {
+            let preview = Body::Several(vec![show::diffs(changes), show::listed(&made)]);
+            (context.ask)(preview, &format!("Write to {}?", made.site.lands_in()))
+                .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
+        }
+        Ok(made)
+    }
+}
+
+/// Refuses what would overwrite or delete what is not mcpkg's, unless that was said to be wanted.
+fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
+    let mut paths: Vec<String> =
+        changes.iter().filter(|change| change.adopt).map(|change| change.path.display().to_string()).collect();
+    if adopt || paths.is_empty() {
+        return Ok(());
+    }
+    paths.sort_unstable();
+    let count = paths.len();
+    paths.truncate(20);
+    let (first, files) = (&paths[0], if count == 1 { "1 file".to_owned() } else { format!("{count} files") });
+    Err(Error::new(
+        Code::AdoptConfirmRequired,
+        format!(
+            "{files} that mcpkg did not write, or that changed since, would be changed or deleted, such as `{first}`"
+        ),
+    )
+    .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
+    .hint("look at them with `mcpkg diff`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback"))
+}
+
+fn applied_data(applied: bool, reason: Option<&str>, made: &Made) -> Value {
+    let mut data = json!({ "applied": applied });
+    if let Some(reason) = reason {
+        data["reason"] = json!(reason);
+    }
+    if let (Some(data), Value::Object(plan)) = (data.as_object_mut(), made.data()) {
+        data.extend(plan);
+    }
+    data
+}

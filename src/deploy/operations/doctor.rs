@@ -1,0 +1,188 @@
+//! `doctor`: whether the folders that the targets read can be written, and what else stands in the way.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::deploy::GROUP;
+use crate::deploy::desired::Root;
+use crate::deploy::module::Target;
+use crate::deploy::operations::with_schema;
+use crate::deploy::repo::identity;
+use crate::deploy::source::{Choice, Site, shell_word};
+use crate::deploy::targets::{self, Layout};
+use crate::disk;
+use crate::error::{Code, Result};
+use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
+
+/// Check the places that are deployed to
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Doctor {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Exit with status 3 where anything is wrong
+    #[arg(long)]
+    #[serde(skip)]
+    check: bool,
+}
+
+impl Operation for Doctor {
+    const TOOL: &'static str = "doctor";
+    const CLI: &'static [&'static str] = &["doctor"];
+    const TITLE: &'static str = "Check the deploy places";
+    const ABOUT: &'static str =
+        "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
+    const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the connected agents \
+                                too, and says what to do; `mcpkg client check` starts what the agents would.\n\nExamples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("doctor");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let findings = if context.is_shell() { findings(context) } else { Vec::new() };
+        let site = match Site::find(context, &self.choice) {
+            // What else is to be said of a new database does not wait for its first project.
+            Err(error) if context.is_shell() && self.choice.repo.is_none() && error.code() == Code::NoProject => {
+                let data = json!({ "machine_id": identity::machine(self.choice.machine.as_deref()), "roots": [], "gitignore_fixes": [] });
+                return Ok(self.reply(data, Vec::new(), &findings, true));
+            }
+            site => site?,
+        };
+        let mut warnings = Vec::new();
+        // The folders are there to be looked at though a module is wrong.
+        let composed = site.fetch(context).and_then(|checkouts| site.compose_repo(&checkouts));
+        match composed.and_then(|composed| context.store.read(|db| site.compose(db, composed))) {
+            Ok(composed) => {
+                warnings.extend(composed.warnings);
+                match targets::land(&composed.modules, &site.aims, &site.selected, &site.ground) {
+                    Ok(desired) => warnings.extend(desired.warnings),
+                    Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
+                }
+            }
+            Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
+        }
+        let desired = targets::land(&[], &site.aims, &site.selected, &site.ground)?;
+        let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
+        let mut actions: Vec<String> = Vec::new();
+        for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {
+            // Targets share folders.
+            if let Some((_, command)) = suggestion.split_once(": ")
+                && !actions.iter().any(|known| known == command)
+            {
+                actions.push(command.to_owned());
+            }
+        }
+        let mut data = json!({
+            "machine_id": site.place.machine,
+            "roots": checked.iter().map(Checked::json).collect::<Vec<_>>(),
+            "gitignore_fixes": [],
+        });
+        if !actions.is_empty() {
+            data["next_actions"] = json!(actions);
+        }
+        let rows = checked.iter().map(Checked::row).collect();
+        // A folder that is only missing is made by the first deploy.
+        let wrong =
+            checked.iter().any(|checked| !matches!(checked.issues[..], [] | ["missing"])) || !warnings.is_empty();
+        Ok(self.reply(data, rows, &findings, wrong).warn(warnings))
+    }
+}
+
+impl Doctor {
+    fn reply(&self, mut data: Value, folders: Vec<Vec<String>>, findings: &[Finding], wrong: bool) -> Reply {
+        if !findings.is_empty() {
+            data["checks"] = findings.iter().map(Finding::data).collect();
+        }
+        let rows = findings.iter().map(Finding::row).chain(folders).collect();
+        let table = Table { columns: &["what", "where", "state", "what to do"], rows, empty: "No folders".to_owned() };
+        let mut reply = Reply::new(Body::Table(table), data);
+        let problem = findings.iter().any(|finding| finding.health == Health::Problem);
+        reply.differs = self.check && (wrong || problem);
+        reply
+    }
+}
+
+/// What is not of one place: how each domain is.
+fn findings(context: &Context) -> Vec<Finding> {
+    crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
+}
+
+struct Checked<'r> {
+    root: &'r Root,
+    exists: bool,
+    writable: bool,
+    issues: Vec<&'static str>,
+    suggestion: Option<String>,
+}
+
+impl<'r> Checked<'r> {
+    fn of(root: &'r Root, site: &Site) -> Self {
+        let metadata = std::fs::metadata(&root.path).ok();
+        let exists = metadata.is_some();
+        let is_folder = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        let writable = can_write(&root.path);
+        let shown = shell_word(&root.path.to_string_lossy());
+        let mut issues = Vec::new();
+        let mut suggestion = None;
+        if !exists {
+            issues.push("missing");
+            suggestion = Some(format!("create directory: mkdir -p {shown}"));
+        } else if !is_folder {
+            issues.push("not_a_directory");
+            suggestion = Some(format!("move the file `{shown}` away"));
+        }
+        if !writable && (is_folder || !exists) {
+            issues.push("not_writable");
+        }
+        if !writable && is_folder {
+            suggestion = Some(format!("make it writable: chmod u+w {shown}"));
+        }
+        if is_no_longer_read(root, site) {
+            issues.push("no_longer_read");
+            suggestion = Some("this agent no longer reads it; set `options.layout: current` for the target".to_owned());
+        }
+        Self { root, exists, writable, issues, suggestion }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "target": self.root.target.name(),
+            "root": self.root.path.display().to_string(),
+            "root_posix": disk::posix(&self.root.path),
+            "exists": self.exists,
+            "writable": self.writable,
+            "scan_extras": self.root.scan_extras,
+            "issues": self.issues,
+            "suggestion": self.suggestion,
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let state = if self.issues.is_empty() { "ok".to_owned() } else { self.issues.join(", ") };
+        let path = self.root.path.display().to_string();
+        vec![self.root.target.name().to_owned(), path, state, self.suggestion.clone().unwrap_or_default()]
+    }
+}
+
+/// Whether files can be made in a folder, or in the nearest one above it; found out by a file without a name.
+fn can_write(folder: &Path) -> bool {
+    let nearest = folder.ancestors().find(|folder| folder.exists());
+    nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
+}
+
+/// The places of the original's table that the agents gave up since (November 2026).
+fn is_no_longer_read(root: &Root, site: &Site) -> bool {
+    let original = site.aims.iter().any(|aim| aim.target == root.target && aim.layout == Layout::Original);
+    let given_up = match root.target {
+        Target::Codex => root.path.ends_with("prompts"),
+        Target::Vscode => root.path.ends_with(".github/prompts"),
+        Target::ClaudeCode | Target::Cursor => false,
+    };
+    original && given_up
+}

@@ -1,0 +1,167 @@
+//! What of the drift can be proposed, and what cannot and why.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::deploy::desired::unmap::{self, Edit};
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{Change, Drift};
+use crate::disk;
+use crate::op::{Body, Table};
+
+/// A change that can be proposed.
+pub(super) struct Candidate {
+    pub(super) edit: Edit,
+    pub(super) target: String,
+    pub(super) path: String,
+    pub(super) executable: bool,
+    pub(super) base: Vec<u8>,
+}
+
+impl Candidate {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "module_id": self.edit.module_id,
+            "target": self.target,
+            "path": self.path,
+            "path_posix": disk::posix(Path::new(&self.path)),
+        })
+    }
+}
+
+/// A drift that cannot be proposed.
+pub(super) struct Skipped {
+    target: String,
+    path: String,
+    module_ids: Vec<String>,
+    code: &'static str,
+    why: String,
+    next_actions: Vec<String>,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Candidates {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Candidates {
+    pub(super) fn find(made: &Made, module: Option<&str>) -> Self {
+        let mut found = Self::default();
+        let is_wanted = |change: &&Change| module.is_none_or(|id| change.module_ids.iter().any(|known| known == id));
+        for change in made.plan.changes.iter().filter(is_wanted) {
+            match change.drift {
+                Drift::UserModified => found.take(made, change, module),
+                Drift::Missing => found.skip(made, change, "missing", "it was deleted on disk".to_owned()),
+                Drift::Both => {
+                    found.skip(made, change, "upstream_changed", "its source was changed as well".to_owned());
+                }
+                // Nobody changed these: the source did, or they were never deployed.
+                Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
+            }
+        }
+        found
+    }
+
+    fn take(&mut self, made: &Made, change: &Change, module: Option<&str>) {
+        let output = made.plan.desired.outputs.get(&change.path);
+        let (Some(output), Some(bytes)) = (output, change.before.bytes()) else {
+            return self.skip(made, change, "read_error", "it is no file".to_owned());
+        };
+        let unmapped = match unmap::unmap(output, bytes) {
+            Ok(unmapped) => unmapped,
+            Err(why) => return self.skip(made, change, "multi_module_output", why),
+        };
+        let path = change.path.display().to_string();
+        for lost in &unmapped.lost {
+            self.warnings.push(format!("`{path}`: {lost} is not proposed"));
+        }
+        if unmapped.edits.is_empty() {
+            let why =
+                if unmapped.lost.is_empty() { "only its mode was changed" } else { "nothing in it is a module's" };
+            return self.skip(made, change, "outside_modules", why.to_owned());
+        }
+        for edit in unmapped.edits.into_iter().filter(|edit| module.is_none_or(|id| edit.module_id == id)) {
+            let same = |known: &&Candidate| known.edit.module_id == edit.module_id && known.edit.file == edit.file;
+            if let Some(known) = self.candidates.iter().find(same) {
+                if known.edit != edit {
+                    let first = &known.path;
+                    self.warnings.push(format!(
+                        "{} is changed in `{first}` and otherwise in `{path}`; the first is proposed",
+                        edit.module_id
+                    ));
+                }
+                continue;
+            }
+            let base = output.parts.iter().find(|part| part.module_id == edit.module_id && part.file == edit.file);
+            self.candidates.push(Candidate {
+                target: change.targets.first().cloned().unwrap_or_default(),
+                path: path.clone(),
+                executable: output.executable,
+                base: base.map(|part| part.bytes.to_vec()).unwrap_or_default(),
+                edit,
+            });
+        }
+    }
+
+    fn skip(&mut self, made: &Made, change: &Change, code: &'static str, why: String) {
+        let arguments = made.site.arguments();
+        let next_actions = match code {
+            "missing" => vec![
+                format!("mcpkg evolve restore{arguments} --yes --json"),
+                format!("mcpkg deploy --apply{arguments} --yes --json"),
+            ],
+            "upstream_changed" => vec![format!("mcpkg preview --diff{arguments} --json")],
+            _ => Vec::new(),
+        };
+        self.skipped.push(Skipped {
+            target: change.targets.first().cloned().unwrap_or_default(),
+            path: change.path.display().to_string(),
+            module_ids: change.module_ids.clone(),
+            code,
+            why,
+            next_actions,
+        });
+    }
+
+    pub(super) fn summary(&self) -> Value {
+        let count = |code: &str| self.skipped.iter().filter(|skipped| skipped.code == code).count();
+        json!({
+            "drifted_proposeable": self.candidates.len(),
+            "drifted_skipped": self.skipped.len(),
+            "skipped_missing": count("missing"),
+            "skipped_multi_module": count("multi_module_output"),
+            "skipped_read_error": count("read_error"),
+        })
+    }
+
+    pub(super) fn skipped_json(&self) -> Vec<Value> {
+        let json = |skipped: &Skipped| {
+            json!({
+                "target": skipped.target,
+                "path": skipped.path,
+                "path_posix": disk::posix(Path::new(&skipped.path)),
+                "reason": skipped.code,
+                "reason_code": skipped.code,
+                "reason_message": skipped.why,
+                "next_actions": skipped.next_actions,
+                "module_ids": skipped.module_ids,
+            })
+        };
+        self.skipped.iter().map(json).collect()
+    }
+
+    pub(super) fn table(&self) -> Body {
+        let proposed = self.candidates.iter().map(|candidate| {
+            vec!["propose".to_owned(), candidate.edit.module_id.clone(), candidate.path.clone(), String::new()]
+        });
+        let skipped = self.skipped.iter().map(|skipped| {
+            vec!["skip".to_owned(), skipped.module_ids.join(", "), skipped.path.clone(), skipped.why.clone()]
+        });
+        let empty = "Nobody changed a deployed file".to_owned();
+        Body::Table(Table { columns: &["", "module", "path", "why"], rows: proposed.chain(skipped).collect(), empty })
+    }
+}

@@ -1,0 +1,45 @@
+//! `mcpkg evolve list`: the changes made on disk that were proposed.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::proposal::summary;
+use crate::deploy::GROUP;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::proposals;
+
+/// List proposals
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// Those that were decided too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_proposals";
+    const CLI: &'static [&'static str] = &["evolve", "list"];
+    const TITLE: &'static str = "List proposals";
+    const ABOUT: &'static str = "List the changes made on disk that were proposed to the project";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let found = context.read(|db, project| proposals::list(db, project.id, self.all))?;
+        let rows = found.iter().map(|proposal| {
+            let id = proposal.id.to_string();
+            vec![id, proposal.state.clone(), proposal.module_id.clone(), proposal.path.clone()]
+        });
+        let columns = &["id", "state", "module", "made in"];
+        let table = Table { columns, rows: rows.collect(), empty: "Nothing is proposed".to_owned() };
+        let list: Vec<Value> = found.iter().map(summary).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "proposals": list })))
+    }
+}

@@ -1,0 +1,213 @@
+//! `mcpkg evolve propose`: what users changed on disk becomes proposals for the project, or a branch of the config repo.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::candidates::{Candidate, Candidates};
+use crate::deploy::GROUP;
+use crate::deploy::desired::unmap::Edit;
+use crate::deploy::module::Layer;
+use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::project;
+use crate::deploy::repo::{self, Repo};
+use crate::deploy::source::{Choice, Site, Source};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::blobs;
+use crate::store::proposals::{self, NewProposal};
+
+/// The overlay of a config repo that a proposal is written into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlayScope {
+    /// For every machine and project
+    #[default]
+    Global,
+    /// For this machine
+    Machine,
+    /// For this project
+    Project,
+}
+
+impl OverlayScope {
+    const fn layer(self) -> Layer {
+        match self {
+            OverlayScope::Global => Layer::Global,
+            OverlayScope::Machine => Layer::Machine,
+            OverlayScope::Project => Layer::Project,
+        }
+    }
+}
+
+/// Propose what users changed on disk
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Propose {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Only this module
+    #[arg(long, value_name = "ID")]
+    module_id: Option<String>,
+    /// Overlay of a config repo to write into
+    #[arg(long = "overlay", value_name = "SCOPE", value_enum, default_value_t)]
+    #[serde(default, rename = "scope")]
+    overlay: OverlayScope,
+    /// Branch of a config repo to make [default: evolve/propose-<scope>-<module>-<time>]
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Show what would be proposed and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Approve the write
+    #[arg(skip)]
+    #[serde(default)]
+    yes: bool,
+}
+
+impl Operation for Propose {
+    const TOOL: &'static str = "evolve_propose";
+    const CLI: &'static [&'static str] = &["evolve", "propose"];
+    const TITLE: &'static str = "Propose changes made on disk";
+    const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
+        on a new branch of the config repo";
+    const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.\n\n\
+        Examples:\n  mcpkg evolve propose --dry-run\n  mcpkg evolve propose --yes\n  mcpkg evolve accept 1";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("evolve_propose");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let made = Made::new(context, &self.choice)?;
+        if let Some(id) = self.module_id.as_deref().filter(|id| !made.kinds.contains_key(*id)) {
+            return Err(no_module(&made, id));
+        }
+        let mut found = Candidates::find(&made, self.module_id.as_deref());
+        let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
+            (true, true, _) => Some("no_drift"),
+            (true, false, _) => Some("no_proposeable_drift"),
+            (false, _, true) => Some("dry_run"),
+            (false, _, false) => None,
+        };
+        found.warnings.splice(0..0, made.warnings.iter().cloned());
+        if let Some(reason) = reason {
+            let data = json!({
+                "created": false,
+                "reason": reason,
+                "candidates": found.candidates.iter().map(Candidate::json).collect::<Vec<_>>(),
+                "summary": found.summary(),
+                "skipped": found.skipped_json(),
+            });
+            return Ok(Reply::new(found.table(), data).warn(found.warnings));
+        }
+        if !self.yes {
+            let count = found.candidates.len();
+            let question = format!("Propose {count} change{}?", if count == 1 { "" } else { "s" });
+            if !context.is_shell() {
+                return Err(unconfirmed("evolve propose"));
+            }
+            (context.ask)(found.table(), &question)
+                .map_err(|error| error.with_details(json!({ "command": "evolve propose" })))?;
+        }
+        let mut data = match &made.site.source {
+            Source::Repo(repo) => self.overlay_branch(context, repo, &made, &mut found)?,
+            Source::Project(_) => record(context, &made.site, &found.candidates, self.overlay)?,
+        };
+        data["summary"] = found.summary();
+        data["skipped"] = json!(found.skipped_json());
+        let text = match data["branch"].as_str() {
+            Some(branch) => format!("Committed {} files to the branch {branch}", array_len(&data["files"])),
+            None => format!("Recorded {} proposals; see `mcpkg evolve list`", array_len(&data["proposals"])),
+        };
+        Ok(Reply::sentence(text, data).warn(found.warnings))
+    }
+}
+
+/// The failure of a module that the source does not have.
+fn no_module(made: &Made, id: &str) -> Error {
+    let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
+        .with_details(json!({ "module_id": id }));
+    match crate::error::nearest(id, made.kinds.keys().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg explain plan` names the modules"),
+    }
+}
+
+fn array_len(value: &Value) -> usize {
+    value.as_array().map_or(0, Vec::len)
+}
+
+impl Propose {
+    fn overlay_branch(&self, context: &Context, repo: &Repo, made: &Made, found: &mut Candidates) -> Result<Value> {
+        let files = found.candidates.iter().map(|candidate| repo::ProposedFile {
+            module_id: candidate.edit.module_id.clone(),
+            path: candidate.edit.file.clone(),
+            bytes: candidate.edit.bytes.clone(),
+            executable: candidate.executable,
+        });
+        let proposal = repo::Proposal {
+            choice: made.site.repo_choice(),
+            checkouts: &made.checkouts,
+            scope: self.overlay.layer(),
+            files: files.collect(),
+            branch: self.branch.as_deref(),
+            now: context.clock.now(),
+        };
+        let proposed = repo.propose(&proposal)?;
+        found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));
+        let absolute: Vec<String> =
+            proposed.files.iter().map(|file| repo.folder().join(file).display().to_string()).collect();
+        Ok(json!({
+            "created": proposed.committed,
+            "branch": proposed.branch,
+            "scope": self.overlay,
+            "files": absolute,
+            "files_posix": proposed.files,
+            "committed": proposed.committed,
+        }))
+    }
+}
+
+/// Keeps the changes as proposals for the project.
+fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: OverlayScope) -> Result<Value> {
+    let Some(project) = site.project() else { return Ok(json!({})) };
+    let recorded = context.store.write(|db| {
+        let mut recorded = Vec::new();
+        for candidate in candidates {
+            let Edit { module_id, file, bytes } = &candidate.edit;
+            let Some(item) = project::item_of(db, project, module_id, file)? else { continue };
+            let id = proposals::insert(
+                db,
+                NewProposal {
+                    project: project.id,
+                    item: &item,
+                    module_id,
+                    path: &candidate.path,
+                    base: blobs::put(db, &candidate.base)?,
+                    blob: blobs::put(db, bytes)?,
+                    actor: context.caller.actor(),
+                    now: context.clock.now(),
+                },
+            )?;
+            context.event(db, context.author(), Some(&project.name), "evolve.propose", module_id)?;
+            recorded.push(json!({ "id": id, "module_id": module_id, "path": candidate.path }));
+        }
+        Ok(recorded)
+    })?;
+    let files: Vec<&str> = candidates.iter().map(|candidate| candidate.path.as_str()).collect();
+    Ok(json!({
+        "created": true,
+        "branch": null,
+        "scope": scope,
+        "files": files,
+        "files_posix": files,
+        "committed": false,
+        "proposals": recorded,
+    }))
+}

@@ -1,0 +1,43 @@
+//! `mcpkg evolve reject`: the prompt or resource stays as it is.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::proposal::{decide, summary};
+use crate::deploy::GROUP;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::proposals::Proposal;
+
+/// Reject a proposal
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Reject {
+    /// The proposal's number
+    #[arg(value_name = "ID")]
+    id: i64,
+}
+
+impl Operation for Reject {
+    const TOOL: &'static str = "reject_proposal";
+    const CLI: &'static [&'static str] = &["evolve", "reject"];
+    const TITLE: &'static str = "Reject a proposal";
+    const ABOUT: &'static str = "Leave the prompt or resource as it is; the file on disk stays too";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let proposal = context.write("evolve.reject", &self.id.to_string(), |db, project, author| {
+            decide(db, project, self.id, false, author.now)
+        })?;
+        let sentence = format!("Rejected proposal {}", self.id);
+        Ok(Reply::sentence(sentence, summary(&Proposal { state: "rejected".to_owned(), ..proposal }))
+            .hint("`mcpkg deploy --apply --adopt` puts the file on disk back"))
+    }
+}

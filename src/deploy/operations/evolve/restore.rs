@@ -1,0 +1,119 @@
+//! `evolve restore`: what was deployed and is missing on disk comes back.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::apply::{self, Work};
+use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{Change, Op, Quiet};
+use crate::deploy::source::Choice;
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::Db;
+use crate::store::snapshots::Kind;
+
+/// Write deployed files again that are missing
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Restore {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Only files of this module
+    #[arg(long, value_name = "ID")]
+    module_id: Option<String>,
+    /// Show what would be written and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Approve the write
+    #[arg(skip)]
+    #[serde(default)]
+    yes: bool,
+}
+
+impl Operation for Restore {
+    const TOOL: &'static str = "evolve_restore";
+    const CLI: &'static [&'static str] = &["evolve", "restore"];
+    const TITLE: &'static str = "Restore missing files";
+    const ABOUT: &'static str =
+        "Write the agents' files again that are missing on disk; nothing that exists is touched";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg evolve restore --dry-run\n  mcpkg evolve restore --module-id skill:review --yes";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("evolve_restore");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let is_wanted = |change: &Change| {
+            self.module_id.as_ref().is_none_or(|id| change.module_ids.iter().any(|known| known == id))
+        };
+        let made = Made::new(context, &self.choice)?;
+        let missing: Vec<&Change> =
+            made.plan.changes.iter().filter(|change| change.op == Op::Create && is_wanted(change)).collect();
+        let existing = made.plan.changes.iter().filter(|change| change.op == Op::Update && is_wanted(change)).count();
+        let data = |missing: &[&Change], reason: &str| {
+            let restored = if reason == "restored" { missing.len() } else { 0 };
+            json!({
+                "restored": missing.iter().map(|change| json!({
+                    "target": change.targets.first(),
+                    "path": change.path.display().to_string(),
+                    "path_posix": disk::posix(&change.path),
+                    "module_ids": change.module_ids,
+                })).collect::<Vec<_>>(),
+                "summary": {
+                    "missing": missing.len(),
+                    "restored": restored,
+                    "skipped_existing": existing,
+                    "skipped_read_error": 0,
+                },
+                "reason": reason,
+            })
+        };
+        let reason = match (missing.is_empty(), self.dry_run) {
+            (true, _) => Some("no_missing"),
+            (false, true) => Some("dry_run"),
+            (false, false) => None,
+        };
+        if let Some(reason) = reason {
+            let data = data(&missing, reason);
+            let body = Body::Several(missing.iter().map(|change| line(change)).collect());
+            let empty = Body::Sentence("No deployed file is missing".to_owned());
+            return Ok(Reply::new(if missing.is_empty() { empty } else { body }, data).warn(made.warnings));
+        }
+        if !self.yes {
+            if !context.is_shell() {
+                return Err(unconfirmed("evolve restore"));
+            }
+            let preview = Body::Several(missing.iter().map(|change| line(change)).collect());
+            (context.ask)(preview, &format!("Write to {}?", made.site.place.root))
+                .map_err(|error| error.with_details(json!({ "command": "evolve restore" })))?;
+        }
+        let checkouts = made.checkouts;
+        let right = apply::begin(context)?;
+        let made = Made::again(context, &self.choice, checkouts)?;
+        let Made { site, mut plan, warnings, hash, .. } = made;
+        let changes: Vec<Change> = std::mem::take(&mut plan.changes)
+            .into_iter()
+            .filter(|change| change.op == Op::Create && is_wanted(change))
+            .collect();
+        let mut restored = data(&changes.iter().collect::<Vec<_>>(), "restored");
+        let count = changes.len();
+        let quiet: Vec<Quiet> = Vec::new();
+        let work = Work { kind: Kind::Restore, changes, quiet, ..Work::deploy(&site, plan, &hash, false) };
+        let id = apply::apply(context, &right, work, |_: &Db<'_>| Ok(()))?;
+        restored["snapshot_id"] = json!(id.to_string());
+        Ok(Reply::sentence(format!("Restored {count} files. Snapshot {id}"), restored).warn(warnings))
+    }
+}
+
+fn line(change: &Change) -> Body {
+    Body::Sentence(change.path.display().to_string())
+}

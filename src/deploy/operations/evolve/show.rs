@@ -1,0 +1,47 @@
+//! `mcpkg evolve show`: what a proposal would change, line by line.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use similar::TextDiff;
+
+use super::proposal::{get, summary};
+use crate::deploy::GROUP;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::blobs;
+
+/// Show a proposal
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// The proposal's number
+    #[arg(value_name = "ID")]
+    id: i64,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_proposal";
+    const CLI: &'static [&'static str] = &["evolve", "show"];
+    const TITLE: &'static str = "Show a proposal";
+    const ABOUT: &'static str = "Show what a proposal would change, line by line";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        context.read(|db, project| {
+            let proposal = get(db, project, self.id)?;
+            let (old, new) = (blobs::get(db, proposal.base)?, blobs::get(db, proposal.blob)?);
+            let (old, new) = (String::from_utf8_lossy(&old), String::from_utf8_lossy(&new));
+            let name = &proposal.module_id;
+            let diff = TextDiff::from_lines(&*old, &*new);
+            let text =
+                diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+            let mut data = summary(&proposal);
+            data["unified"] = json!(text);
+            Ok(Reply::new(Body::Diff(text), data))
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! `explain`: which module, and which layer of it, makes each change or drift.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::deploy::GROUP;
+use crate::deploy::desired::Part;
+use crate::deploy::module::Kind as ModuleKind;
+use crate::deploy::operations::status;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{self, Change};
+use crate::deploy::source::Choice;
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+
+/// What is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The changes of a plan
+    Plan,
+    /// The changes of a diff
+    Diff,
+    /// What drifted
+    Status,
+}
+
+/// Explain where changes come from
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Explain {
+    /// What to explain
+    #[arg(value_name = "WHAT", value_enum)]
+    kind: What,
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+}
+
+impl Operation for Explain {
+    const TOOL: &'static str = "explain";
+    const CLI: &'static [&'static str] = &["explain"];
+    const TITLE: &'static str = "Explain a plan or a status";
+    const ABOUT: &'static str = "Explain which module and overlay each planned change or drifted file comes from";
+    const HELP: &'static str = "Examples:\n  mcpkg explain plan\n  mcpkg explain status --json";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("explain");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn command(&self) -> String {
+        let kind = match self.kind {
+            What::Plan => "plan",
+            What::Diff => "diff",
+            What::Status => "status",
+        };
+        format!("explain {kind}")
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let made = Made::new(context, &self.choice)?;
+        let head = json!({ "profile": made.site.profile, "targets": plan::names(&made.site.selected) });
+        let (key, list, rows): (_, Vec<Value>, Vec<Vec<String>>) = if self.kind == What::Status {
+            let items = status::drifted(&made)?;
+            let json = items.iter().map(|item| {
+                let mut json = item.json();
+                json["modules"] = json!(item.module_ids);
+                json
+            });
+            let row = |item: &status::Item| {
+                vec![item.state.word().to_owned(), item.path.display().to_string(), item.module_ids.join(", ")]
+            };
+            ("drift", json.collect(), items.iter().map(row).collect())
+        } else {
+            let changes = &made.plan.changes;
+            let json = changes.iter().map(|change| explained(&made, change)).collect();
+            let row = |change: &Change| {
+                let from = parts(&made, change).iter().map(|part| format!("{} ({})", part.module_id, layer(part)));
+                let from: Vec<String> = from.collect();
+                let from = if from.is_empty() { change.module_ids.join(", ") } else { from.join(", ") };
+                vec![change.op.word().to_owned(), change.path.display().to_string(), from]
+            };
+            ("changes", json, changes.iter().map(row).collect())
+        };
+        let mut data = head;
+        data[key] = json!(list);
+        let table = Table { columns: &["what", "path", "modules"], rows, empty: "Nothing to explain".to_owned() };
+        Ok(Reply::new(Body::Table(table), data).warn(made.warnings))
+    }
+}
+
+fn explained(made: &Made, change: &Change) -> Value {
+    let parts = parts(made, change);
+    let modules: Vec<Value> = if parts.is_empty() {
+        // Nothing makes a file that goes: what is known is what it was made of.
+        let gone = |id: &String| json!({ "module_id": id, "module_type": null, "layer": null, "module_path": null });
+        change.module_ids.iter().map(gone).collect()
+    } else {
+        let known = |part: &Part| {
+            json!({
+                "module_id": part.module_id,
+                "module_type": made.kinds.get(&part.module_id).copied().map(ModuleKind::word),
+                "layer": part.layer,
+                "module_path": part.file,
+            })
+        };
+        parts.iter().map(known).collect()
+    };
+    json!({
+        "op": change.op.word(),
+        "target": change.targets.first(),
+        "path": change.path.display().to_string(),
+        "path_posix": disk::posix(&change.path),
+        "modules": modules,
+    })
+}
+
+fn parts<'m>(made: &'m Made, change: &Change) -> &'m [Part] {
+    made.plan.desired.outputs.get(&change.path).map_or(&[], |output| &output.parts)
+}
+
+fn layer(part: &Part) -> &'static str {
+    use crate::deploy::module::Layer;
+    match part.layer {
+        Layer::Upstream => "upstream",
+        Layer::Global => "global",
+        Layer::Machine => "machine",
+        Layer::Project => "project",
+    }
+}

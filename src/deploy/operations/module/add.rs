@@ -1,0 +1,106 @@
+//! `mcpkg module add`: deploys a resource that is no module by itself.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::edit::{keep, set_kind, unfit, written};
+use super::summary::data;
+use crate::deploy::GROUP;
+use crate::deploy::module::Kind;
+use crate::deploy::project::catalog::{self, INSTRUCTIONS, Listed, SKILL, Source};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::modules::{self, Row};
+use crate::store::projects::Project;
+use crate::store::resources::{self, Key, Resource};
+use crate::store::{Db, revisions};
+
+/// Add a module
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Name or URI of a resource, or the name of a prompt
+    #[arg(value_name = "NAME|URI")]
+    name: String,
+    /// Type: instructions or prompt [default: instructions]
+    #[arg(long = "type", value_name = "TYPE")]
+    #[schemars(with = "Option<String>")]
+    kind: Option<Kind>,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_module";
+    const CLI: &'static [&'static str] = &["module", "add"];
+    const TITLE: &'static str = "Add a module";
+    const ABOUT: &'static str = "Deploy a text resource that is no module by itself, or what `module remove` took out";
+    const HELP: &'static str = "Prompts, skills and resources below instructions:// are modules by themselves. Any other text resource, such as \
+        file:///docs/style.md, becomes one by this: instructions, or a prompt file.\n\n\
+        Examples:\n  mcpkg module add file:///docs/style.md\n  mcpkg module add checklist --type prompt";
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (after, project) = context
+            .write("module.add", &self.name, |db, project, _| Ok((self.add(db, project)?, project.name.clone())))?;
+        let sentence = format!("Added module '{}' to project '{project}'", after.id);
+        Ok(Reply::sentence(sentence, data(&after)))
+    }
+}
+
+impl Add {
+    fn add(&self, db: &Db<'_>, project: &Project) -> Result<Listed> {
+        let (known, _) = catalog::list(db, project)?;
+        if let Some(before) = known.into_iter().find(|module| self.means(module)) {
+            if before.row.enabled {
+                return Err(Error::new(
+                    Code::AlreadyExists,
+                    format!("'{}' is a module already: {}", self.name, before.id),
+                )
+                .hint(format!("`mcpkg module set {}` changes it", before.id)));
+            }
+            let mut row = Row { enabled: true, ..before.row.clone() };
+            if let Some(kind) = self.kind {
+                set_kind(&before, &mut row, kind)?;
+            }
+            return keep(db, project, &row);
+        }
+        let resource = self.resource(db, project)?;
+        let kind = self.kind.unwrap_or(Kind::Instructions);
+        if !matches!(kind, Kind::Instructions | Kind::Prompt) {
+            return Err(unfit(&format!("Resource '{}'", resource.name), kind, "instructions or prompt"));
+        }
+        let item = format!("resource:{}", resource.uuid);
+        let row = Row { item, kind: Some(kind.word().to_owned()), enabled: true, ..Row::default() };
+        modules::put(db, project.id, &row)?;
+        written(db, project, &row)
+    }
+
+    /// Whether a module is the one that is meant.
+    fn means(&self, module: &Listed) -> bool {
+        module.id == self.name
+            || module.parts.iter().any(|part| match &part.source {
+                Source::Prompt(prompt) => prompt.name == self.name,
+                Source::Resource(resource) => resource.name == self.name || resource.attributes.uri == self.name,
+            })
+    }
+
+    fn resource(&self, db: &Db<'_>, project: &Project) -> Result<Resource> {
+        let key = if self.name.contains(':') { Key::Uri(&self.name) } else { Key::Name(&self.name) };
+        let resource = resources::find(db, project.id, key)?
+            .ok_or_else(|| revisions::Kind::Resource.missing(db, project, &self.name))?;
+        let uri = &resource.attributes.uri;
+        let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
+        if uri.starts_with(SKILL) || uri.starts_with(INSTRUCTIONS) {
+            return refuse(format!("{} cannot be a module; `mcpkg module list` says why", uri.escape_debug()));
+        }
+        if !resource.attributes.text {
+            return refuse(format!("Resource '{}' is no text, so it cannot be a module", resource.name));
+        }
+        Ok(resource)
+    }
+}

@@ -1,0 +1,53 @@
+//! Changes of a module's row, for `set` and `add`.
+
+use crate::deploy::module::Kind;
+use crate::deploy::project::catalog::{self, Listed, Source};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::modules::{self, Row};
+use crate::store::projects::Project;
+
+/// Gives a module another type, where that makes sense.
+pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()> {
+    let what = format!("Module '{}'", module.id);
+    let source = module.parts.first().map(|part| &part.source);
+    let (default, allowed) = match source {
+        Some(Source::Prompt(prompt)) if prompt.attributes.template && kind == Kind::Instructions => {
+            return Err(unfit(&format!("{what}, a template,"), kind, "command or prompt"));
+        }
+        Some(Source::Prompt(_)) => (Some(Kind::Command), &[Kind::Command, Kind::Prompt, Kind::Instructions][..]),
+        _ if module.kind == Kind::Skill => (Some(Kind::Skill), &[Kind::Skill][..]),
+        _ if module.is_added() => (None, &[Kind::Instructions, Kind::Prompt][..]),
+        _ => (Some(Kind::Instructions), &[Kind::Instructions, Kind::Prompt][..]),
+    };
+    if !allowed.contains(&kind) {
+        let words: Vec<_> = allowed.iter().map(|kind| kind.word()).collect();
+        return Err(unfit(&what, kind, &words.join(" or ")));
+    }
+    row.kind = Some(kind).filter(|kind| Some(*kind) != default).map(|kind| kind.word().to_owned());
+    Ok(())
+}
+
+/// The refusal of a type that a module cannot be of.
+pub(super) fn unfit(what: &str, kind: Kind, instead: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("{what} cannot be of type {}; it can be {instead}", kind.word()))
+}
+
+/// Writes a module's row; one that says nothing goes.
+pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
+    if *row == (Row { item: row.item.clone(), enabled: true, ..Row::default() }) {
+        modules::delete(db, project.id, &row.item)?;
+    } else {
+        modules::put(db, project.id, row)?;
+    }
+    written(db, project, row)
+}
+
+/// Returns the module as it is now. One whose id another module has is left out of the list.
+pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
+    let (listed, _) = catalog::list(db, project)?;
+    listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {
+        Error::new(Code::AlreadyExists, "Another module of this type has the name already; nothing was changed")
+            .hint("`mcpkg module list` shows it")
+    })
+}

@@ -1,0 +1,53 @@
+//! `mcpkg module list`: what the project gives to a deploy.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::summary::{data, targets};
+use crate::deploy::GROUP;
+use crate::deploy::project::catalog;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+
+/// List modules
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_modules";
+    const CLI: &'static [&'static str] = &["module", "list"];
+    const TITLE: &'static str = "List modules";
+    const ABOUT: &'static str = "List what the project gives to a deploy: commands, skills, instructions";
+    const HELP: &'static str = "Each prompt is a command, each skill://NAME/ with a SKILL.md a skill, each resource below instructions:// \
+        instructions, unless `mcpkg module set` says otherwise.";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let ((listed, warnings), project) =
+            context.read(|db, project| Ok((catalog::list(db, project)?, project.name.clone())))?;
+        let rows = listed.iter().map(|module| {
+            vec![
+                module.id.clone(),
+                module.kind.word().to_owned(),
+                targets(&module.row),
+                module.row.tags.join(","),
+                if module.row.enabled { "yes" } else { "no" }.to_owned(),
+                module.parts.len().to_string(),
+            ]
+        });
+        let table = Table {
+            columns: &["ID", "TYPE", "TARGETS", "TAGS", "ENABLED", "FILES"],
+            rows: rows.collect(),
+            empty: format!("Project '{project}' has no modules"),
+        };
+        let modules: Vec<_> = listed.iter().map(data).collect();
+        let mut reply = Reply::new(Body::Table(table), json!({ "modules": modules, "left_out": warnings }));
+        reply.hints = warnings;
+        Ok(reply)
+    }
+}

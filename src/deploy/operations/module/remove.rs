@@ -1,0 +1,56 @@
+//! `mcpkg module remove`: takes a module out of deploys.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::project::catalog;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::modules::{self, Row};
+
+/// Remove a module
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Module, such as skill:review
+    id: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_module";
+    const CLI: &'static [&'static str] = &["module", "remove"];
+    const TITLE: &'static str = "Remove a module";
+    const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
+    const HELP: &'static str = "What was added by `mcpkg module add` is no module any more; any other one is only not enabled. The next deploy \
+        deletes the files that the module gave.";
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (before, project) = context.write("module.remove", &self.id, |db, project, _| {
+            let before = catalog::get(db, project, &self.id)?;
+            if before.is_added() {
+                modules::delete(db, project.id, &before.row.item)?;
+            } else {
+                modules::put(db, project.id, &Row { enabled: false, ..before.row.clone() })?;
+            }
+            Ok((before, project.name.clone()))
+        })?;
+        let (sentence, back) = if before.is_added() {
+            let name = before.parts.first().map_or(String::new(), |part| part.source.name().to_owned());
+            (format!("Removed module '{}' from project '{project}'", before.id), format!("module add {name}"))
+        } else {
+            let sentence = format!("Module '{}' of project '{project}' is not deployed any more", before.id);
+            (sentence, format!("module set {} --enabled true", before.id))
+        };
+        Ok(Reply::sentence(sentence, json!({ "id": before.id })).hint(format!("`mcpkg {back}` brings it back")))
+    }
+}

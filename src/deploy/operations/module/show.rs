@@ -1,0 +1,60 @@
+//! `mcpkg module show`: a module's files, and where they come from.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::summary::{data, described};
+use crate::deploy::project::catalog::{self, Source};
+use crate::deploy::{GROUP, project};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+
+/// Show a module
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Module, such as skill:review
+    id: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "get_module";
+    const CLI: &'static [&'static str] = &["module", "show"];
+    const TITLE: &'static str = "Show a module";
+    const ABOUT: &'static str = "Show a module's files, as a deploy would write them, and where they come from";
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (listed, composed) = context.read(|db, project| {
+            let listed = catalog::get(db, project, &self.id)?;
+            let composed = project::module(db, &listed)?;
+            Ok((listed, composed))
+        })?;
+        let mut rows = Vec::new();
+        let mut files = Vec::new();
+        for (part, file) in listed.parts.iter().zip(&composed.files) {
+            let from = match &part.source {
+                Source::Prompt(prompt) => format!("prompt {}", prompt.name),
+                Source::Resource(resource) => resource.attributes.uri.clone(),
+            };
+            let program = if file.executable { "yes" } else { "no" };
+            rows.push(vec![file.path.clone(), file.bytes.len().to_string(), program.to_owned(), from]);
+            files.push(json!({
+                "path": file.path,
+                "size": file.bytes.len(),
+                "executable": file.executable,
+                "item": part.source.item(),
+            }));
+        }
+        let mut data = data(&listed);
+        data["files"] = files.into();
+        let columns = &["PATH", "BYTES", "PROGRAM", "FROM"];
+        let table = Table { columns, rows, empty: String::new() };
+        let head = Body::Sentence(described(&listed));
+        Ok(Reply::new(Body::Several(vec![head, Body::Table(table)]), data))
+    }
+}

@@ -1,0 +1,68 @@
+//! `mcpkg plan`: which files a deploy would create, update or delete.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::with_schema;
+use crate::deploy::GROUP;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::show::listed;
+use crate::deploy::source::Choice;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+
+/// The arguments that plan, diff and deploy take.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) choice: Choice,
+    /// It reads only, with it or without
+    #[arg(long, hide = true)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Exit with status 3 where anything would change
+    #[arg(long)]
+    #[serde(skip)]
+    pub(super) check: bool,
+}
+
+/// Show what a deploy would change
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ShowPlan {
+    #[command(flatten)]
+    show: Show,
+}
+
+impl Operation for ShowPlan {
+    const TOOL: &'static str = "plan";
+    const CLI: &'static [&'static str] = &["plan"];
+    const TITLE: &'static str = "Plan a deploy";
+    const ABOUT: &'static str =
+        "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
+    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, needs --adopt.\n\n\
+        Examples:\n  mcpkg plan\n  mcpkg plan --target claude_code --check\n  mcpkg plan --repo ~/.agentpack/repo --json";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let made = Made::new(context, &self.show.choice)?;
+        let body = listed(&made);
+        Ok(shown(made, body, self.show.check))
+    }
+}
+
+/// Returns the reply that shows a plan as `body`.
+pub(super) fn shown(made: Made, body: Body, check: bool) -> Reply {
+    let mut reply = Reply::new(body, made.data());
+    reply.differs = check && !made.plan.changes.is_empty();
+    if !made.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{}` does it", made.site.arguments()));
+    }
+    reply.warn(made.warnings)
+}

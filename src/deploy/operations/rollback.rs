@@ -1,0 +1,181 @@
+//! `mcpkg rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::apply::roots;
+use crate::deploy::apply::{self, Work};
+use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::json::{changes_json, summary};
+use crate::deploy::plan::show;
+use crate::deploy::rollback::goal::Goal;
+use crate::deploy::rollback::plan::Back;
+use crate::deploy::source::{Choice, Site};
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::deploys;
+use crate::store::snapshots::{self, Kind};
+
+/// Take deploys back
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rollback {
+    /// Snapshot to go back to; ID^ for what stood there just before it, `pristine` for what stood there before mcpkg came
+    #[arg(long, value_name = "ID")]
+    to: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Show what would change and write nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+    /// Approve the write
+    #[arg(skip)]
+    #[serde(default)]
+    yes: bool,
+}
+
+impl Operation for Rollback {
+    const TOOL: &'static str = "rollback";
+    const CLI: &'static [&'static str] = &["rollback"];
+    const TITLE: &'static str = "Roll back a deploy";
+    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or with `pristine` to how they were before any deploy";
+    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the snapshot. What is\n\
+        overwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it back.\n\n\
+        Examples:\n  mcpkg snapshot list\n  mcpkg rollback --to pristine\n  mcpkg rollback --to 0199c0de-... --dry-run";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("rollback");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.to.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let approved = if context.is_shell() { context.consent != Consent::Nobody } else { self.yes };
+        if !approved && !self.dry_run {
+            return Err(unconfirmed("rollback"));
+        }
+        let goal = Goal::find(context, &self.to)?;
+        let site = goal.site(context, &self.choice)?;
+        let compare = || context.store.read(|db| Back::compare(db, &site, &goal));
+        if self.dry_run {
+            let back = compare()?;
+            return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
+        }
+        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        let mut approved = BTreeSet::new();
+        let asked = if context.consent == Consent::Ask {
+            let back = compare()?;
+            if !back.changes.is_empty() {
+                let roots = roots::of_changes(&back.changes);
+                let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
+                (context.ask)(shown(&back, &site), &question)
+                    .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
+                approved = roots;
+            }
+            Some(data(&goal, &back))
+        } else {
+            None
+        };
+        let right = apply::begin(context)?;
+        let back = compare()?;
+        let mut data = data(&goal, &back);
+        if asked.is_some_and(|asked| asked != data) {
+            return Err(show::changed_meanwhile());
+        }
+        if back.changes.is_empty() {
+            return nothing_to_do(context, &goal, &site, back);
+        }
+        let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
+        let count = back.changes.len();
+        let work = Work {
+            site: &site,
+            kind: Kind::Rollback,
+            plan_hash: &hash,
+            rolled_back_to: Some(&goal.word),
+            targets: goal.targets(&site),
+            adopt: false,
+            changes: back.changes,
+            quiet: back.quiet,
+            rows: back.rows,
+            roots: approved,
+        };
+        let id = apply::apply(context, &right, work, |_| Ok(()))?;
+        take_empty_folders(context, &site)?;
+        data["event_snapshot_id"] = json!(id.to_string());
+        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
+        let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
+        Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
+    }
+}
+
+/// What a person is asked; folders that the user never deployed to are named.
+fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String {
+    if unapproved.is_empty() {
+        return format!("Roll {} back to {}?", site.place.root, goal.word);
+    }
+    let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
+    format!(
+        "Only the database says that files below {} were deployed; this user never did so from this machine. Roll back to {} all the same?",
+        roots.join(", "),
+        goal.word
+    )
+}
+
+fn shown(back: &Back, site: &Site) -> Body {
+    Body::Several(vec![show::diffs(&back.changes), show::table(&back.changes, site)])
+}
+
+/// Where every file is as it shall be; what is nobody's any more is let go all the same.
+fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Result<Reply> {
+    let elsewhere = context.store.read(|db| {
+        let Some(place) = deploys::place(db, &site.place)? else {
+            return deploys::places_of(db, &site.place.source);
+        };
+        let rows = deploys::of_place(db, place)?;
+        if rows.is_empty() { deploys::places_of(db, &site.place.source) } else { Ok(Vec::new()) }
+    })?;
+    if !back.quiet.is_empty() {
+        context.store.write(|db| match deploys::place(db, &site.place)? {
+            Some(place) => apply::note_quiet(db, &site.place.machine, place, &back.quiet),
+            None => Ok(()),
+        })?;
+        take_empty_folders(context, site)?;
+    }
+    let mut data = data(goal, &back);
+    data["reason"] = json!("no_changes");
+    let sentence = format!("Nothing to roll back below {} on machine {}", site.place.root, site.place.machine);
+    let mut reply = Reply::sentence(sentence, data).warn(back.warnings);
+    for place in elsewhere {
+        reply = reply.hint(format!("it is deployed below {} on machine {}", place.root, place.machine));
+    }
+    Ok(reply)
+}
+
+fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
+    if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {
+        roots::folders(context)?.remove_empty(&context.store.read(|db| snapshots::folders(db, place, 0))?);
+    }
+    Ok(())
+}
+
+fn data(goal: &Goal, back: &Back) -> serde_json::Value {
+    json!({
+        "rolled_back_to": goal.word,
+        "event_snapshot_id": null,
+        "changes": changes_json(&back.changes),
+        "summary": summary(&back.changes),
+    })
+}

@@ -1,0 +1,63 @@
+//! `mcpkg snapshot diff`: what a stored deploy changed, line by line.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use crate::deploy::GROUP;
+use crate::deploy::rollback::goal;
+use crate::error::{Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::deploys::Image;
+use crate::store::snapshots::{self, File};
+use crate::store::{Db, blobs};
+
+/// Show what a stored deploy changed
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Diff {
+    /// The snapshot, or the beginning of its id
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+impl Operation for Diff {
+    const TOOL: &'static str = "diff_snapshot";
+    const CLI: &'static [&'static str] = &["snapshot", "diff"];
+    const TITLE: &'static str = "Diff a stored deploy";
+    const ABOUT: &'static str = "Show what a stored deploy changed, line by line";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let snapshot = goal::find(context, &self.id)?;
+        let diffs = context.store.read(|db| {
+            let changed = snapshots::files(db, snapshot.id)?.into_iter().filter(|file| file.before != file.after);
+            changed.map(|file| Ok((file_diff(db, &file)?, file.path))).collect::<Result<Vec<_>>>()
+        })?;
+        let list: Vec<Value> = diffs.iter().map(|(diff, path)| json!({ "path": path, "unified": diff })).collect();
+        let text = diffs.into_iter().map(|(diff, _)| diff).collect();
+        Ok(Reply::new(Body::Diff(text), json!({ "id": snapshot.uuid.to_string(), "files": list })))
+    }
+}
+
+fn file_diff(db: &Db<'_>, file: &File) -> Result<String> {
+    let text = |image: &Image| match image {
+        Image::Absent => Ok(Some(String::new())),
+        Image::Link(text) => Ok(Some(format!("link to {text}\n"))),
+        Image::File { blob, .. } => Ok::<_, Error>(String::from_utf8(blobs::get(db, *blob)?).ok()),
+    };
+    let (Some(before), Some(after)) = (text(&file.before)?, text(&file.after)?) else {
+        return Ok(format!("Binary files differ: {}\n", file.path));
+    };
+    let name = |image: &Image, side: &str| match image {
+        Image::Absent => "/dev/null".to_owned(),
+        Image::File { .. } | Image::Link(_) => format!("{side}{}", file.path),
+    };
+    let diff = TextDiff::from_lines(&before, &after);
+    let header = (name(&file.before, "a"), name(&file.after, "b"));
+    Ok(diff.unified_diff().context_radius(3).header(&header.0, &header.1).to_string())
+}

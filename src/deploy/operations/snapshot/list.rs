@@ -1,0 +1,95 @@
+//! `mcpkg snapshot list`: the stored deploys and rollbacks, newest first.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::summary::summary;
+use crate::clock;
+use crate::deploy::GROUP;
+use crate::deploy::apply::journal;
+use crate::deploy::source::{Choice, Site};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::deploys;
+use crate::store::snapshots::{self, Snapshot, State};
+
+/// List stored deploys
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Of every source, machine and root, those that were pruned too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_snapshots";
+    const CLI: &'static [&'static str] = &["snapshot", "list"];
+    const TITLE: &'static str = "List stored deploys";
+    const ABOUT: &'static str = "List the stored deploys and rollbacks, newest first";
+    const HELP: &'static str = "Examples:\n  mcpkg snapshot list\n  mcpkg snapshot list --all --json";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let key = match self.all {
+            true => None,
+            false => Some(Site::find(context, &self.choice)?.place),
+        };
+        let (_, elsewhere) = journal::unfinished(context)?;
+        let is_elsewhere = |snapshot: &Snapshot| elsewhere.iter().any(|other| other.id == snapshot.id);
+        let found: Vec<(Snapshot, String)> = context.store.read(|db| {
+            let place = match &key {
+                Some(key) => match deploys::place(db, key)? {
+                    Some(place) => Some(place),
+                    None => return Ok(Vec::new()),
+                },
+                None => None,
+            };
+            let with_root = |snapshot: Snapshot| Ok((deploys::place_key(db, snapshot.place)?.root, snapshot));
+            let listed = |snapshot: &Snapshot| self.all || snapshot.state != State::Pruned.word();
+            let rows = snapshots::of_place(db, place)?
+                .into_iter()
+                .filter(listed)
+                .map(with_root)
+                .collect::<Result<Vec<_>>>()?;
+            Ok(rows.into_iter().map(|(root, snapshot)| (snapshot, root)).collect())
+        })?;
+        let rows = found.iter().map(|(snapshot, root)| {
+            vec![
+                snapshot.uuid.to_string(),
+                clock::rfc3339(snapshot.created_at),
+                snapshot.kind.clone(),
+                state(snapshot, is_elsewhere(snapshot)),
+                snapshot.files.to_string(),
+                snapshot.targets.join(","),
+                root.clone(),
+            ]
+        });
+        let columns = &["id", "made", "kind", "state", "files", "targets", "root"];
+        let table = Table { columns, rows: rows.collect(), empty: "Nothing was deployed yet".to_owned() };
+        let summary = |(snapshot, root): &(Snapshot, String)| {
+            let mut summary = summary(snapshot, root);
+            if is_elsewhere(snapshot) {
+                summary["begun_here"] = json!(false);
+            }
+            summary
+        };
+        Ok(Reply::new(Body::Table(table), json!({ "snapshots": found.iter().map(summary).collect::<Vec<_>>() })))
+    }
+}
+
+/// `elsewhere` says that it did not end, and was not begun by this user on this machine.
+fn state(snapshot: &Snapshot, elsewhere: bool) -> String {
+    let pinned = if snapshot.pinned { ", pinned" } else { "" };
+    let elsewhere = if elsewhere { ", not begun here" } else { "" };
+    format!("{}{elsewhere}{pinned}", snapshot.state)
+}

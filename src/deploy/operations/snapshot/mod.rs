@@ -1,0 +1,9 @@
+//! `mcpkg snapshot`: the stored deploys.
+
+pub mod diff;
+pub mod list;
+pub mod pin;
+pub mod prune;
+pub mod show;
+
+mod summary;

@@ -1,0 +1,50 @@
+//! `mcpkg snapshot pin`: keeps pruning away from a stored deploy.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::rollback::goal;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::snapshots::{self, State};
+
+/// Pin a stored deploy
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Pin {
+    /// The snapshot, or the beginning of its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Let it go again
+    #[arg(long)]
+    #[serde(default)]
+    off: bool,
+}
+
+impl Operation for Pin {
+    const TOOL: &'static str = "pin_snapshot";
+    const CLI: &'static [&'static str] = &["snapshot", "pin"];
+    const TITLE: &'static str = "Pin a stored deploy";
+    const ABOUT: &'static str = "Keep pruning away from a stored deploy";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let snapshot = goal::find(context, &self.id)?;
+        if snapshot.state != State::Applied.word() {
+            let why = format!("The snapshot '{}' is {}: there is nothing to pin", self.id, snapshot.state);
+            return Err(Error::new(Code::SnapshotUnusable, why));
+        }
+        let id = snapshot.uuid.to_string();
+        context.store.write(|db| {
+            snapshots::pin(db, snapshot.id, !self.off)?;
+            context.event(db, context.author(), None, "snapshot.pin", &id)
+        })?;
+        let verb = if self.off { "Unpinned" } else { "Pinned" };
+        Ok(Reply::sentence(format!("{verb} snapshot {id}"), json!({ "id": id, "pinned": !self.off })))
+    }
+}

@@ -1,0 +1,80 @@
+//! `mcpkg snapshot prune`: lets old stored deploys go.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::source::{Choice, Site};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::deploys;
+use crate::store::snapshots::{self, Snapshot, State};
+
+/// How many snapshots pruning leaves unless told otherwise.
+fn keep() -> usize {
+    10
+}
+
+/// Prune stored deploys
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Prune {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// How many of the newest stay
+    #[arg(long, value_name = "N", default_value_t = keep())]
+    #[serde(default = "keep")]
+    keep: usize,
+    /// Show which would go and change nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Prune {
+    const TOOL: &'static str = "prune_snapshots";
+    const CLI: &'static [&'static str] = &["snapshot", "prune"];
+    const TITLE: &'static str = "Prune stored deploys";
+    const ABOUT: &'static str = "Let old stored deploys go; what a rollback to a later one or to pristine needs stays";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg snapshot prune --keep 5 --dry-run\n  mcpkg snapshot prune --keep 5 --yes";
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let site = Site::find(context, &self.choice)?;
+        let of_place = context.store.read(|db| match deploys::place(db, &site.place)? {
+            Some(place) => snapshots::of_place(db, Some(place)),
+            None => Ok(Vec::new()),
+        })?;
+        let applied = |snapshot: &&Snapshot| snapshot.state == State::Applied.word();
+        let kept: HashSet<i64> =
+            of_place.iter().filter(applied).take(self.keep.max(1)).map(|snapshot| snapshot.id).collect();
+        let goes = |snapshot: &&Snapshot| applied(snapshot) && !snapshot.pinned && !kept.contains(&snapshot.id);
+        let going: Vec<&Snapshot> = of_place.iter().filter(goes).collect();
+        let ids: Vec<String> = going.iter().map(|snapshot| snapshot.uuid.to_string()).collect();
+        let mut data = json!({ "pruned": ids, "kept": kept.len(), "dry_run": self.dry_run });
+        if going.is_empty() {
+            return Ok(Reply::sentence("There is nothing to prune", data));
+        }
+        if self.dry_run {
+            return Ok(Reply::sentence(format!("Would prune {}", ids.join(", ")), data));
+        }
+        let count = if ids.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", ids.len()) };
+        (context.ask)(Body::Several(Vec::new()), &format!("Prune {count}? They can no longer be rolled back to."))?;
+        let keys: Vec<i64> = going.iter().map(|snapshot| snapshot.id).collect();
+        let images = context.store.write(|db| {
+            let images = snapshots::prune(db, &keys)?;
+            context.event(db, context.author(), None, "snapshot.prune", &ids.join(","))?;
+            Ok(images)
+        })?;
+        data["images"] = json!(images);
+        Ok(Reply::sentence(format!("Pruned {count}"), data))
+    }
+}

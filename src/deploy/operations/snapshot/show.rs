@@ -1,0 +1,70 @@
+//! `mcpkg snapshot show`: the files of a stored deploy.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::summary::summary;
+use crate::deploy::GROUP;
+use crate::deploy::rollback::goal;
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::deploys::{self, Image};
+use crate::store::snapshots::{self, File};
+
+/// Show a stored deploy
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// The snapshot, or the beginning of its id
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_snapshot";
+    const CLI: &'static [&'static str] = &["snapshot", "show"];
+    const TITLE: &'static str = "Show a stored deploy";
+    const ABOUT: &'static str = "Show the files of a stored deploy, with the SHA-256 of each before and after";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let snapshot = goal::find(context, &self.id)?;
+        let (files, root) = context
+            .store
+            .read(|db| Ok((snapshots::files(db, snapshot.id)?, deploys::place_key(db, snapshot.place)?.root)))?;
+        let short = |image: &Image| match image {
+            Image::Absent => "-".to_owned(),
+            Image::Link(text) => format!("-> {text}"),
+            Image::File { sha256, mode, .. } => format!("{} {mode:o}", &disk::hex(sha256)[..12]),
+        };
+        let rows = files
+            .iter()
+            .map(|file| vec![file.op.clone(), file.path.clone(), short(&file.before), short(&file.after)])
+            .collect();
+        let table = Table { columns: &["op", "path", "before", "after"], rows, empty: "No files".to_owned() };
+        let mut data = summary(&snapshot, &root);
+        data["files"] = files.iter().map(file_json).collect();
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+fn file_json(file: &File) -> Value {
+    let image = |image: &Image| match image {
+        Image::Absent => Value::Null,
+        Image::Link(text) => json!({ "link": text }),
+        Image::File { sha256, mode, .. } => json!({ "sha256": disk::hex(sha256), "mode": format!("{mode:04o}") }),
+    };
+    json!({
+        "path": file.path,
+        "op": file.op,
+        "targets": file.targets,
+        "module_ids": file.module_ids,
+        "before": image(&file.before),
+        "after": image(&file.after),
+    })
+}

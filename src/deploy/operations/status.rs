@@ -1,0 +1,279 @@
+//! `status`: what drifted, and how it came.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::deploy::GROUP;
+use crate::deploy::desired::{Desired, Root};
+use crate::deploy::operations::with_schema;
+use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::{self, Change, Drift, Op};
+use crate::deploy::source::{Choice, Site};
+use crate::disk::{self, Sha};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+
+/// Contract 000's kinds of drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It shall be there and is not
+    Missing,
+    /// It is not as it shall be
+    Modified,
+    /// It is there and nothing wants it
+    Extra,
+}
+
+impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Kind::Missing => "missing",
+            Kind::Modified => "modified",
+            Kind::Extra => "extra",
+        }
+    }
+}
+
+/// Show what drifted
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Status {
+    #[command(flatten)]
+    #[serde(flatten)]
+    choice: Choice,
+    /// Show only these kinds
+    #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
+    #[serde(default)]
+    only: Vec<Kind>,
+    /// It reads only, with it or without
+    #[arg(long, hide = true)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Exit with status 3 where anything drifted
+    #[arg(long)]
+    #[serde(skip)]
+    check: bool,
+}
+
+impl Operation for Status {
+    const TOOL: &'static str = "status";
+    const CLI: &'static [&'static str] = &["status"];
+    const TITLE: &'static str = "Status of the deployed files";
+    const ABOUT: &'static str =
+        "Show which of the agents' deployed files are missing, modified or extra, and who changed them: user or source";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg status\n  mcpkg status --only modified,missing\n  mcpkg status --check || echo drifted";
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Envelope;
+    const SCHEMA: Option<&'static str> = with_schema!("status");
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let _ = self.dry_run;
+        let made = Made::new(context, &self.choice)?;
+        let all = drifted(&made)?;
+        let is_shown = |item: &Item| self.only.is_empty() || self.only.contains(&item.kind);
+        let shown: Vec<&Item> = all.iter().filter(|item| is_shown(item)).collect();
+        let roots: Vec<Value> = made
+            .plan
+            .desired
+            .roots
+            .iter()
+            .map(|root| {
+                let of_root = shown.iter().filter(|item| item.is_of(root)).copied();
+                json!({
+                    "target": root.target.name(),
+                    "root": root.path.display().to_string(),
+                    "root_posix": disk::posix(&root.path),
+                    "summary": counts(of_root),
+                })
+            })
+            .collect();
+        let mut data = json!({
+            "profile": made.site.profile,
+            "targets": plan::names(&made.site.selected),
+            "drift": shown.iter().map(|item| item.json()).collect::<Vec<_>>(),
+            "summary": counts(shown.iter().copied()),
+            "summary_by_root": roots,
+        });
+        if !self.only.is_empty() {
+            data["summary_total"] = counts(all.iter());
+        }
+        let actions = next_actions(&made, &all);
+        if !actions.is_empty() {
+            data["next_actions"] = actions.iter().map(|(_, command)| json!(command)).collect();
+            data["next_actions_detailed"] =
+                actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
+        }
+        let mut reply = Reply::new(table(&shown, &made.site), data).warn(made.warnings);
+        reply.differs = self.check && !shown.is_empty();
+        for (_, command) in actions.iter().filter(|_| context.is_shell()) {
+            reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
+        }
+        Ok(reply)
+    }
+}
+
+/// A file that drifted.
+#[derive(Debug)]
+pub struct Item {
+    /// Contract 000's kind.
+    pub kind: Kind,
+    /// How it came.
+    pub state: Drift,
+    targets: Vec<String>,
+    root: PathBuf,
+    /// Where.
+    pub path: PathBuf,
+    expected: Option<Sha>,
+    actual: Option<Sha>,
+    /// The modules it is made of.
+    pub module_ids: Vec<String>,
+}
+
+impl Item {
+    fn is_of(&self, root: &Root) -> bool {
+        self.root == root.path && self.targets.iter().any(|target| target == root.target.name())
+    }
+
+    /// The item as contract 000 writes it; `state` is added to it.
+    pub fn json(&self) -> Value {
+        let prefixed = |sha256: &Option<Sha>| sha256.as_ref().map(|sha256| format!("sha256:{}", disk::hex(sha256)));
+        json!({
+            "target": self.targets.first(),
+            "root": self.root.display().to_string(),
+            "root_posix": disk::posix(&self.root),
+            "path": self.path.display().to_string(),
+            "path_posix": disk::posix(&self.path),
+            "expected": prefixed(&self.expected),
+            "actual": prefixed(&self.actual),
+            "kind": self.kind.word(),
+            "state": self.state.word(),
+        })
+    }
+}
+
+/// Returns every file that is not as it shall be, by target and path.
+///
+/// # Errors
+/// How the disk failed.
+pub fn drifted(made: &Made) -> Result<Vec<Item>> {
+    let mut items: Vec<Item> = made.plan.changes.iter().map(item).collect();
+    items.extend(extras(&made.plan.desired, made)?);
+    items.sort_by(|a, b| (a.targets.first(), &a.path).cmp(&(b.targets.first(), &b.path)));
+    Ok(items)
+}
+
+fn item(change: &Change) -> Item {
+    let kind = match (change.op, change.drift) {
+        (Op::Create, _) => Kind::Missing,
+        (_, Drift::Extra) => Kind::Extra,
+        _ => Kind::Modified,
+    };
+    Item {
+        kind,
+        state: change.drift,
+        targets: change.targets.clone(),
+        root: change.root.clone(),
+        path: change.path.clone(),
+        expected: change.after.sha256().filter(|_| kind != Kind::Extra).copied(),
+        actual: change.before.sha256().copied(),
+        module_ids: change.module_ids.clone(),
+    }
+}
+
+/// The files in the targets' own folders that nothing wants and mcpkg does not keep.
+fn extras(desired: &Desired, made: &Made) -> Result<Vec<Item>> {
+    let known: HashSet<&Path> = made.plan.changes.iter().map(|change| change.path.as_path()).collect();
+    let mut found = Vec::new();
+    let mut walked: HashSet<PathBuf> = HashSet::new();
+    for root in desired.roots.iter().filter(|root| root.scan_extras) {
+        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        // Two targets that share a folder: what is in it is told once.
+        if !walked.insert(real.clone()) {
+            continue;
+        }
+        let mut folders = vec![real];
+        while let Some(folder) = folders.pop() {
+            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
+            for entry in listing.flatten() {
+                let path = entry.path();
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_file() && !is_known(&path, desired, made, &known) {
+                    let actual = disk::look(&path)?.sha256().copied();
+                    found.push(Item {
+                        kind: Kind::Extra,
+                        state: Drift::Extra,
+                        targets: vec![root.target.name().to_owned()],
+                        root: root.path.clone(),
+                        path,
+                        expected: None,
+                        actual,
+                        module_ids: Vec::new(),
+                    });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_known(path: &Path, desired: &Desired, made: &Made, changed: &HashSet<&Path>) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    desired.outputs.contains_key(path)
+        || changed.contains(path)
+        || made.plan.rows.contains_key(path.to_string_lossy().as_ref())
+        || name.starts_with(".agentpack.manifest")
+}
+
+fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
+    let (mut modified, mut missing, mut extra) = (0, 0, 0);
+    for item in items {
+        match item.kind {
+            Kind::Modified => modified += 1,
+            Kind::Missing => missing += 1,
+            Kind::Extra => extra += 1,
+        }
+    }
+    json!({ "modified": modified, "missing": missing, "extra": extra })
+}
+
+/// What to do next, as contract 000's actions with their commands, in its order.
+fn next_actions(made: &Made, items: &[Item]) -> Vec<(&'static str, String)> {
+    let arguments = made.site.arguments();
+    let mut actions = Vec::new();
+    if !items.is_empty() {
+        actions.push(("preview_diff", format!("mcpkg preview --diff{arguments} --json")));
+    }
+    if items.iter().any(|item| item.kind != Kind::Extra || !item.module_ids.is_empty()) {
+        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments} --yes --json")));
+    }
+    if items.iter().any(|item| item.state == Drift::UserModified) {
+        actions.push(("evolve_propose", format!("mcpkg evolve propose{arguments} --yes --json")));
+    }
+    actions
+}
+
+fn table(items: &[&Item], site: &Site) -> Body {
+    let rows = items
+        .iter()
+        .map(|item| {
+            vec![
+                item.kind.word().to_owned(),
+                item.state.word().to_owned(),
+                item.targets.join(","),
+                item.path.display().to_string(),
+            ]
+        })
+        .collect();
+    let empty = format!("Nothing drifted below {}", site.place.root);
+    Body::Table(Table { columns: &["kind", "state", "targets", "path"], rows, empty })
+}

@@ -1,0 +1,139 @@
+//! A block in a file that is the user's: what it becomes when the block changes, and what is left when it goes.
+
+use crate::deploy::desired::Output;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::plan::After;
+use crate::disk::{self, Found};
+use crate::error::Result;
+use crate::store::deploys::{Deployed, Image};
+use crate::store::snapshots::{self, File};
+use crate::store::{Db, blobs};
+
+/// Returns the file with the block of an output in it. A file that holds nothing but the text of one of the modules
+/// becomes the block: that text goes into it.
+pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
+    if gather::find(text).is_none() && goes_in(output, text) {
+        return output.bytes.to_vec();
+    }
+    gather::put(text, &output.bytes)
+}
+
+/// Whether a file holds nothing but what stands in the block as well.
+fn goes_in(output: &Output, text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let is_part = |bytes: &[u8]| bytes.trim_ascii() == text;
+    text.is_empty() || output.parts.iter().any(|part| is_part(&part.bytes) || is_part(part.body()))
+}
+
+/// The block of a stored image.
+///
+/// # Errors
+/// `E_DAMAGED`, and how the disk failed.
+pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
+    let bytes = bytes(db, image)?;
+    Ok(bytes.as_deref().and_then(gather::find).map(|split| split.block.trim_ascii_end().to_vec()))
+}
+
+/// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
+///
+/// # Errors
+/// `E_DAMAGED`, and how the disk failed.
+pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
+    let touches = snapshots::touches(db, row.place, &row.path, 0)?;
+    let back_to = touches.iter().position(|touch| touch.before == row.pristine);
+    let count = back_to.map_or(touches.len(), |last| last + 1);
+    undo(db, found, &touches[..count])
+}
+
+/// Takes back, one after the other, what was done to a file, newest first: to the byte while nothing else was changed,
+/// else in its block only.
+///
+/// # Errors
+/// `E_DAMAGED`, and how the disk failed.
+pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
+    let mut text = found.bytes().map(<[u8]>::to_vec);
+    let mut mode = match found {
+        Found::File { mode, .. } => *mode,
+        Found::Absent | Found::Link(_) | Found::Other => disk::FILE,
+    };
+    let mut link = None;
+    for touch in touches {
+        let (before, after) = (bytes(db, &touch.before)?, bytes(db, &touch.after)?);
+        link = None;
+        if text == after {
+            match &touch.before {
+                Image::File { mode: was, .. } => mode = *was,
+                Image::Link(to) => link = Some(to.clone()),
+                Image::Absent => {}
+            }
+            text = before;
+        } else {
+            text = undo_in_block(text, before, after.as_deref());
+        }
+    }
+    Ok(match (link, text) {
+        (Some(link), _) => After::Link(link),
+        (None, Some(text)) => After::file(text, mode),
+        (None, None) => After::Absent,
+    })
+}
+
+/// Takes one change back in a file that was changed besides: its block is as it was, the rest stays.
+fn undo_in_block(text: Option<Vec<u8>>, before: Option<Vec<u8>>, after: Option<&[u8]>) -> Option<Vec<u8>> {
+    let text = text.unwrap_or_default();
+    if let Some(split) = before.as_deref().and_then(gather::find) {
+        return Some(gather::put(&text, split.block));
+    }
+    let went_in = after.is_some_and(|after| gather::take_out(after).is_none());
+    match (gather::take_out(&text).filter(|rest| !rest.is_empty()), before) {
+        (None, before) => before,
+        (Some(rest), Some(before)) if rest.trim_ascii() == before.trim_ascii() => Some(before),
+        (Some(rest), Some(before)) if went_in && !before.trim_ascii().is_empty() => {
+            Some([gather::with_newline(&before), rest].concat())
+        }
+        (Some(rest), _) => Some(rest),
+    }
+}
+
+fn bytes(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
+    match image {
+        Image::File { blob, .. } => blobs::get(db, *blob).map(Some),
+        Image::Absent | Image::Link(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str, inner: &str) -> Option<Vec<u8>> {
+        Some(gather::put(text.as_bytes(), &gather::block(inner.as_bytes())))
+    }
+
+    fn text(text: &str) -> Option<Vec<u8>> {
+        Some(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn a_block_that_goes_leaves_the_rest() {
+        let after = file("mine\n", "ours\n");
+        let edited = file("mine, better\n", "ours\n");
+        assert_eq!(undo_in_block(edited, text("mine\n"), after.as_deref()), text("mine, better\n"));
+        // Nothing is left, and nothing stood there before.
+        assert_eq!(undo_in_block(file("", "edited\n"), None, file("", "ours\n").as_deref()), None);
+    }
+
+    #[test]
+    fn a_text_that_went_into_the_block_comes_out_again() {
+        let after = file("", "Be nice.\n");
+        assert_eq!(undo_in_block(file("", "Be kind.\n"), text("Be nice.\n"), after.as_deref()), text("Be nice.\n"));
+        let beside = file("more\n", "Be nice.\n");
+        assert_eq!(undo_in_block(beside, text("Be nice.\n"), after.as_deref()), text("Be nice.\nmore\n"));
+    }
+
+    #[test]
+    fn an_earlier_block_comes_back_in_the_file_as_it_is_now() {
+        let (before, after) = (file("a\n", "one\n"), file("a\n", "two\n"));
+        assert_eq!(undo_in_block(file("b\n", "two\n"), before, after.as_deref()), file("b\n", "one\n"));
+    }
+}

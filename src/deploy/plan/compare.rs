@@ -1,0 +1,403 @@
+//! From the disk and what shall stand there to a plan.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::{Desired, Output};
+use crate::deploy::module::Target;
+use crate::deploy::plan::block;
+use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, Quiet, names, op_of};
+use crate::deploy::repo::taken_over::{self, TakenOver};
+use crate::deploy::source::Site;
+use crate::disk::{self, Found, RealFolders, Sha};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::deploys::{self, Deployed, Image};
+
+/// Compares what shall stand on disk with what stands there.
+///
+/// # Errors
+/// How the disk failed, `E_IO_INVALID_PATH` where a folder is in the way.
+pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
+    let place = deploys::place(db, &site.place)?;
+    let rows: BTreeMap<String, Deployed> = match place {
+        Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
+        None => BTreeMap::new(),
+    };
+    let (rows, mut quiet) = at_their_real_places(rows);
+    let mut comparing = Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), quiet: Vec::new() };
+    for output in desired.outputs.values() {
+        comparing.output(&desired, output)?;
+    }
+    let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
+    for row in rows.values().filter(|row| !desired.outputs.contains_key(Path::new(&row.path))) {
+        if row.targets.iter().any(|target| selected.contains(target.as_str())) {
+            comparing.no_longer(row, &selected)?;
+        }
+    }
+    let mut changes = comparing.changes;
+    quiet.append(&mut comparing.quiet);
+    changes.sort_by(|a, b| (a.targets.first(), &a.path).cmp(&(b.targets.first(), &b.path)));
+    Ok(Plan { desired, rows, changes, quiet })
+}
+
+/// A folder that was moved and linked since: its files are where they really are now.
+fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, Deployed>, Vec<Quiet>) {
+    let mut folders = RealFolders::default();
+    let (mut placed, mut quiet) = (BTreeMap::new(), Vec::new());
+    // Rows come folder by folder: the last folder that is where its path says.
+    let mut in_place = String::new();
+    for (path, row) in rows {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if folder == in_place {
+            placed.insert(path, row);
+            continue;
+        }
+        let real = folders.of(Path::new(folder));
+        if real.as_os_str() == folder || Path::new(folder).parent().is_none() {
+            folder.clone_into(&mut in_place);
+            placed.insert(path, row);
+            continue;
+        }
+        let real = real.join(name).to_string_lossy().into_owned();
+        let row = Deployed { path: real.clone(), ..row };
+        quiet.extend([Quiet::Forget(path), Quiet::Keep(row.clone())]);
+        placed.entry(real).or_insert(row);
+    }
+    (placed, quiet)
+}
+
+struct Comparing<'a> {
+    db: &'a Db<'a>,
+    site: &'a Site,
+    rows: &'a BTreeMap<String, Deployed>,
+    /// What the original's manifest files say, read when it is first asked for.
+    original: Option<BTreeMap<PathBuf, TakenOver>>,
+    changes: Vec<Change>,
+    quiet: Vec<Quiet>,
+}
+
+/// Whether a file may be overwritten.
+struct Safety {
+    adopt: bool,
+    drifted: bool,
+    drift: Drift,
+    reason: &'static str,
+}
+
+const MANAGED: Safety =
+    Safety { adopt: false, drifted: false, drift: Drift::UpstreamPending, reason: "content differs" };
+const FOREIGN: Safety =
+    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
+const DRIFTED: Safety =
+    Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
+const OTHERS: Safety =
+    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "another project or repo keeps this file" };
+
+impl Comparing<'_> {
+    fn output(&mut self, desired: &Desired, output: &Output) -> Result<()> {
+        let path = output.path.as_path();
+        let row = self.rows.get(path.to_string_lossy().as_ref());
+        let Some(metadata) = disk::metadata(path)? else {
+            let mode = disk::executable(disk::FILE, output.executable);
+            let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode };
+            let was_there = row.is_some_and(|row| row.applied != Image::Absent);
+            let drift = if was_there { Drift::Missing } else { Drift::UpstreamPending };
+            let safety = Safety { reason: "file missing", drift, ..MANAGED };
+            self.change(output, Op::Create, Found::Absent, after, &safety);
+            return Ok(());
+        };
+        if let Some(row) = row
+            && !output.is_block()
+            && row.applied.sha256() == Some(&output.sha256)
+            && is_untouched(row, &metadata)
+            && is_executable(disk::mode(&metadata)) == output.executable
+        {
+            self.as_it_shall_be(row, output);
+            return Ok(());
+        }
+        let found = disk::look(path)?;
+        match &found {
+            Found::Other => Err(in_the_way(path)),
+            Found::Absent => Err(Error::new(Code::FileFailed, format!("`{}` went away meanwhile", path.display()))),
+            // As a folder: other files may be reached through it.
+            Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
+            Found::Link(_) => self.link(output, row, found.clone()),
+            Found::File { .. } if output.is_block() => self.block(desired, output, row, found),
+            Found::File { .. } => self.file(desired, output, row, found),
+        }
+    }
+
+    fn file(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
+        let Found::File { bytes, sha256, mode } = &found else { return Ok(()) };
+        let same_bytes = *sha256 == output.sha256;
+        let wanted_mode = disk::executable(*mode, output.executable);
+        if same_bytes && wanted_mode == *mode {
+            match row {
+                Some(row) if row.applied.sha256() == Some(sha256) => self.as_it_shall_be(row, output),
+                Some(row) => self.follow(row, output, &found),
+                None => self.claim(desired, output, bytes, *mode)?,
+            }
+            return Ok(());
+        }
+        let as_applied = |row: &Deployed| matches!(row.applied, Image::File { sha256: bytes, mode: bits, .. } if bytes == *sha256 && bits == *mode);
+        let safety = match row {
+            Some(row) if as_applied(row) && row.written => MANAGED,
+            // Its mode alone was changed since.
+            Some(row) if row.applied.sha256() == Some(sha256) && row.written => DRIFTED,
+            Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
+            Some(row) if row.applied == Image::Absent => FOREIGN,
+            Some(row) if row.applied.sha256() == Some(&output.sha256) => DRIFTED,
+            Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
+            None => self.of_others(desired, &output.path, sha256)?,
+        };
+        let safety = if same_bytes { Safety { reason: "mode differs", ..safety } } else { safety };
+        let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode: wanted_mode };
+        self.change(output, Op::Update, found, after, &safety);
+        Ok(())
+    }
+
+    /// How safe a file is that this place does not keep.
+    fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
+        if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
+            let key = deploys::place_key(self.db, row.place)?;
+            let same_source =
+                key.origin == self.site.place.origin && !key.origin.is_empty() || key.source == self.site.place.source;
+            let untouched = row.written && row.applied.sha256() == Some(sha256);
+            return Ok(match (untouched, same_source) {
+                (true, true) => MANAGED,
+                (true, false) => OTHERS,
+                (false, _) => DRIFTED,
+            });
+        }
+        Ok(match self.original(desired).get(path) {
+            Some(entry) if entry.sha256 == *sha256 => MANAGED,
+            Some(_) => DRIFTED,
+            None => FOREIGN,
+        })
+    }
+
+    fn original(&mut self, desired: &Desired) -> &BTreeMap<PathBuf, TakenOver> {
+        let site = self.site;
+        self.original.get_or_insert_with(|| {
+            if !site.is_repo() {
+                return BTreeMap::new();
+            }
+            let entries = desired.roots.iter().flat_map(|root| taken_over::read(&root.path, root.target).0);
+            entries.map(|entry| (entry.path.clone(), entry)).collect()
+        })
+    }
+
+    fn block(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
+        let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+        let there = gather::find(text);
+        let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
+        if ours == Some(output.bytes.trim_ascii_end()) {
+            match row {
+                Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
+                Some(row) => self.follow(row, output, &found),
+                None => self.claim(desired, output, text, *mode)?,
+            }
+            return Ok(());
+        }
+        let safety = match ours {
+            None if text.trim_ascii().is_empty() => MANAGED,
+            None if row.is_some_and(|row| row.applied != Image::Absent) => DRIFTED,
+            None => Safety { reason: "would insert a block into a file that is not mcpkg's", ..FOREIGN },
+            Some(ours) => {
+                let applied = match row {
+                    Some(row) => block::of_image(self.db, &row.applied)?,
+                    None => None,
+                };
+                match applied {
+                    Some(applied) if applied == ours => MANAGED,
+                    Some(applied) if applied == output.bytes.trim_ascii_end() => DRIFTED,
+                    Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
+                    None => Safety { reason: "the block in this file is not of this project", ..FOREIGN },
+                }
+            }
+        };
+        let after = After::file(block::put_in(output, text), *mode);
+        self.change(output, Op::Update, found, after, &safety);
+        Ok(())
+    }
+
+    /// A link that shows what shall stand there is left alone; any other is replaced where the user says so.
+    fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
+        // Through the link, where a file is: a device or a pipe is not read.
+        let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
+        let shown = if is_file { disk::read(&output.path)? } else { Vec::new() };
+        let after = if output.is_block() { block::put_in(output, &shown) } else { output.bytes.to_vec() };
+        if is_file && after == shown {
+            return Ok(());
+        }
+        let after = After::file(after, disk::executable(disk::FILE, output.executable));
+        let was_written = row.is_some_and(|row| row.written && matches!(row.applied, Image::File { .. }));
+        let safety = if was_written { DRIFTED } else { FOREIGN };
+        let safety = Safety { reason: "would replace a symbolic link", ..safety };
+        self.change(output, Op::Update, found, after, &safety);
+        Ok(())
+    }
+
+    fn change(&mut self, output: &Output, op: Op, before: Found, after: After, safety: &Safety) {
+        self.changes.push(Change {
+            op,
+            path: output.path.clone(),
+            root: output.root.clone(),
+            targets: self.targets(output),
+            module_ids: output.module_ids(),
+            block: output.is_block(),
+            before,
+            after,
+            reason: safety.reason.to_owned(),
+            adopt: safety.adopt,
+            drifted: safety.drifted,
+            drift: safety.drift,
+            keep: Keep::Written,
+            attributes: None,
+        });
+    }
+
+    /// The targets that keep a file: of those that were chosen, who wants it; of the others, who kept it before.
+    fn targets(&self, output: &Output) -> Vec<String> {
+        let row = self.rows.get(output.path.to_string_lossy().as_ref());
+        let kept = |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
+        let keeps = |target: &Target| match self.site.selected.contains(target) {
+            true => output.targets.contains(target),
+            false => kept(target),
+        };
+        names(&Target::ALL.into_iter().filter(keeps).collect::<Vec<_>>())
+    }
+
+    fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
+        if let Found::File { bytes, .. } = found {
+            let (targets, module_ids) = (self.targets(output), output.module_ids());
+            // What the user made where mcpkg had deleted its own is his.
+            let written = row.written && row.applied != Image::Absent;
+            let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
+            self.quiet.push(Quiet::Follow(row, bytes.as_slice().into()));
+        }
+    }
+
+    fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
+        let (targets, module_ids) = (self.targets(output), output.module_ids());
+        if row.targets != targets || row.module_ids != module_ids {
+            self.quiet.push(Quiet::Keep(Deployed { targets, module_ids, ..row.clone() }));
+        }
+    }
+
+    /// A file that is equal though nobody here wrote it: its bytes are kept, so that a rollback to pristine brings them
+    /// back; to overwrite or delete it still needs adopt, unless the original's manifest says that it was written.
+    fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
+        if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
+            return Ok(());
+        }
+        let sha256 = if output.is_block() { disk::sha256(bytes) } else { output.sha256 };
+        // A block is nobody's but mcpkg's, whoever put it there.
+        let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == sha256);
+        let written = output.is_block() || by_original();
+        let image = Image::File { blob: 0, sha256, mode };
+        let row = self.row(output, written, image);
+        self.quiet.push(Quiet::Claim(row, bytes.into()));
+        Ok(())
+    }
+
+    fn row(&self, output: &Output, written: bool, image: Image) -> Deployed {
+        Deployed {
+            path: output.path.to_string_lossy().into_owned(),
+            place: 0,
+            root: output.root.to_string_lossy().into_owned(),
+            targets: self.targets(output),
+            module_ids: output.module_ids(),
+            block: output.is_block(),
+            written,
+            applied: image.clone(),
+            pristine: image,
+            pristine_attributes: None,
+            stat: None,
+        }
+    }
+
+    /// A file that the place keeps and none of the targets wants any more.
+    fn no_longer(&mut self, row: &Deployed, selected: &HashSet<&str>) -> Result<()> {
+        let rest: Vec<String> =
+            row.targets.iter().filter(|target| !selected.contains(target.as_str())).cloned().collect();
+        if !rest.is_empty() {
+            self.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+            return Ok(());
+        }
+        if row.applied == Image::Absent {
+            return Ok(());
+        }
+        if !row.written {
+            // The user's own file, which merely was equal.
+            self.quiet.push(Quiet::Forget(row.path.clone()));
+            return Ok(());
+        }
+        let path = PathBuf::from(&row.path);
+        let found = disk::look(&path)?;
+        let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
+        let (op, after, untouched) = match &found {
+            Found::Absent | Found::Other => {
+                self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
+                return Ok(());
+            }
+            Found::File { bytes, .. } if row.block => {
+                let Some(there) = gather::find(bytes) else {
+                    self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
+                    return Ok(());
+                };
+                let is_ours = block::of_image(self.db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());
+                let after = block::without(self.db, row, &found)?;
+                (op_of(&found, &after), after, is_ours)
+            }
+            Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),
+        };
+        self.changes.push(Change {
+            op,
+            path,
+            root: PathBuf::from(&row.root),
+            targets: row.targets.clone(),
+            module_ids: row.module_ids.clone(),
+            block: row.block,
+            before: found,
+            after,
+            reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
+            adopt: !untouched,
+            drifted: !untouched,
+            drift: Drift::Extra,
+            keep: Keep::Written,
+            attributes: None,
+        });
+        Ok(())
+    }
+}
+
+/// Whether the disk says that a file is as it was left, so that it need not be read.
+fn is_untouched(row: &Deployed, metadata: &std::fs::Metadata) -> bool {
+    let same_mode = matches!(row.applied, Image::File { mode, .. } if mode == disk::mode(metadata));
+    metadata.is_file() && same_mode && row.stat.is_some() && row.stat == disk::stat(metadata)
+}
+
+/// Whether who can read a file can run it.
+const fn is_executable(mode: u32) -> bool {
+    disk::executable(mode, true) == mode
+}
+
+fn image_of(found: &Found) -> Image {
+    match found {
+        Found::File { sha256, mode, .. } => Image::File { blob: 0, sha256: *sha256, mode: *mode },
+        Found::Link(text) => Image::Link(text.clone()),
+        Found::Absent | Found::Other => Image::Absent,
+    }
+}
+
+fn in_the_way(path: &Path) -> Error {
+    Error::new(Code::InvalidPath, format!("`{}` is a folder, and a file shall stand there", path.display()))
+        .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
+        .hint("move it away")
+}

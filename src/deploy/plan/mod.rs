@@ -1,0 +1,264 @@
+//! A plan: what an apply would do to each file, and how safe that is.
+
+pub mod block;
+pub mod compare;
+pub mod json;
+pub mod prepare;
+pub mod show;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::deploy::desired::Desired;
+use crate::deploy::module::Target;
+use crate::disk::attributes::Attributes;
+use crate::disk::{self, Found, Sha};
+use crate::error::Result;
+use crate::store::deploys::{Deployed, Image};
+pub use crate::store::snapshots::Keep;
+use crate::store::{Db, blobs};
+
+/// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// The file was changed since it was deployed.
+    UserModified,
+    /// The source was changed since, and the file was not.
+    UpstreamPending,
+    /// Both were changed.
+    Both,
+    /// The file was deleted since it was deployed.
+    Missing,
+    /// The file is kept and no longer wanted.
+    Extra,
+    /// The file was there before, and was never deployed.
+    Unmanaged,
+}
+
+impl Drift {
+    /// The word for programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Drift::UserModified => "user_modified",
+            Drift::UpstreamPending => "upstream_pending",
+            Drift::Both => "both",
+            Drift::Missing => "missing",
+            Drift::Extra => "extra",
+            Drift::Unmanaged => "unmanaged",
+        }
+    }
+}
+
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// It is made.
+    Create,
+    /// Its bytes or its mode change.
+    Update,
+    /// It is removed.
+    Delete,
+}
+
+impl Op {
+    /// The word of contract 000.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Op::Create => "create",
+            Op::Update => "update",
+            Op::Delete => "delete",
+        }
+    }
+}
+
+/// What shall stand at a path.
+#[derive(Clone, Debug)]
+pub enum After {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File {
+        /// Its bytes.
+        bytes: Arc<[u8]>,
+        /// Their SHA-256.
+        sha256: Sha,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A symbolic link; only a rollback wants one.
+    Link(String),
+}
+
+impl After {
+    /// A file of these bytes.
+    pub fn file(bytes: impl Into<Arc<[u8]>>, mode: u32) -> Self {
+        let bytes = bytes.into();
+        After::File { sha256: disk::sha256(&bytes), bytes, mode }
+    }
+
+    /// Returns what a stored image holds.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
+        Ok(match image {
+            Image::Absent => After::Absent,
+            Image::Link(text) => After::Link(text.clone()),
+            Image::File { blob, sha256, mode } => {
+                let bytes: Arc<[u8]> = blobs::get(db, *blob)?.into();
+                After::File { bytes, sha256: *sha256, mode: *mode }
+            }
+        })
+    }
+
+    /// The SHA-256 of a file.
+    pub fn sha256(&self) -> Option<&Sha> {
+        match self {
+            After::File { sha256, .. } => Some(sha256),
+            After::Absent | After::Link(_) => None,
+        }
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            After::File { bytes, .. } => Some(bytes),
+            After::Absent | After::Link(_) => None,
+        }
+    }
+
+    /// The permission bits of a file.
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            After::File { mode, .. } => Some(*mode),
+            After::Absent | After::Link(_) => None,
+        }
+    }
+
+    /// Whether `found` is this already.
+    pub fn is(&self, found: &Found) -> bool {
+        match (self, found) {
+            (After::Absent, Found::Absent) => true,
+            (After::Link(text), Found::Link(found)) => text == found,
+            (After::File { sha256, mode, .. }, Found::File { sha256: found, mode: found_mode, .. }) => {
+                sha256 == found && mode == found_mode
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A change of one file.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What is done.
+    pub op: Op,
+    /// Where.
+    pub path: PathBuf,
+    /// The folder of the target that it lies below.
+    pub root: PathBuf,
+    /// The targets that want it, or wanted it.
+    pub targets: Vec<String>,
+    /// The modules it is made of.
+    pub module_ids: Vec<String>,
+    /// Whether only a block of the file is ours.
+    pub block: bool,
+    /// What stands there.
+    pub before: Found,
+    /// What shall stand there.
+    pub after: After,
+    /// Why, for a person.
+    pub reason: String,
+    /// Whether it overwrites or deletes what mcpkg did not write, or what was changed since.
+    pub adopt: bool,
+    /// Whether it was changed since mcpkg wrote it.
+    pub drifted: bool,
+    /// How the disk came to differ.
+    pub drift: Drift,
+    /// Whose the file is afterwards.
+    pub keep: Keep,
+    /// What a file that comes back was besides its bytes and its mode.
+    pub attributes: Option<Attributes>,
+}
+
+impl Change {
+    /// The change as contract 000 writes it. `targets` and `drifted` are added to it.
+    pub fn json(&self) -> Value {
+        let mut json = json!({
+            "target": self.targets.first(),
+            "op": self.op.word(),
+            "path": self.path.display().to_string(),
+            "path_posix": disk::posix(&self.path),
+            "before_sha256": self.before.sha256().map(|sha256| disk::hex(sha256)),
+            "after_sha256": self.after.sha256().map(|sha256| disk::hex(sha256)),
+        });
+        if self.op != Op::Create && (self.op == Op::Update || self.adopt) {
+            json["update_kind"] = json!(if self.adopt { "adopt_update" } else { "managed_update" });
+        }
+        json["reason"] = json!(self.reason);
+        json["targets"] = json!(self.targets);
+        json["module_ids"] = json!(self.module_ids);
+        if self.drifted {
+            json["drifted"] = json!(true);
+        }
+        json
+    }
+}
+
+/// A file that is as it shall be, or that is let go, and whose row changes.
+#[derive(Clone, Debug)]
+pub enum Quiet {
+    /// It was found as it shall be, and nobody kept it: from now on this place does.
+    Claim(Deployed, Arc<[u8]>),
+    /// Other targets or modules want it now.
+    Keep(Deployed),
+    /// It was changed, and is as it shall be all the same: the source followed.
+    Follow(Deployed, Arc<[u8]>),
+    /// No target wants it any more, and nothing is on disk to be deleted.
+    Forget(String),
+}
+
+/// What an apply would do.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What shall stand on disk.
+    pub desired: Desired,
+    /// What the place keeps on disk, by path.
+    pub rows: BTreeMap<String, Deployed>,
+    /// The changes, by target and path.
+    pub changes: Vec<Change>,
+    /// The rows that change though their files do not.
+    pub quiet: Vec<Quiet>,
+}
+
+impl Plan {
+    /// Takes the files that merely were equal as mcpkg's own, since the user said so.
+    pub fn adopt_claims(&mut self) {
+        let claimed = self.rows.values().filter(|row| {
+            !row.written && row.applied != Image::Absent && self.desired.outputs.contains_key(Path::new(&row.path))
+        });
+        self.quiet.extend(claimed.map(|row| Quiet::Keep(Deployed { written: true, ..row.clone() })));
+    }
+
+    /// Whether an apply would neither write nor keep anything.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+    }
+}
+
+/// The names of targets.
+pub fn names(targets: &[Target]) -> Vec<String> {
+    targets.iter().map(|target| target.name().to_owned()).collect()
+}
+
+/// What is done where `before` stands and `after` shall.
+pub fn op_of(before: &Found, after: &After) -> Op {
+    match (before, after) {
+        (_, After::Absent) => Op::Delete,
+        (Found::Absent, _) => Op::Create,
+        _ => Op::Update,
+    }
+}

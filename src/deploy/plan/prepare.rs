@@ -1,0 +1,116 @@
+//! A plan with all that it was made of.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::json::{changes_json, summary};
+use super::{After, Plan, Quiet, compare, names};
+use crate::deploy::module::Kind;
+use crate::deploy::repo::Checkouts;
+use crate::deploy::source::{Choice, Composed, Site};
+use crate::deploy::targets;
+use crate::disk;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::Db;
+
+/// A plan with what it was made of.
+pub struct Made {
+    /// Where.
+    pub site: Site,
+    /// What an apply would do.
+    pub plan: Plan,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// What each module is, by id.
+    pub kinds: HashMap<String, Kind>,
+    /// The git sources, as they were fetched.
+    pub checkouts: Checkouts,
+    /// What changes with the source.
+    pub fingerprint: Option<disk::Sha>,
+    /// The SHA-256 of all that an apply would do, in hex.
+    pub hash: String,
+}
+
+impl Made {
+    /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
+    ///
+    /// # Errors
+    /// What the source, the targets and the disk answer.
+    pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
+        let site = Site::find(context, choice)?;
+        let checkouts = site.fetch(context)?;
+        Self::of(context, site, checkouts)
+    }
+
+    /// Makes the plan of a choice again, with what was fetched for it before: no other host is asked.
+    ///
+    /// # Errors
+    /// As [`Made::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
+    pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
+        Self::of(context, Site::find(context, choice)?, checkouts)
+    }
+
+    fn of(context: &Context, site: Site, checkouts: Checkouts) -> Result<Self> {
+        // The files of a config repo may lie on a slow disk: they are read before the database.
+        let composed = site.compose_repo(&checkouts)?;
+        context.store.read(|db| {
+            let composed = site.compose(db, composed)?;
+            Self::at(db, site, composed, checkouts)
+        })
+    }
+
+    fn at(db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
+        let mut desired = targets::land(&composed.modules, &site.aims, &site.selected, &site.ground)?;
+        let mut warnings = composed.warnings;
+        warnings.append(&mut desired.warnings);
+        let plan = compare::compare(db, &site, desired)?;
+        let hash = hash(&site, &plan);
+        let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
+        Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, checkouts, hash })
+    }
+
+    /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).
+    pub fn data(&self) -> Value {
+        json!({
+            "profile": self.site.profile,
+            "targets": names(&self.site.selected),
+            "changes": changes_json(&self.plan.changes),
+            "summary": summary(&self.plan.changes),
+        })
+    }
+}
+
+/// The SHA-256 of what was asked for and of every change, in order: another byte, mode or path makes another hash.
+fn hash(site: &Site, plan: &Plan) -> String {
+    let mut hash = Sha256::new();
+    // Each field ends with a byte that stands in none of them.
+    let mut field = |bytes: &[u8]| {
+        hash.update(bytes);
+        hash.update([0]);
+    };
+    field(site.inputs().to_string().as_bytes());
+    for change in &plan.changes {
+        field(change.op.word().as_bytes());
+        change.targets.iter().chain(&change.module_ids).for_each(|word| field(word.as_bytes()));
+        field(change.path.as_os_str().as_encoded_bytes());
+        field(change.before.sha256().map_or(String::new(), |sha256| disk::hex(sha256)).as_bytes());
+        match &change.after {
+            After::Absent => field(b"nothing"),
+            After::Link(text) => field(text.as_bytes()),
+            After::File { sha256, mode, .. } => field(format!("{} {mode:o}", disk::hex(sha256)).as_bytes()),
+        }
+        field(change.reason.as_bytes());
+        field(&[u8::from(change.adopt) + 2 * u8::from(change.drifted) + b'0']);
+    }
+    let claims = plan.quiet.iter().filter_map(|quiet| match quiet {
+        Quiet::Claim(row, _) => Some(row.path.as_str()),
+        Quiet::Keep(_) | Quiet::Follow(..) | Quiet::Forget(_) => None,
+    });
+    let mut claims: Vec<&str> = claims.collect();
+    claims.sort_unstable();
+    claims.into_iter().for_each(|path| field(path.as_bytes()));
+    disk::hex(&hash.finalize())
+}

@@ -1,0 +1,102 @@
+//! How a plan looks to a person: rows, counts, differences.
+
+use similar::TextDiff;
+
+use super::prepare::Made;
+use super::{Change, Op};
+use crate::deploy::source::Site;
+use crate::disk;
+use crate::error::{Code, Error};
+use crate::op::{Body, Table};
+
+/// The changes for a person: a row each, and a line that counts them.
+pub fn table(changes: &[Change], site: &Site) -> Body {
+    let rows = changes
+        .iter()
+        .map(|change| {
+            let note = match (change.drifted, change.adopt) {
+                (true, true) => "adopt: changed since",
+                (true, false) => "changed since",
+                (false, true) => "adopt",
+                (false, false) => "",
+            };
+            vec![
+                change.op.word().to_owned(),
+                change.targets.join(","),
+                change.path.display().to_string(),
+                note.to_owned(),
+                change.reason.clone(),
+            ]
+        })
+        .collect();
+    let empty = format!("Nothing to do: {} is as it shall be", site.place.root);
+    Body::Table(Table { columns: &["op", "targets", "path", "needs", "reason"], rows, empty })
+}
+
+/// The failure of an apply whose plan is not the one that was shown any more.
+pub fn changed_meanwhile() -> Error {
+    Error::new(Code::PlanChanged, "Something changed after the plan was made; nothing was written")
+        .hint("look at the plan again")
+}
+
+/// The line that counts the changes that are to be made, or that were.
+pub fn count_line(changes: &[Change], done: bool) -> String {
+    let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
+    let (create, update, delete) = (count(Op::Create), count(Op::Update), count(Op::Delete));
+    if done {
+        return format!("{create} created, {update} updated, {delete} deleted");
+    }
+    let adopt = changes.iter().filter(|change| change.adopt).count();
+    let adopts = if adopt == 0 { String::new() } else { format!("; {adopt} need --adopt") };
+    format!("{create} to create, {update} to update, {delete} to delete{adopts}")
+}
+
+/// The most bytes of one file's diff.
+const MAX_DIFF: usize = 100 << 10;
+
+/// The unified diff of a change, with paths below its root; `Err` says why there is none.
+pub fn unified(change: &Change) -> Result<String, String> {
+    let relative = relative(change);
+    let text = |bytes: Option<&[u8]>| match bytes {
+        Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),
+        None => Ok(String::new()),
+    };
+    let (old, new) = (text(change.before.bytes())?, text(change.after.bytes())?);
+    if old.len().max(new.len()) > 8 * MAX_DIFF {
+        return Err(format!("{relative} is too large for a diff"));
+    }
+    let old_name = if change.op == Op::Create { "/dev/null".to_owned() } else { format!("a/{relative}") };
+    let new_name = if change.op == Op::Delete { "/dev/null".to_owned() } else { format!("b/{relative}") };
+    let diff = TextDiff::from_lines(&old, &new);
+    let text = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
+    if text.len() > MAX_DIFF {
+        Err(format!("the diff of {relative} is longer than {MAX_DIFF} bytes"))
+    } else {
+        Ok(text)
+    }
+}
+
+/// The path of a change below the folder of its target.
+pub fn relative(change: &Change) -> String {
+    disk::posix(change.path.strip_prefix(&change.root).unwrap_or(&change.path))
+}
+
+/// The diffs of all changes, for a person.
+pub fn diffs(changes: &[Change]) -> Body {
+    let text = changes.iter().map(|change| match unified(change) {
+        Ok(text) if text.is_empty() => format!("{}: {}\n", relative(change), change.reason),
+        Ok(text) => text,
+        Err(why) => format!("{why}\n"),
+    });
+    Body::Diff(text.collect())
+}
+
+/// The plan for a person: its rows and their count.
+pub fn listed(made: &Made) -> Body {
+    let changes = &made.plan.changes;
+    let mut parts = vec![table(changes, &made.site)];
+    if !changes.is_empty() {
+        parts.push(Body::Sentence(count_line(changes, false)));
+    }
+    Body::Several(parts)
+}

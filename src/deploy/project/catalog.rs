@@ -1,0 +1,243 @@
+//! Which modules a project has: what its prompts and resources are by default, and what its rows of modules say else.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use uuid::Uuid;
+
+use crate::content::command;
+use crate::content::uri;
+use crate::deploy::module::{Kind, Target};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::modules::{self, Row};
+use crate::store::page::Page;
+use crate::store::projects::Project;
+use crate::store::prompts::{self, Prompt};
+use crate::store::resources::{self, Resource};
+
+/// Below it, skills.
+pub const SKILL: &str = "skill://";
+/// Below it, instructions.
+pub const INSTRUCTIONS: &str = "instructions://";
+
+/// A module of a project, before its content is read.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its id, such as `skill:review`.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// What the project says about it; the default where it says nothing.
+    pub row: Row,
+    /// Its files by path.
+    pub parts: Vec<Part>,
+}
+
+/// A file of a module.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its path in the module.
+    pub path: String,
+    /// Where its bytes are.
+    pub source: Source,
+}
+
+/// Where the bytes of a file are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A prompt.
+    Prompt(Box<Prompt>),
+    /// A resource.
+    Resource(Box<Resource>),
+}
+
+impl Source {
+    /// The key of its row, and of proposals.
+    pub fn item(&self) -> String {
+        match self {
+            Source::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
+            Source::Resource(resource) => format!("resource:{}", resource.uuid),
+        }
+    }
+
+    /// The name of the prompt or resource.
+    pub fn name(&self) -> &str {
+        match self {
+            Source::Prompt(prompt) => &prompt.name,
+            Source::Resource(resource) => &resource.name,
+        }
+    }
+}
+
+impl Listed {
+    /// Whether it is a module only because the project says so.
+    pub fn is_added(&self) -> bool {
+        match self.parts.first().map(|part| &part.source) {
+            Some(Source::Resource(resource)) => {
+                self.kind != Kind::Skill && !resource.attributes.uri.starts_with(INSTRUCTIONS)
+            }
+            _ => false,
+        }
+    }
+
+    /// The targets it is for; all of them where there is none.
+    pub fn targets(&self) -> Vec<Target> {
+        self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
+    }
+}
+
+/// Returns a project's modules by id, those that are not enabled too, and what was left out and why.
+///
+/// # Errors
+/// How the disk failed.
+pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
+    let mut catalog = Catalog {
+        rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),
+        ..Catalog::default()
+    };
+    for resource in resources::below(db, project.id, INSTRUCTIONS)? {
+        catalog.instructions(resource);
+    }
+    catalog.skills(resources::below(db, project.id, SKILL)?);
+    for prompt in prompts::list(db, project.id, &Page::all())?.rows {
+        catalog.prompt(prompt);
+    }
+    // What is left of the rows names resources that are no modules by default, or that are gone.
+    let added: Vec<Uuid> =
+        catalog.rows.keys().filter_map(|item| item.strip_prefix("resource:")?.parse().ok()).collect();
+    for uuid in added {
+        if let Some(resource) = resources::by_uuid(db, project.id, uuid)? {
+            catalog.added(resource);
+        }
+    }
+    catalog.listed.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok((catalog.listed, catalog.warnings))
+}
+
+/// Returns the module with this id.
+///
+/// # Errors
+/// `E_NOT_FOUND`, with the id that was probably meant.
+pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<Listed> {
+    let (listed, _) = list(db, project)?;
+    match listed.iter().position(|module| module.id == id) {
+        Some(at) => listed.into_iter().nth(at).ok_or_else(|| Error::internal("a module went away")),
+        None => Err(missing(&listed, project, id)),
+    }
+}
+
+fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
+    let error = Error::new(Code::NotFound, format!("Module '{id}' does not exist in project '{}'", project.name))
+        .with_details(serde_json::json!({ "name": id }));
+    let ids = || listed.iter().map(|module| module.id.as_str());
+    let by_name = ids().find(|known| known.split_once(':').is_some_and(|(_, name)| name == id));
+    match by_name.or_else(|| crate::error::nearest(id, ids())) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("`mcpkg module list` shows those there are"),
+    }
+}
+
+#[derive(Default)]
+struct Catalog {
+    rows: HashMap<String, Row>,
+    listed: Vec<Listed>,
+    ids: HashSet<String>,
+    commands: HashSet<String>,
+    warnings: Vec<String>,
+}
+
+impl Catalog {
+    /// Takes the row of an item, or makes the default one.
+    fn row(&mut self, item: String) -> (Row, Option<Kind>) {
+        let row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
+        let kind = row.kind.as_deref().and_then(Kind::named);
+        (row, kind)
+    }
+
+    fn add(&mut self, kind: Kind, name: &str, row: Row, parts: Vec<Part>) {
+        let id = format!("{}:{name}", kind.word());
+        if self.ids.insert(id.clone()) {
+            self.listed.push(Listed { id, kind, row, parts });
+        } else {
+            self.warnings.push(format!("{id} is there twice; the second one is left out until one gets another name"));
+        }
+    }
+
+    fn prompt(&mut self, prompt: Prompt) {
+        let (row, kind) = self.row(format!("prompt:{}", prompt.uuid));
+        let kind = kind.filter(|kind| *kind != Kind::Skill).unwrap_or(Kind::Command);
+        let own = format!("{}.md", prompt.name);
+        let path = match kind {
+            Kind::Instructions => "AGENTS.md".to_owned(),
+            Kind::Command => {
+                let path = command::path(&prompt.name, &prompt.attributes);
+                if self.commands.insert(path.to_lowercase()) { path } else { own }
+            }
+            Kind::Prompt | Kind::Skill => own,
+        };
+        let name = prompt.name.clone();
+        self.add(kind, &name, row, vec![Part { path, source: Source::Prompt(Box::new(prompt)) }]);
+    }
+
+    fn instructions(&mut self, resource: Resource) {
+        let (row, kind) = self.row(format!("resource:{}", resource.uuid));
+        let encoded = resource.attributes.uri.strip_prefix(INSTRUCTIONS).unwrap_or_default();
+        match uri::decode(encoded).filter(|name| is_inside(name)) {
+            Some(name) => self.resource(kind.unwrap_or(Kind::Instructions), &name, row, resource),
+            None => self.refused(&resource),
+        }
+    }
+
+    /// Adds a resource that is no module by default.
+    fn added(&mut self, resource: Resource) {
+        let (row, kind) = self.row(format!("resource:{}", resource.uuid));
+        if let Some(kind) = kind {
+            let name = resource.name.clone();
+            self.resource(kind, &name, row, resource);
+        }
+    }
+
+    fn resource(&mut self, kind: Kind, name: &str, row: Row, resource: Resource) {
+        let path = if kind == Kind::Instructions { "AGENTS.md".to_owned() } else { format!("{}.md", resource.name) };
+        self.add(kind, name, row, vec![Part { path, source: Source::Resource(Box::new(resource)) }]);
+    }
+
+    fn skills(&mut self, resources: Vec<Resource>) {
+        let mut skills: BTreeMap<String, BTreeMap<String, Part>> = BTreeMap::new();
+        for resource in resources {
+            let path = resource.attributes.uri.strip_prefix(SKILL).and_then(uri::decode).filter(|path| is_inside(path));
+            let Some((name, path)) = path.as_ref().and_then(|path| path.split_once('/')) else {
+                self.refused(&resource);
+                continue;
+            };
+            let source = Source::Resource(Box::new(resource));
+            let part = Part { path: path.to_owned(), source };
+            if let Some(twice) = skills.entry(name.to_owned()).or_default().insert(part.path.clone(), part) {
+                self.warnings.push(format!("skill:{name} has {} twice, under two URIs; one is left out", twice.path));
+            }
+        }
+        for (name, parts) in skills {
+            let (row, _) = self.row(format!("skill:{name}"));
+            if parts.contains_key("SKILL.md") {
+                self.add(Kind::Skill, &name, row, parts.into_values().collect());
+            } else {
+                self.warnings.push(format!("{SKILL}{name}/ has no SKILL.md, so it is no skill; it is left out"));
+            }
+        }
+    }
+
+    fn refused(&mut self, resource: &Resource) {
+        self.warnings.push(format!(
+            "resource '{}' is left out: {} names no file that could be written",
+            resource.name,
+            resource.attributes.uri.escape_debug()
+        ));
+    }
+}
+
+/// Whether a path stays in its folder.
+pub fn is_inside(path: &str) -> bool {
+    !path.contains('\\')
+        && !path.contains(char::is_control)
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}

@@ -1,0 +1,103 @@
+//! What a rollback goes back to: a snapshot, the time just before it, or what stood there before mcpkg came.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::deploy::source::{Choice, Scope, Site};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::deploys;
+use crate::store::snapshots::{self, Kind, Snapshot, State};
+
+/// The word for what stood there before mcpkg came.
+pub const PRISTINE: &str = "pristine";
+
+/// Where a rollback goes.
+pub struct Goal {
+    /// As the user wrote it.
+    pub word: String,
+    /// The snapshot, and whether it is the time just before it that is meant; `None` for pristine.
+    pub snapshot: Option<(Snapshot, bool)>,
+}
+
+impl Goal {
+    /// Returns what the user means by `word`.
+    ///
+    /// # Errors
+    /// `E_SNAPSHOT_NOT_FOUND`, `E_SNAPSHOT_UNUSABLE`.
+    pub fn find(context: &Context, word: &str) -> Result<Self> {
+        let word = word.trim().to_owned();
+        if word == PRISTINE {
+            return Ok(Self { word, snapshot: None });
+        }
+        let (id, before) = match word.strip_suffix('^') {
+            Some(id) => (id, true),
+            None => (word.as_str(), false),
+        };
+        let snapshot = find(context, id)?;
+        if snapshot.state != State::Applied.word() {
+            let why = format!("The snapshot '{id}' is {}, and cannot be rolled back to", snapshot.state);
+            return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
+        }
+        // Going back to a rollback can only mean to take it back.
+        let before = before || snapshot.kind == Kind::Rollback.word();
+        Ok(Self { word, snapshot: Some((snapshot, before)) })
+    }
+
+    /// The site of the snapshot, which has to be of the source that applies.
+    ///
+    /// # Errors
+    /// `E_SNAPSHOT_NOT_FOUND` where it is of another source or place, and those of [`Site::find`].
+    pub fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
+        let choice = &Choice { may_be_gone: true, ..choice.clone() };
+        let Some((snapshot, _)) = &self.snapshot else {
+            return Site::find(context, choice);
+        };
+        let key = context.store.read(|db| deploys::place_key(db, snapshot.place))?;
+        let mut choice = Choice { machine: Some(key.machine.clone()), ..choice.clone() };
+        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+        if key.source.starts_with("project:") && home.as_deref() == Some(Path::new(&key.root)) {
+            choice.scope = Scope::User;
+        } else {
+            choice.root = Some(PathBuf::from(&key.root));
+        }
+        if choice.repo.is_none() && !key.origin.is_empty() {
+            choice.repo = Some(PathBuf::from(&key.origin));
+        }
+        let site = Site::find(context, &choice)?;
+        if site.place.source == key.source && site.place.root == key.root && site.place.machine == key.machine {
+            return Ok(Site { place: key, ..site });
+        }
+        Err(Error::new(Code::SnapshotNotFound, format!("The snapshot '{}' is of another source or place", self.word))
+            .with_details(json!({ "to": self.word, "source": key.source, "root": key.root, "machine": key.machine }))
+            .hint("`mcpkg snapshot list` shows those of this one"))
+    }
+}
+
+/// Returns the snapshot that users see as `id`; a beginning that only one has is enough.
+///
+/// # Errors
+/// `E_SNAPSHOT_NOT_FOUND`.
+pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
+    let missing = || {
+        Error::new(Code::SnapshotNotFound, format!("There is no snapshot '{}'", id.escape_debug()))
+            .with_details(json!({ "to": id }))
+            .hint("`mcpkg snapshot list` shows the snapshots there are")
+    };
+    context.store.read(|db| {
+        if let Ok(uuid) = Uuid::parse_str(id) {
+            return snapshots::get(db, uuid)?.ok_or_else(missing);
+        }
+        let begins = |snapshot: &Snapshot| id.len() >= 4 && snapshot.uuid.to_string().starts_with(id);
+        let mut found: Vec<Snapshot> = snapshots::of_place(db, None)?.into_iter().filter(begins).collect();
+        match found.len() {
+            1 => found.pop().ok_or_else(missing),
+            0 => Err(missing()),
+            count => Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots begin with '{id}'"))
+                .with_details(json!({ "to": id }))
+                .hint("give more of the id")),
+        }
+    })
+}

@@ -1,0 +1,230 @@
+//! What a rollback would do to each file: what stood there comes back where mcpkg left what stands there now, or where
+//! the user changed what is mcpkg's; what others keep, and what the user made since, is left alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::goal::Goal;
+use crate::deploy::desired::sections as gather;
+use crate::deploy::plan::block;
+use crate::deploy::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
+use crate::deploy::source::Site;
+use crate::disk::attributes::Attributes;
+use crate::disk::{self, Found};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::deploys::{self, Deployed, Image};
+use crate::store::snapshots;
+
+/// A file as a rollback wants it.
+struct Wanted {
+    path: String,
+    root: String,
+    targets: Vec<String>,
+    module_ids: Vec<String>,
+    block: bool,
+    image: Image,
+    attributes: Option<String>,
+    keep: Keep,
+    /// The first snapshot that is taken back.
+    from: i64,
+}
+
+/// What a rollback would do.
+#[derive(Default)]
+pub struct Back {
+    /// The changes, by path.
+    pub changes: Vec<Change>,
+    /// The rows that change though their files do not.
+    pub quiet: Vec<Quiet>,
+    /// What the place keeps on disk now.
+    pub rows: BTreeMap<String, Deployed>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Back {
+    /// Compares what a goal wants with the disk.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, and how the disk failed.
+    pub fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
+        let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
+        let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
+        let mut back = Self { rows, ..Self::default() };
+        let stands = Path::new(&site.place.root).is_dir();
+        for wanted in goal.wanted(db, site, place, &mut back)? {
+            if stands {
+                back.file(db, site, place, wanted)?;
+            } else {
+                // With the root everything went; nothing is brought back into a folder that was taken away.
+                back.quiet.push(Quiet::Forget(wanted.path));
+            }
+        }
+        Ok(back)
+    }
+
+    fn file(&mut self, db: &Db<'_>, site: &Site, place: i64, wanted: Wanted) -> Result<()> {
+        let path = PathBuf::from(&wanted.path);
+        let row = self.rows.get(&wanted.path);
+        let found = disk::look(&path)?;
+        let touches = snapshots::touches(db, place, &wanted.path, wanted.from)?;
+        let left_by_us = |image: &Image| match (image, &found) {
+            (Image::File { sha256, mode, .. }, Found::File { sha256: there, mode: bits, .. }) => {
+                sha256 == there && mode == bits
+            }
+            (Image::Absent, Found::Absent) => true,
+            (Image::Link(text), Found::Link(there)) => text == there,
+            _ => false,
+        };
+        let last = row.map(|row| &row.applied).or_else(|| touches.first().map(|touch| &touch.after));
+        let untouched = last.is_some_and(left_by_us);
+        let is_kept = row.is_some_and(|row| row.applied != Image::Absent);
+        if row.is_none() && deploys::at(db, &site.place.machine, &wanted.path)?.is_some() {
+            self.warnings.push(format!("`{}` is left as it is: another project or repo keeps it now", wanted.path));
+            return Ok(());
+        }
+        if found == Found::Other || !(is_kept || untouched || found == Found::Absent) {
+            self.warnings.push(format!("`{}` is left as it is: mcpkg did not leave it there", wanted.path));
+            return Ok(());
+        }
+        let after = match &found {
+            Found::File { bytes, .. } if wanted.block => {
+                let after = block::undo(db, &found, &touches)?;
+                // What the user changed in the block before it was taken back is not what the snapshot left.
+                match (after.bytes(), block::of_image(db, &wanted.image)?) {
+                    (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
+                        let mode = after.mode().unwrap_or(disk::FILE);
+                        After::file(gather::put(text, &gather::with_newline(&block)), mode)
+                    }
+                    _ if bytes.is_empty() => After::of_image(db, &wanted.image)?,
+                    _ => after,
+                }
+            }
+            _ => After::of_image(db, &wanted.image)?,
+        };
+        if after.is(&found) {
+            let is_same = |row: &Deployed| {
+                row.applied == wanted.image && row.targets == wanted.targets && row.module_ids == wanted.module_ids
+            };
+            if wanted.keep == Keep::Written && row.is_some_and(|row| row.written && is_same(row)) {
+                return Ok(());
+            }
+            let before_us = touches.last().map_or(Image::Absent, |touch| touch.before.clone());
+            self.quiet.push(match wanted.keep {
+                Keep::Nobody => Quiet::Forget(wanted.path),
+                keep => Quiet::Keep(Deployed {
+                    path: wanted.path,
+                    place,
+                    root: wanted.root,
+                    targets: wanted.targets,
+                    module_ids: wanted.module_ids,
+                    block: wanted.block,
+                    written: keep == Keep::Written,
+                    applied: wanted.image,
+                    pristine: row.map_or(before_us, |row| row.pristine.clone()),
+                    pristine_attributes: row.and_then(|row| row.pristine_attributes.clone()),
+                    stat: None,
+                }),
+            });
+            return Ok(());
+        }
+        if !untouched && found != Found::Absent {
+            self.warnings.push(format!("`{}` was changed since; its bytes are kept in the snapshot", wanted.path));
+        }
+        self.changes.push(Change {
+            op: op_of(&found, &after),
+            path,
+            root: PathBuf::from(wanted.root),
+            targets: wanted.targets,
+            module_ids: wanted.module_ids,
+            block: wanted.block,
+            before: found,
+            after,
+            reason: if untouched { "rolled back" } else { "rolled back, and changed since" }.to_owned(),
+            adopt: false,
+            drifted: !untouched,
+            drift: if untouched { Drift::UpstreamPending } else { Drift::UserModified },
+            keep: wanted.keep,
+            attributes: Attributes::from_column(wanted.attributes.as_deref()),
+        });
+        Ok(())
+    }
+}
+
+/// Whether one change is taken back and no other: then what stood before it is what is wanted, the user's part too.
+fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
+    matches!(touches, [only] if only.op != "claim")
+}
+
+impl Goal {
+    /// The targets that the rollback is of: those of the snapshot, as far as they were chosen.
+    pub fn targets(&self, site: &Site) -> Vec<String> {
+        let selected = plan::names(&site.selected);
+        match &self.snapshot {
+            Some((snapshot, _)) => {
+                snapshot.targets.iter().filter(|target| selected.contains(target)).cloned().collect()
+            }
+            None => selected,
+        }
+    }
+
+    fn wanted(&self, db: &Db<'_>, site: &Site, place: i64, back: &mut Back) -> Result<Vec<Wanted>> {
+        let chosen = self.targets(site);
+        let is_chosen = |targets: &[String]| targets.iter().any(|target| chosen.contains(target));
+        let others = |targets: &[String]| -> Vec<String> {
+            targets.iter().filter(|target| !chosen.contains(target)).cloned().collect()
+        };
+        let mut found = Vec::new();
+        let Some((snapshot, before)) = &self.snapshot else {
+            // All of them are meant where none is named, those that are configured no more too.
+            for row in back.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
+                let rest = others(&row.targets);
+                if !rest.is_empty() && !site.is_for_all() {
+                    // It goes when the last target lets go.
+                    back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                    continue;
+                }
+                found.push(Wanted {
+                    path: row.path.clone(),
+                    root: row.root.clone(),
+                    targets: row.targets.clone(),
+                    module_ids: row.module_ids.clone(),
+                    block: row.block,
+                    image: row.pristine.clone(),
+                    attributes: row.pristine_attributes.clone(),
+                    keep: Keep::Nobody,
+                    from: pristine_from(db, row)?,
+                });
+            }
+            return Ok(found);
+        };
+        let state = match before {
+            true => snapshots::state_before(db, place, snapshot.id)?,
+            false => snapshots::state_at(db, place, snapshot.id)?,
+        };
+        let from = if *before { snapshot.id } else { snapshot.id + 1 };
+        for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
+            let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, attributes, .. } =
+                file;
+            // Targets that are not taken back and have the file now go on having it.
+            let row = back.rows.get(&path).filter(|row| row.applied != Image::Absent);
+            let rest = row.map_or(Vec::new(), |row| others(&row.targets));
+            if let Some(row) = row.filter(|_| keep == Keep::Nobody && !rest.is_empty()) {
+                back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                continue;
+            }
+            targets.extend(rest.into_iter().filter(|target| !targets.contains(target)).collect::<Vec<_>>());
+            targets.sort_unstable();
+            found.push(Wanted { path, root, targets, module_ids, block, image, attributes, keep, from });
+        }
+        Ok(found)
+    }
+}
+
+/// The first snapshot of what mcpkg did to a file since it stood there as it was before.
+fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
+    let touches = snapshots::touches(db, row.place, &row.path, 0)?;
+    let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());
+    Ok(first.map_or(0, |touch| touch.snapshot))
+}
