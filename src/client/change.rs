@@ -1,7 +1,6 @@
 //! One entry of one agent's file: how it stands, how it shall stand, and the way there and back.
 
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::document::{Document, Fault};
 use super::entry::{self, Runs};
@@ -143,8 +142,7 @@ impl Edit<'_> {
         let path = self.standing.place.file.display().to_string();
         let name = |text: Option<&String>| if text.is_some() { path.clone() } else { "/dev/null".to_owned() };
         let (old, new) = (name(read.text.as_ref()), name(self.after.as_ref()));
-        let diff = TextDiff::from_lines(read.text(), self.after.as_deref().unwrap_or_default());
-        diff.unified_diff().context_radius(3).header(&old, &new).to_string()
+        crate::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
     }
 
     /// Does it: keeps a copy of the file and what is done to it, then writes. Returns where the copy is.

@@ -59,10 +59,10 @@ impl Operation for Check {
                 match found(context, &place) {
                     Ok(entries) => {
                         for entry in entries {
+                            reports.push(Report::of(context, &homes, &entry));
                             if context.is_cancelled() {
                                 return Err(Error::new(Code::Cancelled, "Cancelled"));
                             }
-                            reports.push(Report::of(context, &homes, &entry));
                         }
                     }
                     Err(error) => reports.push(Report::unread(&place, &error)),
@@ -146,13 +146,14 @@ impl Report {
         let (runs, file) = (found.runs.shown(), found.place.file.display());
         report.step("configuration", || Ok(format!("'{}' in {file} runs {runs}", found.name)));
         match &found.runs {
-            Runs::Command(words) => report.program(words, found, homes, Path::new(&context.selection.directory)),
+            Runs::Command(words) => report.program(words, found, homes, context),
             Runs::Url(url, headers) => report.url(url, headers, found),
         }
         report
     }
 
-    fn program(&mut self, words: &[String], found: &Found, homes: &Homes, here: &Path) {
+    fn program(&mut self, words: &[String], found: &Found, homes: &Homes, context: &Context) {
+        let (here, cancelled) = (Path::new(&context.selection.directory), &context.cancelled);
         let ready = self.step("program", || program(words, found.binary));
         let started = ready.and_then(|()| {
             let directory = start::directory(&found.place, &found.entry, homes, here);
@@ -160,7 +161,7 @@ impl Report {
             let variables = environment.len();
             let mut started = None;
             self.step("start", || {
-                started = Some(start::Started::new(words, environment, &directory)?);
+                started = Some(start::Started::new(words, environment, &directory, cancelled)?);
                 Ok(format!("in {} with {variables} variables", directory.display()))
             })?;
             started

@@ -9,6 +9,7 @@ use super::document::Fault;
 use super::place::{Place, Scope};
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 
 /// The modes of a file and a folder that are made new.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +149,7 @@ impl Read {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let hash = disk::hex(&disk::sha256(text.as_bytes())[..6]);
+        let hash = hex::encode(&disk::sha256(text.as_bytes())[..6]);
         let copy = folder.join(format!("{name}.{hash}"));
         if crate::file::read(&copy, crate::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));

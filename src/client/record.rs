@@ -10,6 +10,7 @@ use super::document::{Change, Document, Fault, Splice};
 use super::file::{Modes, Read, make_folders};
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::hex;
 use crate::op::Context;
 
 /// The folder that holds copies of agents' files and what was done to them: in the user's data directory, since the
@@ -105,7 +106,7 @@ impl Record {
 }
 
 fn hash(text: &str) -> String {
-    disk::hex(&disk::sha256(text.as_bytes()))
+    hex::encode(&disk::sha256(text.as_bytes()))
 }
 
 /// The records of a database, held against every other mcpkg while one is written.

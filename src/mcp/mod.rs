@@ -32,7 +32,7 @@ mod transport;
 
 pub use crate::op::{Connection, Identity};
 pub use config::{Config, group_of};
-pub use limits::MAX_LINE;
+pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};

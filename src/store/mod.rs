@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Code, Error, Result};
 use deadline::{Deadline, Watch};
@@ -162,9 +163,9 @@ impl Store {
     }
 
     /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
-    /// `cancelled` is set, and after [`Store::end_reads`].
+    /// `cancelled` is cancelled, and after [`Store::end_reads`].
     #[must_use]
-    pub fn limited(&self, limit: Duration, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.0.ended) });
         Self(Arc::clone(&self.0), Rights { deadline, ..self.1.clone() })
     }
@@ -352,6 +353,14 @@ impl Reader {
     pub fn version(&self) -> Result<i64> {
         self.store.check_in_place()?;
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+
+    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
+    /// [`Store::limited`]. Without a deadline nothing ends them.
+    pub fn cancel_with(&self, cancelled: CancellationToken) {
+        if let Some(watch) = &self.watch {
+            watch.cancel_with(cancelled);
+        }
     }
 
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.

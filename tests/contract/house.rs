@@ -120,7 +120,9 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock", "file"],
             "error" => &[],
-            "file" | "process" | "redact" => &[],
+            "file" | "redact" => &[],
+            "process" => &["secret"],
+            "secret" => &["disk", "error", "file", "process"],
             "disk" => &["error", "file", "store"],
             "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
@@ -154,11 +156,16 @@ fn imports_go_down_only() {
                 "git",
                 "disk",
                 "file",
+                "http",
+                "process",
                 "redact",
+                "secret",
                 "access::required",
                 "content::names",
                 "database::default_path",
             ],
+            // The editor.
+            "content" => &["op", "store", "error", "file", "clock", "process"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }
@@ -184,9 +191,13 @@ fn the_sql_engine_is_named_in_the_store_only() {
 }
 
 #[test]
-fn git_is_run_in_one_place() {
-    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
-        assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
+fn programs_are_started_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "process") {
+        for starter in ["process::Command", "process::{Child, Command", "process::*", "::command::Command"] {
+            assert!(!code(text).contains(starter), "{} starts programs", path.display());
+        }
+        let is_git = room(path) == "git";
+        assert!(is_git || !code(text).contains("Program::new(\"git\")"), "{} runs git", path.display());
     }
 }
 

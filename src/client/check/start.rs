@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::talk::{Trouble, Wire};
 use crate::client::agent::Agent;
 use crate::client::place::{Homes, Place};
+use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
 
 /// The variables that Codex passes on (0.169, measured).
 const CODEX: &[&str] =
@@ -22,23 +22,6 @@ const CODEX: &[&str] =
 
 /// The variables that a client made with the protocol's own TypeScript kit passes on.
 const KIT: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
-
-/// What no process on Windows does without.
-const WINDOWS: &[&str] = &[
-    "APPDATA",
-    "COMSPEC",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LOCALAPPDATA",
-    "PATHEXT",
-    "PROGRAMFILES",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERNAME",
-    "USERPROFILE",
-];
 
 /// The longest line that is taken.
 const LINE: u64 = 64 << 20;
@@ -54,7 +37,7 @@ pub(super) fn environment(agent: Agent, entry: &Value) -> BTreeMap<OsString, OsS
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let named = named.unwrap_or_default();
     let is_passed = |name: &str| {
-        let windows = cfg!(windows) && WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let windows = cfg!(windows) && process::is_needed_on_windows(name);
         named.contains(&name)
             || (!name.starts_with("MCPKG_") && (windows || passed.is_none_or(|passed| passed.contains(&name))))
     };
@@ -88,17 +71,25 @@ pub(super) fn directory(place: &Place, entry: &Value, homes: &Homes, here: &Path
 
 /// A server as a child process.
 pub(super) struct Started {
-    child: Child,
+    server: Running,
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
-    complaints: Arc<Mutex<String>>,
-    listener: Option<JoinHandle<()>>,
+    cancelled: CancellationToken,
+    _waking: OnCancel,
 }
 
 enum Line {
     Text(String),
     TooLong,
+    End,
+    Cancelled,
 }
+
+/// What is kept of what a server writes to its standard error.
+const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
+
+/// How long the end of a server is waited for whose output has ended: the pipe closes a moment earlier.
+const END: Duration = Duration::from_millis(500);
 
 impl Started {
     /// Starts it.
@@ -106,94 +97,77 @@ impl Started {
         words: &[String],
         environment: BTreeMap<OsString, OsString>,
         directory: &Path,
+        cancelled: &CancellationToken,
     ) -> Result<Self, Trouble> {
-        let (program, arguments) =
+        let (program, args) =
             words.split_first().ok_or_else(|| Trouble::new("the entry names no command", "add it anew"))?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .env_clear()
-            .envs(environment)
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                let advice = "the entry's command has to be a program that can be started; add it anew";
-                Trouble::new(format!("`{program}` cannot be started in `{}`: {error}", directory.display()), advice)
-            })?;
+        let server = Program::new(program).args(args).folder(directory).capture(COMPLAINTS);
+        let mut server = server.environment(Environment::Exactly(environment)).start().map_err(|failure| {
+            let why = match failure {
+                Failure::NotStarted(error) | Failure::Lost(error) => error.to_string(),
+                Failure::TimedOut | Failure::Cancelled => "it was cancelled".to_owned(),
+            };
+            let advice = "the entry's command has to be a program that can be started; add it anew";
+            Trouble::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
+        })?;
         let (sender, lines) = sync_channel(64);
-        if let Some(stdout) = child.stdout.take() {
+        let waker = sender.clone();
+        if let Some(stdout) = server.stdout() {
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stdout);
                 loop {
                     let mut line = Vec::new();
                     let end = match reader.by_ref().take(LINE).read_until(b'\n', &mut line) {
-                        Ok(0) | Err(_) => return,
+                        Ok(0) | Err(_) => Line::End,
                         Ok(_) if line.len() as u64 == LINE => Line::TooLong,
                         Ok(_) => Line::Text(String::from_utf8_lossy(&line).trim().to_owned()),
                     };
-                    let is_last = matches!(end, Line::TooLong);
+                    let is_last = !matches!(end, Line::Text(_));
                     if sender.send(end).is_err() || is_last {
                         return;
                     }
                 }
             });
         }
-        let complaints = Arc::new(Mutex::new(String::new()));
-        let listener = child.stderr.take().map(|stderr| {
-            let complaints = Arc::clone(&complaints);
-            std::thread::spawn(move || {
-                for line in BufReader::new(stderr.take(1 << 20)).lines().map_while(Result::ok) {
-                    let mut said = complaints.lock().unwrap_or_else(PoisonError::into_inner);
-                    if said.len() < 2000 && !line.trim().is_empty() {
-                        said.push_str(line.trim());
-                        said.push('\n');
-                    }
-                }
-            })
-        });
-        Ok(Self { input: child.stdin.take(), child, lines, complaints, listener })
-    }
-
-    /// What it wrote to its standard error.
-    fn complained(&self) -> String {
-        let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = said.trim().replace('\n', "; ");
-        if said.is_empty() { String::new() } else { format!("; it said: {}", crate::redact::redact(&said)) }
+        // Where the queue is full, nobody waits for it.
+        let wake = move || {
+            let _ = waker.try_send(Line::Cancelled);
+        };
+        let waking = OnCancel::new(cancelled, wake);
+        Ok(Self { input: server.stdin(), server, lines, cancelled: cancelled.clone(), _waking: waking })
     }
 
     /// Ends its input and waits until it has ended, at most until `until`; then it is killed.
     pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, Trouble> {
         self.input = None;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-                Ok(None) => {
-                    let advice = "a server ends when its input does; this one stays behind when the agent is closed";
-                    return Err(Trouble::new("it did not end with its input, and was killed", advice));
-                }
-                Err(error) => return Err(Trouble::new(format!("it cannot be waited for: {error}"), "try again")),
+        match self.server.wait(until, &self.cancelled) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => {
+                let advice = "a server ends when its input does; this one stays behind when the agent is closed";
+                Err(Trouble::new("it did not end with its input, and was killed", advice))
             }
+            Err(failure) => Err(lost(&failure)),
         }
     }
 
     fn gone(&mut self) -> Trouble {
-        // The pipe closes a moment before the process has ended.
-        let until = Instant::now() + Duration::from_millis(500);
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-                status => break status.ok().flatten(),
-            }
+        let how = match self.server.wait(Instant::now() + END, &self.cancelled) {
+            Ok(Some(status)) => format!("it ended ({status})"),
+            Ok(None) => "it closed its output".to_owned(),
+            Err(failure) => return lost(&failure),
         };
-        while self.listener.as_ref().is_some_and(|listener| !listener.is_finished()) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let how = status.map_or("it closed its output".to_owned(), |status| format!("it ended ({status})"));
+        let said = crate::redact::redact(self.server.stderr().text().trim());
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";
-        Trouble::new(format!("{how} before it answered{}", self.complained()), advice)
+        Trouble::new(format!("{how} before it answered{said}"), advice)
+    }
+}
+
+fn lost(failure: &Failure) -> Trouble {
+    match failure {
+        Failure::Cancelled => Trouble::cancelled(),
+        failure => Trouble::new(format!("it cannot be waited for: {failure:?}"), "try again"),
     }
 }
 
@@ -206,28 +180,29 @@ impl Wire for Started {
     }
 
     fn receive(&mut self, until: Instant) -> Result<Option<Value>, Trouble> {
-        match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Line::Text(line)) if line.is_empty() => self.receive(until),
-            Ok(Line::Text(line)) => match serde_json::from_str::<Value>(&line) {
+        loop {
+            if self.cancelled.is_cancelled() {
+                return Err(Trouble::cancelled());
+            }
+            let line = match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Line::Text(line)) if line.is_empty() => continue,
+                Ok(Line::Text(line)) => line,
+                Ok(Line::TooLong) => {
+                    let advice = "is this the command of a server?";
+                    return Err(Trouble::new("it printed a line without an end", advice));
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Ok(Line::Cancelled) => continue,
+                Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+            };
+            return match serde_json::from_str::<Value>(&line) {
                 Ok(message) if message.is_object() || message.is_array() => Ok(Some(message)),
                 _ => {
                     let shown: String = line.chars().take(80).collect();
                     let advice = "an MCP server prints nothing but messages; is this the command of one?";
                     Err(Trouble::new(format!("it printed `{shown}`, which is no message"), advice))
                 }
-            },
-            Ok(Line::TooLong) => {
-                Err(Trouble::new("it printed a line without an end", "is this the command of a server?"))
-            }
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
+            };
         }
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -28,6 +28,11 @@ impl Trouble {
     pub(super) fn new(why: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { why: why.into(), advice: advice.into() }
     }
+
+    /// Returns why nothing came of a step that the user gave up.
+    pub(super) fn cancelled() -> Self {
+        Self::new("cancelled", "run the command again")
+    }
 }
 
 /// The way to a server.

@@ -36,7 +36,7 @@ pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
         return None;
     }
-    let store = limited(&server.store, Default::default());
+    let store = limited(&server.store, &server.config, Default::default());
     match store.read(|db| tools::find(db, &server.config, name)) {
         Ok(Some(Tool::Projected(tool))) => Some(tool.listed),
         _ => None,
