@@ -145,8 +145,8 @@ fn a_first_skill_changes_the_list_of_tools_of_those_whose_list_it_is() {
     // A second one changes no list of tools.
     scratch.ok(&["skill", "create", "fix", "# Mend", "--description", "Mends a fault"]);
     assert!(!notifications(&mut short).contains(&TOOLS.to_owned()));
-    scratch.ok(&["skill", "delete", "review"]);
-    scratch.ok(&["skill", "delete", "fix"]);
+    scratch.ok(&["skill", "delete", "review", "--yes"]);
+    scratch.ok(&["skill", "delete", "fix", "--yes"]);
     short.notification(TOOLS);
     assert!(!lists(&mut short));
     short.finish();

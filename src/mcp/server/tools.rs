@@ -11,7 +11,7 @@ use super::{LASTING, Server, call, era};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::limits::limited;
-use crate::mcp::provider::{Answer, Projected};
+use crate::mcp::provider::Answer;
 use crate::mcp::tools::{self, Tool};
 
 /// Answers tools/list.
@@ -58,16 +58,16 @@ pub(super) async fn call(
             server.read(&request, move |db, config| tools::find(db, config, &name)).await?
         }
     };
-    match tool {
-        Some(Tool::Projected(Projected { answer: Answer::Talk(talk), effect, .. })) => {
-            if !effect.changes() {
-                call::let_others_read(&request);
-            }
-            talk(params, request).await
+    let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
+    if let Tool::Projected(projected) = &tool
+        && let Answer::Talk(talk) = &projected.answer
+    {
+        if !projected.effect.changes() {
+            call::let_others_read(&request);
         }
-        Some(tool) => call::run(server, tool, params.arguments, &config, &request).await.map(Into::into),
-        None => Err(unknown_tool(&params.name, &config)),
+        return talk(params, request).await;
     }
+    call::run(server, tool, params.arguments, &config, &request).await.map(Into::into)
 }
 
 fn unknown_tool(name: &str, config: &Config) -> ErrorData {

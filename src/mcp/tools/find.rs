@@ -11,7 +11,7 @@ pub(in crate::mcp) enum Tool {
     /// An operation.
     Operation(&'static Entry),
     /// A row of a domain's, or what a program adds.
-    Projected(Projected),
+    Projected(Box<Projected>),
 }
 
 impl Tool {
@@ -39,7 +39,7 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
     }
     for provider in config.providers.all() {
         if let Some(tool) = provider.tool(db, &config.selection, name)? {
-            return Ok(config.serves(tool.group, tool.effect).then_some(Tool::Projected(tool)));
+            return Ok(config.serves(tool.group, tool.effect).then(|| Tool::Projected(Box::new(tool))));
         }
     }
     Ok(None)

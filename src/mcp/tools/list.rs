@@ -220,7 +220,7 @@ mod tests {
                 description: "An installed tool".to_owned(),
                 input_schema: Arc::default(),
                 output_schema: None,
-                effect: if index % 2 == 0 { Effect::Read } else { Effect::Write },
+                effect: if index.is_multiple_of(2) { Effect::Read } else { Effect::Write },
                 open_world: true,
                 group: "registry",
                 shape: Shape::Json(None),
