@@ -89,6 +89,17 @@ pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     }
 }
 
+/// Returns the project that applies, if any. One that is named and gone serves nothing, as one that was never there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
+    match resolve(db, selection) {
+        Err(error) if error.code() == Code::NotFound => Ok(None),
+        project => project,
+    }
+}
+
 /// Returns the project that applies.
 ///
 /// # Errors
