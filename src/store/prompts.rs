@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::blobs::{self, Blob};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
+use super::projects::{self, Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::sums::{self, DAMAGED};
 use super::{Db, search, skills, sqlite};
@@ -20,7 +20,7 @@ mod row;
 
 pub use dialect::Dialect;
 pub(super) use row::{QUERY, from_row};
-use row::{REST, check, columns, is_plain_json, listed, placeholder, summed};
+use row::{REST, check, columns, is_plain_json, placeholder, summed};
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
 /// What `each` returns, or how the disk failed.
@@ -123,32 +124,24 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT ",
-        listed!(),
-        ", ",
-        resolved!(),
-        " FROM prompt p WHERE p.project_id = ",
-        resolved!(),
-        " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
-    ))?;
-    let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let mut statement = db.connection.prepare_cached(
+        "SELECT p.name, p.description, p.arguments, p.listed_sum
+           FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![project, page.after, page.fetch()])?;
+    let (mut seen, mut bytes) = (0, Vec::new());
     while let Some(row) = rows.next()? {
         if seen == page.limit {
             return Ok(true);
         }
         seen += 1;
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
-        let project = match resolved {
-            Some(project) => project,
-            None => *resolved.insert(row.get(5)?),
-        };
-        let [name, description, arguments] = [row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?];
+        let [name, description, arguments] = [row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?];
         // With the project that was asked for: the index may lead to a row of another one.
         let sum = sums::checksum_in(&mut bytes, [ValueRef::Integer(project), name, description, arguments]);
-        if row.get_ref(4)? != ValueRef::Integer(sum) || !is_plain_json(arguments) {
-            let name = sums::legible(row, 1);
+        if row.get_ref(3)? != ValueRef::Integer(sum) || !is_plain_json(arguments) {
+            let name = sums::legible(row, 0);
             each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None })?;
             continue;
         }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::blobs::{self, Blob, Verify};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
+use super::projects::{self, Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::source::Source;
 use super::sums::{self, DAMAGED};
@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 mod row;
 
 pub(super) use row::{QUERY, from_row};
-use row::{REST, check, columns, listed, placeholder, summed};
+use row::{REST, check, columns, placeholder, summed};
 
 /// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +93,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
 /// What `each` returns, or how the disk failed.
@@ -103,33 +104,25 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT ",
-        listed!(),
-        ", ",
-        resolved!(),
-        " FROM resource r WHERE r.project_id = ",
-        resolved!(),
-        " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
-    ))?;
-    let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let mut statement = db.connection.prepare_cached(
+        "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
+           FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![project, page.after, page.fetch()])?;
+    let (mut seen, mut bytes) = (0, Vec::new());
     while let Some(row) = rows.next()? {
         if seen == page.limit {
             return Ok(true);
         }
         seen += 1;
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
-        let project = match resolved {
-            Some(project) => project,
-            None => *resolved.insert(row.get(6)?),
-        };
         let listed @ [name, uri, description, mime_type] =
-            [row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?, row.get_ref(4)?];
+            [row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?];
         // With the project that was asked for: the index may lead to a row of another one.
         let values = std::iter::once(ValueRef::Integer(project)).chain(listed);
-        if row.get_ref(5)? != ValueRef::Integer(sums::checksum_in(&mut bytes, values)) {
-            let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
+        if row.get_ref(4)? != ValueRef::Integer(sums::checksum_in(&mut bytes, values)) {
+            let (name, uri) = (sums::legible(row, 0), sums::legible(row, 1));
             each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None })?;
             continue;
         }

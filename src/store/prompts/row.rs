@@ -35,7 +35,7 @@ macro_rules! columns {
         concat!("SELECT ", summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
     };
 }
-pub(super) use {columns, listed, summed};
+pub(super) use {columns, summed};
 
 /// [`columns`] for other files.
 pub(in crate::store) const QUERY: &str = columns!();

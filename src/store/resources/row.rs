@@ -34,7 +34,7 @@ macro_rules! columns {
         concat!("SELECT ", summed!(), ", r.id, r.blob_id, b.size FROM resource r JOIN blob b ON b.id = r.blob_id")
     };
 }
-pub(super) use {columns, listed, summed};
+pub(super) use {columns, summed};
 
 /// [`columns`] for other files.
 pub(in crate::store) const QUERY: &str = columns!();
