@@ -41,10 +41,10 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
+    /// Whether it takes several statements, which must see one moment: a list resolves its project first.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
-            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
+            Read::Prompts { .. } | Read::Resources { .. } => true,
             Read::Resource { uri } => templates::may_be(uri),
             Read::Tools { .. } => true,
             Read::Prompt { .. } => false,

@@ -76,6 +76,17 @@ macro_rules! resolved {
 }
 pub(super) use resolved;
 
+/// Returns the key of the project that applies, if any. Lists ask for it first: resolved in each row, it would cost as much as
+/// the row.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(super) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
+    let resolved =
+        db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;
+    Ok(resolved.flatten())
+}
+
 /// Returns the project that applies, if any.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use super::engine::{Row, Unique, Value, params, sql};
 use super::items::{self, Item};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
+use super::projects::{self, Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, Revision};
 use super::source::Source;
 use super::sums::{self, DAMAGED};
@@ -79,7 +79,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
 /// What `each` returns, or how the disk failed.
@@ -89,40 +90,32 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
     let sql = sql!(
-        "SELECT ",
-        resource_listed!(),
-        ", ",
-        resolved!(),
-        " FROM resource r WHERE r.project_id = ",
-        resolved!(),
-        " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
+        "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
+           FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3"
     );
-    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
-    db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
-        let project = match resolved {
-            Some(project) => project,
-            None => *resolved.insert(row.get(6)?),
-        };
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
-            [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+            [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
         // With the project that was asked for: the index may lead to a row of another one.
         let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
-        if row.get::<Value<'_>>(5)? != Value::Integer(sum) {
-            let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
+        if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
+            let (name, uri) = (sums::legible(row, 0), sums::legible(row, 1));
             return each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None });
         }
         each(&Line {
             project,
-            name: name.read(1)?,
-            uri: uri.read(2)?,
-            description: description.read(3)?,
-            mime_type: mime_type.read(4)?,
+            name: name.read(0)?,
+            uri: uri.read(1)?,
+            description: description.read(2)?,
+            mime_type: mime_type.read(3)?,
         })
     })?;
     Ok(seen > page.limit)
