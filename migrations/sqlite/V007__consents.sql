@@ -1,5 +1,6 @@
 -- What waits for a yes: plans that their caller confirms with a token, and requests that a person consents to.
 -- Confirm tokens that were given before are dropped: they live for ten minutes.
+DROP TABLE confirm_token;
 
 -- needs is token where the caller itself confirms, person where nobody but a person can. asker is whose it is: user, or
 -- key:<name of the access key>. sha256 is of the token; the token itself is not here. plan_hash is the SHA-256 of what
@@ -13,7 +14,7 @@ CREATE TABLE consent (
   operation   TEXT NOT NULL,
   asker       TEXT NOT NULL,
   caller      TEXT NOT NULL,                 -- as the trail names it
-  project     TEXT,                          -- its name when it was asked
+  project     TEXT NOT NULL,                 -- its name when it was asked; empty where none applied
   inputs      TEXT NOT NULL CHECK (json_valid(inputs)),
   plan_hash   TEXT NOT NULL,
   summary     TEXT NOT NULL,
@@ -27,7 +28,7 @@ CREATE TABLE consent (
   CHECK (needs = 'person' OR state IN ('pending', 'consumed'))
 ) STRICT;
 
-CREATE INDEX consent_asked ON consent (asker, operation, plan_hash);
+CREATE INDEX consent_asker ON consent (asker, needs, id);
 CREATE INDEX consent_expires ON consent (expires_at);
 
 -- Whether answers of a key's clients to an elicitation count as the user's consent.

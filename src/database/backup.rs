@@ -9,7 +9,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 use crate::store::{Db, Serving, access, events};
 
 /// Back up the database
@@ -35,6 +35,10 @@ impl Operation for Backup {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let progress = |done, total| (context.progress)("Backing up", done, total);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::GROUP;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 use crate::store::check::{self, Findings};
 
 /// Check the database
@@ -29,6 +29,10 @@ impl Operation for Check {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let findings = if self.deep {

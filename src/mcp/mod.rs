@@ -5,12 +5,11 @@
 
 mod asker;
 mod asker_limit;
-mod cancel;
 mod completion;
 mod config;
+mod elicitation;
 mod era;
 mod error;
-mod extension;
 mod front;
 mod in_flight;
 mod json;
@@ -21,6 +20,7 @@ mod methods;
 mod notes;
 mod output;
 mod prompts;
+mod provider;
 mod reads;
 mod resources;
 mod server;
@@ -36,8 +36,8 @@ mod transport;
 
 pub use crate::op::{Connection, Identity};
 pub use config::{Config, group_of};
-pub use extension::{Answer, Extended, Extension, TaskSupport};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
+pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSupport, TaskTool};
 pub use tasks::RunningTask;
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
+
+use uuid::Uuid;
 
 use super::{Body, Caller, Reply};
 use crate::approved::Approved;
@@ -18,9 +21,9 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
-/// Who says yes before something is written.
+/// Who confirms what a shell command is about to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum Confirmation {
     /// It was said already (`--yes`).
     Given,
     /// A person at a terminal is asked.
@@ -31,6 +34,9 @@ pub enum Consent {
 
 /// Shows what would be done and asks whether to do it; `Ok` is a yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
+
+/// Takes the id of a request that the caller's client shall ask its user about, once the call has ended.
+pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 
 /// What an operation runs in.
 #[derive(Clone)]
@@ -51,12 +57,14 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
     pub ask: Arc<Ask>,
-    /// Who says yes.
-    pub consent: Consent,
+    /// Who confirms a shell command.
+    pub confirmation: Confirmation,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
-    /// Set when the user gave up; long work looks at it.
-    pub cancelled: Arc<AtomicBool>,
+    /// Cancelled when the user gave up; long work looks at it, and waits end with it.
+    pub cancelled: CancellationToken,
+    /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
+    pub elicit: Option<Arc<Elicit>>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -94,9 +102,10 @@ impl Context {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
-            consent: Consent::Nobody,
+            confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
-            cancelled: Arc::new(AtomicBool::new(false)),
+            cancelled: CancellationToken::new(),
+            elicit: None,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,
@@ -186,7 +195,7 @@ impl Context {
 
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_cancelled()
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

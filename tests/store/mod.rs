@@ -1,6 +1,7 @@
 //! The store alone, on a temporary file.
 
 mod access;
+mod consents;
 mod lists;
 mod modules;
 mod opening;

@@ -7,6 +7,7 @@ pub mod http;
 mod machine;
 mod raw;
 mod scratch;
+mod terminal;
 
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
@@ -14,6 +15,7 @@ pub use http::{Http, Request};
 pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak, signal, sockets};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
+pub use terminal::at_a_terminal;
 
 use std::io::Write;
 use std::time::Duration;

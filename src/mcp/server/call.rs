@@ -1,4 +1,4 @@
-//! Runs an operation for tools/call.
+//! Runs a tool for tools/call.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -6,20 +6,21 @@ use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle, long};
-use crate::mcp::cancel::Cancel;
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tasks::RunningTask;
 use crate::mcp::tickets::Ticket;
+use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
-use crate::op::{Context, Entry};
+use crate::op::{Context, Elicit};
 
-/// A call of an operation, ready to run.
+/// A call of a tool, ready to run.
 pub(super) struct Call {
-    pub(super) entry: &'static Entry,
+    pub(super) tool: Tool,
     arguments: Option<JsonObject>,
     context: Context,
     pub(super) notes: Notes,
@@ -27,57 +28,58 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Runs the operation; later requests of its client go on when it has ended, also where nobody waits for its reply.
+    /// Runs the tool; later requests of its client go on when it has ended, also where nobody waits for its reply.
     pub(super) fn run(self) -> CallToolResult {
-        let result = tools::call(self.entry, self.arguments, &self.context, &self.notes);
+        let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes);
         self.held.give_back();
         result
     }
 }
 
-/// Runs an operation for an agent, after the client's earlier writes.
+/// Runs a tool for an agent, after the client's earlier writes.
 pub(super) async fn run(
     server: &Server,
-    entry: &'static Entry,
+    tool: Tool,
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
+    elicit: Option<Arc<Elicit>>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let changes = tool.effect().changes();
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
-    let cancel = Cancel::default();
+    let cancelled = CancellationToken::new();
     let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match entry.effect.changes() {
+    let store = match changes {
         true => server.store.clone(),
-        false => limited(&server.store, config, cancel.flag()),
+        false => limited(&server.store, config, cancelled.clone()),
     };
     let context = Context {
-        max_answer: config.max_answer,
         progress: progress(&notes, &task, request),
-        cancelled: cancel.flag(),
+        cancelled: cancelled.clone(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
             move || held.give_back()
         }),
-        allow_outside: config.allow_outside.clone(),
-        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
+        elicit,
+        ..tools::context(store, config, client.as_deref())
     };
     let asker = config.asker();
-    let call = Call { entry, arguments, context, notes, held };
-    if entry.long {
-        return long::run(server, call, long::Asked { asker, cancel, task, config, request }, sending).await;
+    let call = Call { tool, arguments, context, notes, held };
+    if call.tool.is_long() {
+        return long::run(server, call, long::Asked { asker, cancelled, task, config, request }, sending).await;
     }
     let working = async {
-        let _permit = if entry.one_at_a_time { server.searching.take(&asker).await } else { None };
+        let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if !entry.effect.changes() {
+        if !changes {
             *call.held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || call.run()).await
     };
-    let result = or_cancelled(request, &server.ending, &cancel, working).await?;
+    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
     sending.end().await;
     Ok(result.into())
 }
@@ -94,6 +96,13 @@ fn progress(
         Some(task) => task.say(what.to_owned()),
         None => tell(what, done, total),
     })
+}
+
+/// Lets the client's later reads go on before a call has ended: it changes nothing.
+pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
+    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
+        ticket.end();
+    }
 }
 
 /// What a call holds that others wait for.

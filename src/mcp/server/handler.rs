@@ -77,7 +77,7 @@ impl ServerHandler for Server {
     }
 
     async fn read_resource(&self, params: ReadResourceRequestParams, request: Request) -> Result<ReadResourceResponse> {
-        resources::read(self, params, request).await
+        resources::read(self, params, &request).await
     }
 
     async fn list_skills(&self, page: Page, request: Request) -> Result<ListSkillsResult> {
@@ -97,7 +97,7 @@ impl ServerHandler for Server {
     }
 
     async fn list_tools(&self, page: Page, request: Request) -> Result<ListToolsResult> {
-        tools::list(self, page, &request)
+        tools::list(self, page, &request).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -7,6 +7,7 @@ use rmcp::model::{CallToolResponse, CallToolResult, CreateTaskResult};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
 use super::read::{blocking, give_back_room, or_cancelled, wait_for_room};
@@ -14,7 +15,6 @@ use super::{Server, tasks};
 use crate::error::{Code, Error};
 use crate::mcp::Config;
 use crate::mcp::asker::Asker;
-use crate::mcp::cancel::Cancel;
 use crate::mcp::error::error_data;
 use crate::mcp::long_calls;
 use crate::mcp::notes::Sending;
@@ -26,7 +26,7 @@ const DIRECTLY: Duration = Duration::from_millis(250);
 /// What is known of the request besides the call.
 pub(super) struct Asked<'a> {
     pub(super) asker: Asker,
-    pub(super) cancel: Cancel,
+    pub(super) cancelled: CancellationToken,
     /// Set once the call is a task.
     pub(super) task: Arc<OnceLock<Arc<RunningTask>>>,
     pub(super) config: &'a Config,
@@ -41,14 +41,14 @@ pub(super) async fn run(
     asked: Asked<'_>,
     sending: Sending,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Asked { asker, cancel, task, config, request } = asked;
+    let Asked { asker, cancelled, task, config, request } = asked;
     give_back_room(request);
-    let (tool, notes, held) = (call.entry.tool, call.notes.clone(), Arc::clone(&call.held));
+    let (tool, notes, held) = (call.tool.name().to_owned(), call.notes.clone(), Arc::clone(&call.held));
     let (sender, mut answered) = oneshot::channel();
     let delivery = Delivery::to_request(sender);
-    start(server, call, asker.clone(), cancel.clone(), delivery.clone());
+    start(server, call, asker.clone(), cancelled.clone(), delivery.clone());
     let outcome = {
-        let working = or_cancelled(request, &server.ending, &cancel, &mut answered);
+        let working = or_cancelled(request, &server.ending, &cancelled, &mut answered);
         match tasks::may_have(server, config, request) {
             true => tokio::time::timeout(DIRECTLY, working).await.ok(),
             false => Some(working.await),
@@ -56,7 +56,7 @@ pub(super) async fn run(
     };
     let outcome = match outcome {
         Some(outcome) => outcome,
-        None => match begin(server, &asker, tool, &cancel).await {
+        None => match begin(server, &asker, &tool, &cancelled).await {
             Some(begun) => {
                 notes.mute();
                 held.give_back();
@@ -66,7 +66,7 @@ pub(super) async fn run(
                 return Ok(CallToolResponse::Task(created));
             }
             // Without a row it is answered as any other call.
-            None => or_cancelled(request, &server.ending, &cancel, &mut answered).await,
+            None => or_cancelled(request, &server.ending, &cancelled, &mut answered).await,
         },
     };
     drop(notes);
@@ -78,9 +78,10 @@ pub(super) async fn run(
 }
 
 /// Keeps a task for a call that runs; none where there can be none.
-async fn begin(server: &Server, asker: &Asker, tool: &'static str, cancel: &Cancel) -> Option<Arc<RunningTask>> {
-    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), asker.clone(), cancel.clone());
-    match blocking(move || tasks.begin(&asker, tool, &cancel)).await {
+async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &CancellationToken) -> Option<Arc<RunningTask>> {
+    let (tasks, asker, cancelled) = (Arc::clone(&server.tasks), asker.clone(), cancelled.clone());
+    let name = tool.to_owned();
+    match blocking(move || tasks.begin(&asker, &name, &cancelled)).await {
         Ok(Ok(begun)) => begun,
         Ok(Err(error)) => {
             tracing::warn!(tool, %error, "no task could be kept; the call is answered when it is done");
@@ -91,7 +92,7 @@ async fn begin(server: &Server, asker: &Asker, tool: &'static str, cancel: &Canc
 }
 
 /// Runs a call as soon as there is a thread for it. While it has to wait for one, later requests of its client go on.
-fn start(server: &Server, call: Call, asker: Asker, cancel: Cancel, delivery: Delivery) {
+fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken, delivery: Delivery) {
     let deliver = move |answered| delivery.deliver(answered);
     if let Some(permit) = server.long.try_take(&asker) {
         return long_calls::run(permit, move || call.run(), deliver);
@@ -101,7 +102,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancel: Cancel, delivery: De
     tokio::spawn(async move {
         let permit = tokio::select! {
             permit = long.take(&asker) => permit,
-            () = cancel.cancelled() => None,
+            () = cancelled.cancelled() => None,
         };
         match permit {
             Some(permit) => long_calls::run(permit, move || call.run(), deliver),

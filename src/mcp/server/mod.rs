@@ -1,6 +1,7 @@
 //! rmcp's handler: everything that the front does not answer itself. One file for each family of methods.
 
 mod call;
+mod consent;
 mod handler;
 mod lifecycle;
 mod long;
@@ -28,11 +29,7 @@ use super::long_calls::LongCalls;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
 use super::tasks::Tasks;
-use super::tools::Lists;
 use crate::store::Store;
-
-/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
-const LASTING: u64 = 3_600_000;
 
 /// A server of one database; cheap to clone.
 #[derive(Clone)]
@@ -41,8 +38,6 @@ pub(super) struct Server {
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
     session: Arc<Session>,
-    /// Made when they are first asked for: making them would double the time to the first answer.
-    tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<AskerLimit>,
     long: Arc<LongCalls>,
@@ -61,7 +56,6 @@ impl Server {
             config: Arc::new(config),
             hub,
             session: Arc::default(),
-            tools: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::new(AskerLimit::new(1)),
             long: Arc::default(),
@@ -88,7 +82,7 @@ impl Server {
 
     /// Returns who hears of changes on behalf of this session.
     fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
-        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions).selection));
+        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
         self.session.subscriber.get_or_init(subscribe)
     }
 }
@@ -106,7 +100,7 @@ macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {
             $crate::mcp::era::Era::Modern => {
-                $result.with_ttl_ms($crate::mcp::server::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
+                $result.with_ttl_ms($crate::mcp::era::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
             }
             $crate::mcp::era::Era::Legacy => $result,
         }

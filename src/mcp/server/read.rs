@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::{Server, era};
 use crate::error::{Error, Result};
 use crate::mcp::Config;
-use crate::mcp::cancel::Cancel;
 use crate::mcp::error::error_data;
 use crate::mcp::in_flight::HandlerGuard;
 use crate::mcp::limits::limited;
@@ -26,9 +25,9 @@ impl Server {
         f: impl FnOnce(&Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
-        let cancel = Cancel::default();
+        let cancelled = CancellationToken::new();
         let config = self.config(&request.extensions);
-        let store = limited(&self.store, &config, cancel.flag());
+        let store = limited(&self.store, &config, cancelled.clone());
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
@@ -37,7 +36,7 @@ impl Server {
             })
             .await
         };
-        let value = or_cancelled(request, &self.ending, &cancel, working).await?;
+        let value = or_cancelled(request, &self.ending, &cancelled, working).await?;
         value.map_err(|error| error_data(&error))
     }
 
@@ -89,7 +88,7 @@ pub(super) fn give_back_room(request: &RequestContext<RoleServer>) {
 pub(super) async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,
-    cancel: &Cancel,
+    cancelled: &CancellationToken,
     working: impl Future<Output = T>,
 ) -> T {
     let mut working = std::pin::pin!(working);
@@ -98,7 +97,7 @@ pub(super) async fn or_cancelled<T>(
         () = request.ct.cancelled() => {}
         () = ending.cancelled() => {}
     }
-    cancel.cancel();
+    cancelled.cancel();
     working.await
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Res
     let ids = extensions.get::<TaskIds>().cloned().unwrap_or_default();
     let (tasks, asker) = (Arc::clone(&server.tasks), config.asker());
     let followed = blocking(move || tasks.follow(asker, ids)).await?;
-    server.hub.listen(context, &config.selection, followed).await;
+    server.hub.listen(context, &config, followed).await;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The tasks extension: tasks/get, tasks/update and tasks/cancel, and the tools of an extension that run as tasks.
+//! The tasks extension: tasks/get, tasks/update and tasks/cancel, and the tools of a program that run as tasks.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::read::{blocking, wait_for_room};
 use crate::error::{Code, Error};
 use crate::mcp::asker::Asker;
-use crate::mcp::cancel::Cancel;
 use crate::mcp::error::error_data;
-use crate::mcp::extension::{Extension, TaskSupport};
+use crate::mcp::provider::{TaskSupport, TaskTool};
 use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
 
@@ -65,32 +65,33 @@ async fn with_tasks<T: Send + 'static>(
     blocking(move || f(&tasks, &asker)).await?
 }
 
-/// Runs a tool of an extension, as a task where it is one.
+/// Runs a tool of a program, as a task where it is one.
 pub(super) async fn call(
     server: &Server,
-    extension: &dyn Extension,
+    tool: &TaskTool,
     params: CallToolRequestParams,
     config: &Config,
     request: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let may = may_have(server, config, &request);
-    match extension.task_support(&params) {
+    match (tool.support)(&params) {
         TaskSupport::Optional | TaskSupport::Required if may => {}
-        TaskSupport::Never | TaskSupport::Optional => return extension.call(params, request).await,
+        TaskSupport::Never | TaskSupport::Optional => return (tool.talk)(params, request).await,
         TaskSupport::Required => {
             let required = ClientCapabilities::builder().enable_tasks().build();
             return Err(ErrorData::missing_required_client_capability(required));
         }
     }
-    let (tasks, asker, cancel) = (Arc::clone(&server.tasks), config.asker(), Cancel::default());
-    let (of_task, tool) = (Arc::clone(&tasks), params.name.clone());
-    let begun = blocking(move || of_task.begin(&asker, &tool, &cancel)).await?.map_err(|error| error_data(&error))?;
+    let (tasks, asker, cancelled) = (Arc::clone(&server.tasks), config.asker(), CancellationToken::new());
+    let (of_task, name) = (Arc::clone(&tasks), params.name.clone());
+    let begun =
+        blocking(move || of_task.begin(&asker, &name, &cancelled)).await?.map_err(|error| error_data(&error))?;
     let Some(task) = begun else {
         let why = "There are as many tasks as there may be; they are kept for an hour after they ended";
         return Err(error_data(&Error::new(Code::InvalidArgument, why)));
     };
     let created = CreateTaskResult::new(task.task());
-    let working = extension.run_task(params, Arc::clone(&task));
+    let working = (tool.run)(params, Arc::clone(&task));
     tokio::spawn(async move {
         let answered = working.await.map_or_else(Answered::Error, |result| Answered::Result(Box::new(result)));
         let _ = blocking(move || tasks.finish(&task, answered)).await;

@@ -17,10 +17,10 @@ use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, InputResponses};
 use serde_json::json;
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::asker::Asker;
-use super::cancel::Cancel;
 use super::error::error_data;
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
@@ -90,11 +90,16 @@ impl Tasks {
         }
     }
 
-    /// Keeps a task that `cancel` cancels. Returns none where the server ends or the asker has as many as it may.
+    /// Keeps a task that `cancelled` cancels. Returns none where the server ends or the asker has as many as it may.
     ///
     /// # Errors
     /// `E_READ_ONLY`, `E_DB_BUSY`, `E_DISK_FULL`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
-    pub(super) fn begin(&self, asker: &Asker, tool: &str, cancel: &Cancel) -> Result<Option<Arc<RunningTask>>> {
+    pub(super) fn begin(
+        &self,
+        asker: &Asker,
+        tool: &str,
+        cancelled: &CancellationToken,
+    ) -> Result<Option<Arc<RunningTask>>> {
         let Some(runner) = self.runner()? else { return Ok(None) };
         let now = self.clock.now();
         let row = Task {
@@ -118,7 +123,7 @@ impl Tasks {
         if !inserted {
             return Ok(None);
         }
-        let task = Arc::new(RunningTask::new(row, asker.clone(), cancel.clone(), self.changes.clone()));
+        let task = Arc::new(RunningTask::new(row, asker.clone(), cancelled.clone(), self.changes.clone()));
         let mut state = self.state();
         state.kept.retain(|_, kept| kept.expires_at >= now);
         state.running.insert(task.id(), Arc::clone(&task));

@@ -6,10 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rmcp::model::{DetailedTask, InputRequest, InputRequests, InputResponses, TaskPayload};
 use serde_json::Value;
 use tokio::sync::{broadcast, oneshot};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::outcome::{self, Ended};
-use super::{Asker, Cancel, Change};
+use super::{Asker, Change};
 use crate::clock::{Clock, Millis};
 use crate::store::tasks::Task;
 
@@ -25,7 +26,7 @@ pub(in crate::mcp) enum Why {
 /// A task that runs in this server.
 pub struct RunningTask {
     asker: Asker,
-    cancel: Cancel,
+    given_up: CancellationToken,
     changes: broadcast::Sender<Change>,
     clock: Clock,
     state: Mutex<State>,
@@ -40,10 +41,15 @@ struct State {
 }
 
 impl RunningTask {
-    pub(super) fn new(row: Task, asker: Asker, cancel: Cancel, changes: broadcast::Sender<Change>) -> Self {
+    pub(super) fn new(
+        row: Task,
+        asker: Asker,
+        cancelled: CancellationToken,
+        changes: broadcast::Sender<Change>,
+    ) -> Self {
         let (id, clock) = (row.id, Clock::system());
         let state = Mutex::new(State { row, cancelled: None, asked: BTreeMap::new() });
-        Self { asker, cancel, changes, clock, state, id }
+        Self { asker, given_up: cancelled, changes, clock, state, id }
     }
 
     /// The id that its asker knows it by.
@@ -53,7 +59,7 @@ impl RunningTask {
 
     /// Waits until it is cancelled: by its asker, or because the server ends.
     pub async fn cancelled(&self) {
-        self.cancel.cancelled().await;
+        self.given_up.cancelled().await;
     }
 
     /// Says how far it is.
@@ -103,7 +109,7 @@ impl RunningTask {
             state.cancelled.get_or_insert(why);
             state.asked.clear();
         }
-        self.cancel.cancel();
+        self.given_up.cancel();
     }
 
     /// Who cancelled it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpkg::mcp::{RunningTask, TaskSupport};
+use mcpkg::mcp::{Answer, Pending, RunningTask, Talk, TaskSupport, TaskTool};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, InputRequest, Tool};
 use serde_json::{Value, json};
@@ -30,8 +30,14 @@ pub fn has(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
+/// Returns how one of them is answered; `talk` answers it where it is no task.
+pub fn answer(talk: Arc<Talk<CallToolRequestParams, CallToolResponse>>) -> Answer {
+    let run = |request, task| -> Pending<CallToolResult> { Box::pin(run(request, task)) };
+    Answer::Task(Arc::new(TaskTool { support: Box::new(support), talk, run: Box::new(run) }))
+}
+
 /// Whether a call is a task.
-pub fn support(request: &CallToolRequestParams) -> TaskSupport {
+fn support(request: &CallToolRequestParams) -> TaskSupport {
     match request.name.as_ref() {
         "slow_compute" => TaskSupport::Optional,
         "failing_job" | "protocol_error_job" | "confirm_delete" | "multi_input" => TaskSupport::Required,
@@ -59,7 +65,7 @@ pub async fn call(request: &CallToolRequestParams) -> Option<Result<CallToolResp
 }
 
 /// Runs a call as a task.
-pub async fn run(request: CallToolRequestParams, task: Arc<RunningTask>) -> Result<CallToolResult, ErrorData> {
+async fn run(request: CallToolRequestParams, task: Arc<RunningTask>) -> Result<CallToolResult, ErrorData> {
     match request.name.as_ref() {
         "slow_compute" => tokio::select! {
             () = task.cancelled() => Ok(failed("The computation was cancelled")),

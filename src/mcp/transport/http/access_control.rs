@@ -12,7 +12,6 @@ use http::{HeaderMap, StatusCode};
 use super::answer::Refusal;
 use crate::access::{Grant, Refused};
 use crate::clock::Clock;
-use crate::content;
 use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
 
@@ -76,8 +75,9 @@ impl AccessControl {
             let rights = grant.rights(config.connection);
             config.read_only |= !rights.write;
             if !rights.deploy {
-                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
-                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
+                let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
+                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
             }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {

@@ -54,12 +54,12 @@ pub(super) async fn open(
     let parameters: Parameters = serde_json::from_str(given.get()).ok()?;
     let id = serde_json::from_str(id).ok()?;
     let mut filter = accepted(&parameters.notifications);
-    let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
+    let (hub, reach) = (Arc::clone(&app.server.hub), Arc::clone(config));
     let uris = filter.resource_subscriptions.clone();
     // The database is asked, which may take a while.
     let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), config.asker(), TaskIds::of(Some(given)));
     let subscribing = tokio::task::spawn_blocking(move || {
-        (hub.subscribe_to(&selection, uris.iter().flatten()), tasks.follow(asker, task_ids))
+        (hub.subscribe_to(&reach, uris.iter().flatten()), tasks.follow(asker, task_ids))
     });
     let (subscriber, tasks) = subscribing.await.ok()?;
     if let Some(uris) = &mut filter.resource_subscriptions {
