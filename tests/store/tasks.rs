@@ -40,7 +40,8 @@ fn end(store: &Store, id: Uuid, at: i64) -> bool {
 
 #[test]
 fn a_task_is_its_askers_and_ends_once() {
-    let store = Scratch::with_project().store();
+    let scratch = Scratch::with_project();
+    let store = scratch.store();
     let mine = task("user", 0);
     assert!(insert(&store, &mine));
     assert_eq!(get(&store, "user", mine.id, 0), Some(mine.clone()));
@@ -55,7 +56,8 @@ fn a_task_is_its_askers_and_ends_once() {
 
 #[test]
 fn a_task_that_ended_goes_with_its_time_and_one_that_works_stays() {
-    let store = Scratch::with_project().store();
+    let scratch = Scratch::with_project();
+    let store = scratch.store();
     let (ended, working) = (task("user", 0), task("user", 0));
     assert!(insert(&store, &ended) && insert(&store, &working) && end(&store, ended.id, 0));
     assert!(get(&store, "user", ended.id, KEPT).is_some(), "kept to the last millisecond");
@@ -69,7 +71,8 @@ fn a_task_that_ended_goes_with_its_time_and_one_that_works_stays() {
 
 #[test]
 fn an_asker_has_so_many_tasks_at_most() {
-    let store = Scratch::with_project().store();
+    let scratch = Scratch::with_project();
+    let store = scratch.store();
     for _ in 0..MAX_TASKS {
         assert!(insert(&store, &task("user", 0)));
     }
