@@ -127,7 +127,7 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 /// Stores `bytes` where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_known(db, &Sha256::digest(bytes).into(), bytes)
 }
@@ -135,7 +135,7 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
 /// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
     insert(db, sha256, bytes.len() as u64, bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece))))
 }
@@ -143,7 +143,7 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
 /// Stores `content` where it is not stored yet, and returns its key.
 ///
 /// # Errors
-/// How the disk failed; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
 pub fn put_source(db: &Db<'_>, content: &Source) -> Result<i64> {
     insert(db, &content.sha256, content.size(), content.pieces())
 }
@@ -174,7 +174,7 @@ fn insert<'p>(
 /// Returns the key of the blob that holds `content`, if it is stored.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }

@@ -26,7 +26,7 @@ pub struct Token {
 /// Keeps a token, and lets those go that ended long ago.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, sha256: &[u8; 32], token: &Token) -> Result<()> {
     let ended = token.issued_at.saturating_sub(KEPT);
     db.run(sql!("DELETE FROM confirm_token WHERE expires_at < ?1"), params![ended])?;
@@ -40,7 +40,7 @@ pub fn insert(db: &Db<'_>, sha256: &[u8; 32], token: &Token) -> Result<()> {
 /// Returns a token's row.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Token>> {
     let sql = sql!("SELECT inputs, plan_hash, issued_at, expires_at, consumed_at FROM confirm_token WHERE sha256 = ?1");
     db.one(sql, params![sha256], |row| {
@@ -57,7 +57,7 @@ pub fn get(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Token>> {
 /// Uses a token up.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn consume(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<()> {
     db.run(sql!("UPDATE confirm_token SET consumed_at = ?2 WHERE sha256 = ?1"), params![sha256, now])?;
     Ok(())

@@ -4,4 +4,5 @@ mod access;
 mod lists;
 mod modules;
 mod opening;
+mod portable;
 mod rows;

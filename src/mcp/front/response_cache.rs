@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::mcp::Config;
 use crate::mcp::era::Era;
+use crate::store::Version;
 
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
@@ -18,7 +19,7 @@ const MAX_BYTES_SLIM: usize = 1 << 20;
 /// Results by what asked for them.
 pub(super) struct ResponseCache {
     max_bytes: usize,
-    version: i64,
+    version: Version,
     bytes: usize,
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
@@ -28,7 +29,7 @@ pub(super) struct ResponseCache {
 pub(crate) struct CacheKey {
     key: Vec<u8>,
     /// The database's data version when it was asked.
-    version: i64,
+    version: Version,
 }
 
 impl CacheKey {
@@ -37,7 +38,7 @@ impl CacheKey {
     /// answer was kept.
     pub(super) fn set(
         &mut self,
-        version: i64,
+        version: Version,
         config: &Config,
         era: Era,
         method: &str,
@@ -62,7 +63,7 @@ impl CacheKey {
 
 impl Default for ResponseCache {
     fn default() -> Self {
-        Self { max_bytes: MAX_BYTES, version: 0, bytes: 0, results: HashMap::new() }
+        Self { max_bytes: MAX_BYTES, version: Version::default(), bytes: 0, results: HashMap::new() }
     }
 }
 
@@ -108,7 +109,7 @@ mod tests {
 
     fn key_of(version: i64, era: Era, method: &str, parameters: &str) -> CacheKey {
         let mut key = CacheKey::default();
-        key.set(version, &Config::default(), era, method, parameters, None);
+        key.set(Version::from(version), &Config::default(), era, method, parameters, None);
         key
     }
 
@@ -146,7 +147,7 @@ mod tests {
         let mut config = Config::default();
         config.selection.named = Some("q".to_owned());
         let mut of_q = CacheKey::default();
-        of_q.set(1, &config, Era::Legacy, "prompts/list", "{}", None);
+        of_q.set(Version::from(1), &config, Era::Legacy, "prompts/list", "{}", None);
         assert_eq!(cache.get(&of_q), None);
     }
 
