@@ -133,7 +133,8 @@ fn git_is_run_in_one_place() {
 #[test]
 fn files_are_read_in_one_place() {
     // A folder that is synced, a shell's own pipe, the name of the machine.
-    const OTHERWISE: [&str; 4] = ["store/engine/sqlite/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
+    const OTHERWISE: [&str; 4] =
+        ["store/engine/sqlite/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
         if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
             continue;

@@ -7,8 +7,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-
 use crate::support::postgres::Server;
 
 /// A statement, and where it stands.
@@ -17,12 +15,8 @@ struct Statement {
     text: String,
 }
 
-/// The macros without arguments that stand for a piece of a statement, by file and name, and the calls of `sql!`.
-#[derive(Default)]
-struct Found {
-    pieces: HashMap<(String, String), TokenStream>,
-    calls: Vec<(String, usize, TokenStream)>,
-}
+/// The macros without arguments that stand for a piece of a statement, by file and name.
+type Pieces = HashMap<(String, String), String>;
 
 fn store() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store")
@@ -46,92 +40,116 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
-fn is_punct(token: Option<&TokenTree>, expected: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == expected)
+/// Returns where the group ends that begins `text`, with a bracket: after its closing one.
+fn end_of_group(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        match text.as_bytes()[at] {
+            b'"' => at += end_of_string(&text[at..]) - 1,
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' if depth == 1 => return at + 1,
+            b')' | b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    panic!("a bracket is not closed: {text}");
 }
 
-impl Found {
-    fn read(&mut self, file: &str, tokens: TokenStream) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            at += 1;
-            match token {
-                TokenTree::Ident(name) if name == "macro_rules" && is_punct(tokens.get(at), '!') => {
-                    let (Some(TokenTree::Ident(name)), Some(TokenTree::Group(rules))) =
-                        (tokens.get(at + 1), tokens.get(at + 2))
-                    else {
-                        panic!("{file}: a macro that cannot be read");
-                    };
-                    let rules: Vec<TokenTree> = rules.stream().into_iter().collect();
-                    if let [TokenTree::Group(arguments), _, _, TokenTree::Group(body), ..] = &rules[..]
-                        && arguments.stream().is_empty()
-                    {
-                        self.pieces.insert((file.to_owned(), name.to_string()), body.stream());
-                    }
-                    at += 3;
-                }
-                TokenTree::Ident(name) if name == "sql" && is_punct(tokens.get(at), '!') => {
-                    let Some(TokenTree::Group(call)) = tokens.get(at + 1) else { continue };
-                    self.calls.push((file.to_owned(), name.span().start().line, call.stream()));
-                    at += 2;
-                }
-                TokenTree::Group(group) if group.delimiter() != Delimiter::None || !group.stream().is_empty() => {
-                    self.read(file, group.stream());
-                }
-                _ => {}
-            }
+/// Returns where the string literal ends that begins `text`: after its closing quote.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
         }
     }
+    panic!("a string is not closed: {text}");
+}
 
-    /// Puts the pieces together that stand between commas.
-    fn text(&self, file: &str, pieces: TokenStream) -> String {
-        let pieces: Vec<TokenTree> = pieces.into_iter().collect();
-        let pieces = pieces.split(|token| is_punct(Some(token), ',')).filter(|piece| !piece.is_empty());
-        pieces.map(|piece| self.piece(file, piece)).collect()
+/// Returns what a string literal stands for, without its quotes. A statement has no escape but that of a line's end.
+fn unescaped(literal: &str) -> String {
+    let mut lines = literal.split("\\\n");
+    let mut text = lines.next().unwrap_or_default().to_owned();
+    lines.for_each(|line| text.push_str(line.trim_start()));
+    assert!(!text.contains('\\'), "a statement with an escape: {literal}");
+    text
+}
+
+fn pieces_of(file: &str, source: &str, pieces: &mut Pieces) {
+    for (at, _) in source.match_indices("macro_rules! ") {
+        let Some((name, rules)) = source[at + "macro_rules! ".len()..].split_once(" {") else { continue };
+        let Some(body) = rules.trim_start().strip_prefix("() => {") else { continue };
+        let body = &body[..end_of_group(&format!("{{{body}")) - 2];
+        pieces.insert((file.to_owned(), name.to_owned()), body.to_owned());
     }
+}
 
-    fn piece(&self, file: &str, piece: &[TokenTree]) -> String {
-        match piece {
-            [TokenTree::Literal(literal)] => {
-                let parsed: syn::LitStr = syn::parse_str(&literal.to_string()).expect("a string");
-                parsed.value()
+/// Puts the pieces together that stand between commas: string literals, and macros that stand for some.
+fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
+    let mut text = String::new();
+    let mut rest = source.trim_start();
+    while !rest.is_empty() {
+        let end = if rest.starts_with('"') {
+            let end = end_of_string(rest);
+            text.push_str(&unescaped(&rest[1..end - 1]));
+            end
+        } else {
+            let (name, arguments) = rest.split_once('!').unwrap_or_else(|| panic!("{file}: cannot be read: {rest}"));
+            assert!(name.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)), "{file}: cannot be read: {rest}");
+            let end = end_of_group(arguments);
+            if name == "concat" {
+                text.push_str(&text_of(file, &arguments[1..end - 1], pieces));
+            } else {
+                assert_eq!(&arguments[..end], "()", "{file}: `{name}!` has arguments");
+                let (file, body) = named(file, name.rsplit(':').next().unwrap_or_default(), pieces);
+                text.push_str(&text_of(file, body, pieces));
             }
-            [.., TokenTree::Ident(name), bang, TokenTree::Group(arguments)] if is_punct(Some(bang), '!') => {
-                if name == "concat" {
-                    return self.text(file, arguments.stream());
-                }
-                assert!(arguments.stream().is_empty(), "{file}: `{name}!` has arguments");
-                let (file, body) = self.named(file, &name.to_string());
-                self.text(file, body)
-            }
-            _ => panic!("{file}: a piece of a statement that cannot be read: {piece:?}"),
-        }
+            name.len() + 1 + end
+        };
+        rest = rest[end..].trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
     }
+    text
+}
 
-    /// Returns the macro `name` of a file, else the one of that name that there is.
-    fn named<'f>(&'f self, file: &'f str, name: &str) -> (&'f str, TokenStream) {
-        if let Some(body) = self.pieces.get(&(file.to_owned(), name.to_owned())) {
-            return (file, body.clone());
-        }
-        let mut found = self.pieces.iter().filter(|((_, other), _)| other == name);
-        let ((file, _), body) = found.next().unwrap_or_else(|| panic!("{file}: no macro `{name}!` was found"));
-        assert!(found.next().is_none(), "two files have a macro `{name}!`");
-        (file, body.clone())
-    }
+/// Returns the macro `name` of a file, else the one of that name that there is, with its file.
+fn named<'p>(file: &str, name: &str, pieces: &'p Pieces) -> (&'p str, &'p str) {
+    let own = pieces.get_key_value(&(file.to_owned(), name.to_owned()));
+    let mut others = pieces.iter().filter(|((_, other), _)| other == name);
+    let ((file, _), body) =
+        own.or_else(|| others.next()).unwrap_or_else(|| panic!("{file}: no macro `{name}!` was found"));
+    assert!(own.is_some() || others.next().is_none(), "two files have a macro `{name}!`");
+    (file, body)
 }
 
 fn statements() -> Vec<Statement> {
-    let mut found = Found::default();
-    for (file, text) in sources() {
-        found.read(&file, text.parse().unwrap_or_else(|error| panic!("{file}: {error}")));
+    // Comments hold brackets and quotes of their own; a line stays a line.
+    let shipped = |text: &str| -> String {
+        let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let sources: Vec<(String, String)> = sources().into_iter().map(|(file, text)| (file, shipped(&text))).collect();
+    let mut pieces = Pieces::new();
+    sources.iter().for_each(|(file, text)| pieces_of(file, text, &mut pieces));
+    let mut statements = Vec::new();
+    for (file, source) in &sources {
+        for (at, _) in source.match_indices("sql!(") {
+            if source[..at].ends_with('_') {
+                continue;
+            }
+            let call = &source[at + "sql!".len()..];
+            let line = source[..at].matches('\n').count() + 1;
+            statements.push(Statement {
+                place: format!("src/store/{file}:{line}"),
+                text: text_of(file, &call[1..end_of_group(call) - 1], &pieces),
+            });
+        }
     }
-    let calls = found.calls.iter();
-    let statements = calls.map(|(file, line, pieces)| Statement {
-        place: format!("src/store/{file}:{line}"),
-        text: found.text(file, pieces.clone()),
-    });
-    statements.collect()
+    statements
 }
 
 /// Writes a statement as PostgreSQL has it: `?N` is `$N`, and a hint to SQLite's planner is left out. Nothing else
