@@ -73,15 +73,6 @@ pub fn sha256(bytes: &[u8]) -> Sha {
     Sha256::digest(bytes).into()
 }
 
-/// Returns a SHA-256 in hex.
-pub fn hex(sha256: &[u8]) -> String {
-    use std::fmt::Write as _;
-    sha256.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// Returns what the disk says of a path, without following a link; `None` where nothing is there.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::hex;
 
 const PREFIX: &str = "mcpkg_";
 const ID: usize = 12;
@@ -20,8 +21,8 @@ pub(super) struct Parts<'a> {
 /// # Errors
 /// `E_INTERNAL` where the system has no random bytes.
 pub(super) fn make(clock: &Clock) -> Result<String> {
-    let id = hex(&clock.secret()?[..ID / 2]);
-    Ok(format!("{PREFIX}{id}_{}", hex(&clock.secret()?)))
+    let id = hex::encode(&clock.secret()?[..ID / 2]);
+    Ok(format!("{PREFIX}{id}_{}", hex::encode(&clock.secret()?)))
 }
 
 /// Returns the parts of a key; `None` where it does not look like one.
@@ -35,10 +36,6 @@ pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
 /// Returns what is kept of a secret.
 pub(super) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -107,6 +107,13 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(u64).range(1..=3600))
                 .help("How long a client may take to send a request, to take an answer, to leave a connection unused [default: 30]"),
         )
+        .arg(
+            Arg::new("read-timeout")
+                .long("read-timeout")
+                .value_name("SECONDS")
+                .value_parser(read_timeout)
+                .help("How long one read of the database for a client may take, such as 30 or 0.5 [default: 30]"),
+        )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
             Arg::new("as")
@@ -159,6 +166,12 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
     })
 }
 
+/// A time in seconds, between a millisecond and an hour.
+fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it takes seconds between 0.001 and 3600".to_owned())
+}
+
 /// Says that a server will serve nothing as long as its project is not there.
 fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let Some(name) = &globals.project else { return };
@@ -199,6 +212,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         extended: mcp::Extended::default(),
+        read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),

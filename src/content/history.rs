@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
+use crate::diff;
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::revisions::{self, Kind, Revision};
@@ -63,7 +63,7 @@ macro_rules! history_operations {
             type Output = NoOutput;
 
             fn run(self, context: &Context) -> Result<Reply> {
-                diff(context, Kind::$kind, &self.name, self.from, self.to)
+                compared(context, Kind::$kind, &self.name, self.from, self.to)
             }
         }
 
@@ -135,7 +135,7 @@ fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
 }
 
-fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result<Reply> {
+fn compared(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result<Reply> {
     let (old, new) = context.read(|db, project| {
         let side = |number| {
             let revision = revisions::get(db, project, kind, name, number)?;
@@ -157,7 +157,7 @@ fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result
         }
         format!("{value:#}\n")
     };
-    text.push_str(&unified(
+    text.push_str(&diff::unified(
         &attributes(&old.1),
         &attributes(&new.1),
         &format!("{name} {from} (attributes)"),
@@ -165,7 +165,9 @@ fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result
     ));
     let (before, after) = (old.1.size, new.1.size);
     match (&old.0, &new.0) {
-        (Some(old), Some(new)) => text.push_str(&unified(old, new, &format!("{name} {from}"), &format!("{name} {to}"))),
+        (Some(old), Some(new)) => {
+            text.push_str(&diff::unified(old, new, &format!("{name} {from}"), &format!("{name} {to}")))
+        }
         _ if old.1.blob == new.1.blob => {}
         _ => {
             let kind = if before.max(after) > MAX_COMPARED { "Large" } else { "Binary" };
@@ -174,13 +176,6 @@ fn diff(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result
     }
     let data = json!({ "name": name, "from": from, "to": to, "same": text.is_empty(), "diff": text });
     Ok(Reply::new(Body::Diff(text), data))
-}
-
-fn unified(old: &str, new: &str, from: &str, to: &str) -> String {
-    if old == new {
-        return String::new();
-    }
-    TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(from, to).to_string()
 }
 
 fn restore(context: &Context, kind: Kind, name: &str, number: i64) -> Result<Reply> {

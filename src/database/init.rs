@@ -7,6 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::shell;
 use crate::store::projects;
 
 /// Create the database
@@ -38,7 +39,7 @@ impl Operation for Init {
         arguments.push("serve".to_owned());
         let servers = json!({ "mcpServers": { "mcpkg": { "command": binary, "args": arguments } } });
         let data = json!({ "database": database, "command": binary, "args": arguments, "client": servers });
-        let flag = if default { String::new() } else { format!(" --db {}", quoted(&database)) };
+        let flag = if default { String::new() } else { format!(" --db {}", shell::quote(&database)) };
         let mut reply = Reply::sentence(format!("The database is {database}"), data);
         let selected = context.store.read(|db| projects::resolve(db, &context.selection));
         if !matches!(selected, Ok(Some(_))) {
@@ -50,13 +51,5 @@ impl Operation for Init {
                 "`mcpkg{flag} client add claude-code` connects Claude Code; `mcpkg client list` names the others"
             ))
             .hint(format!("`mcpkg{flag} client show cursor` prints what to put in by hand")))
-    }
-}
-
-fn quoted(word: &str) -> String {
-    if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-\\:".contains(c)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

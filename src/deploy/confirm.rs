@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::clock::Millis;
 use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::Context;
 use crate::store::Db;
 use crate::store::tokens::{self, Token};
@@ -29,7 +30,7 @@ pub struct Issued {
 /// # Errors
 /// How the disk failed.
 pub fn issue(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Issued> {
-    let token = disk::hex(&context.clock.secret()?);
+    let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();
     let row = Token {
         inputs: inputs.to_string(),

@@ -1,5 +1,7 @@
 //! What a server serves; and, for each request, who calls and what that request may reach.
 
+use std::time::Duration;
+
 use super::extension::Extended;
 use crate::op::{Caller, Connection, Grant, Identity};
 use crate::store::projects::Selection;
@@ -23,6 +25,8 @@ pub struct Config {
     pub allow_outside: Vec<std::path::PathBuf>,
     /// What a program adds.
     pub extended: Extended,
+    /// How long one read of the database may take.
+    pub read_timeout: Duration,
     /// The most bytes of content in one answer.
     pub max_answer: u64,
     /// The most bytes of one request.

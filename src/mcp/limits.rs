@@ -1,20 +1,21 @@
 //! What a server grants its clients: how long a read may take, and how many run at once.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
+use super::Config;
 use crate::store::Store;
 
 /// The most bytes of one request unless told otherwise: 64 MiB.
 pub const MAX_LINE: u64 = 64 << 20;
 
-/// How long one read of the database for a client may take: less than clients wait for an answer.
-const READ_LIMIT: Duration = Duration::from_secs(30);
+/// How long one read of the database for a client may take unless told otherwise: less than clients wait for an answer.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the database for what serves a client: its reads end in time, and when `cancelled` is set.
-pub(super) fn limited(store: &Store, cancelled: Arc<AtomicBool>) -> Store {
-    store.limited(READ_LIMIT, cancelled)
+pub(super) fn limited(store: &Store, config: &Config, cancelled: CancellationToken) -> Store {
+    store.limited(config.read_timeout, cancelled)
 }
 
 /// Returns how many reads run at once: as many as there are processors, within bounds. More would not be quicker, and

@@ -33,7 +33,7 @@ mod transport;
 pub use crate::op::{Connection, Identity};
 pub use config::{Config, group_of};
 pub use extension::{Answer, Extended, Extension};
-pub use limits::MAX_LINE;
+pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};
 

@@ -52,7 +52,7 @@ fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
     let matter = skill.matter.clone()?;
     let frontmatter: SkillFrontmatter = serde_json::from_value(matter.into()).ok()?;
     let digest = |sha256: &[u8; 32]| {
-        let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::hex::encode(sha256);
         format!("sha256:{hex}")
     };
     let files = skill

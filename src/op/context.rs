@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use super::{Body, Caller, Reply};
 use crate::approved::Approved;
@@ -55,8 +56,8 @@ pub struct Context {
     pub consent: Consent,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
-    /// Set when the user gave up; long work looks at it.
-    pub cancelled: Arc<AtomicBool>,
+    /// Cancelled when the user gave up; long work looks at it, and waits end with it.
+    pub cancelled: CancellationToken,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -96,7 +97,7 @@ impl Context {
             }),
             consent: Consent::Nobody,
             approved: Approved::of_user(),
-            cancelled: Arc::new(AtomicBool::new(false)),
+            cancelled: CancellationToken::new(),
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,
@@ -186,7 +187,7 @@ impl Context {
 
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_cancelled()
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

@@ -210,7 +210,7 @@ pub fn damaged_value(what: &str) -> Error {
 }
 
 pub(super) fn damaged(sha256: &[u8]) -> Error {
-    let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = crate::hex::encode(sha256);
     Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
         .hint("it was not served; `mcpkg restore FILE` brings back a backup")
 }

@@ -1,8 +1,14 @@
 //! When a read for a client has to end: a client's content must not keep a reader for good.
+//!
+//! SQLite asks [`Watch`] every few thousand steps of its virtual machine, and content that is read in pieces is asked about
+//! between them. One step can be long: FTS5 reads all places of one word, or of all words that begin with it, in a single
+//! step. That is what a read may overrun its time by: about half a second in an index of 16 million words.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use super::engine::Link;
 use crate::error::{Code, Error, Result};
@@ -11,8 +17,8 @@ use crate::error::{Code, Error, Result};
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
-    /// Set when nobody waits for the read any more.
-    pub(super) cancelled: Arc<AtomicBool>,
+    /// Cancelled when nobody waits for the read any more; see [`Watch::cancel_with`].
+    pub(super) cancelled: CancellationToken,
     /// Set when the server ends.
     pub(super) ended: Arc<AtomicBool>,
 }
@@ -20,7 +26,10 @@ pub(super) struct Deadline {
 /// The deadline of one connection, for the read that it executes now.
 #[derive(Debug)]
 pub(super) struct Watch {
-    deadline: Deadline,
+    limit: Duration,
+    /// What ends the read that is executed now. Only the connection's thread takes this lock.
+    cancelled: Mutex<CancellationToken>,
+    ended: Arc<AtomicBool>,
     made: Instant,
     /// Milliseconds from `made` to the first look at the running read, and one; 0 before that look. A short read is over
     /// before the first look, and costs no look at the clock.
@@ -30,7 +39,13 @@ pub(super) struct Watch {
 impl Deadline {
     /// Ends what `connection` executes when this deadline has passed, until [`Link::release`] is called.
     pub(super) fn watch(&self, connection: Link<'_>) -> Result<Arc<Watch>> {
-        let watch = Arc::new(Watch { deadline: self.clone(), made: Instant::now(), began: AtomicU64::new(0) });
+        let watch = Arc::new(Watch {
+            limit: self.limit,
+            cancelled: Mutex::new(self.cancelled.clone()),
+            ended: Arc::clone(&self.ended),
+            made: Instant::now(),
+            began: AtomicU64::new(0),
+        });
         let looking = Arc::clone(&watch);
         connection.watch(move || looking.has_passed())?;
         Ok(watch)
@@ -43,6 +58,11 @@ impl Watch {
         self.began.store(0, Ordering::Relaxed);
     }
 
+    /// Ends the reads from now on when `cancelled` is, in place of the token that did before.
+    pub(super) fn cancel_with(&self, cancelled: CancellationToken) {
+        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
+    }
+
     /// Refuses to go on once the deadline has passed: for work between SQLite's steps.
     ///
     /// # Errors
@@ -52,17 +72,17 @@ impl Watch {
     }
 
     fn has_passed(&self) -> bool {
-        let Deadline { limit, cancelled, ended } = &self.deadline;
-        if cancelled.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
+        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).is_cancelled();
+        if cancelled || self.ended.load(Ordering::Relaxed) {
             return true;
         }
         let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
         match self.began.load(Ordering::Relaxed) {
             0 => {
                 self.began.store(now + 1, Ordering::Relaxed);
-                limit.is_zero()
+                self.limit.is_zero()
             }
-            began => u128::from(now + 1 - began) >= limit.as_millis(),
+            began => u128::from(now + 1 - began) >= self.limit.as_millis(),
         }
     }
 }
@@ -101,7 +121,7 @@ mod tests {
     #[test]
     fn a_read_ends_at_its_deadline_and_the_connection_is_good_again() {
         let (_folder, store) = store();
-        let limited = store.limited(Duration::from_millis(50), Arc::default());
+        let limited = store.limited(Duration::from_millis(50), CancellationToken::new());
         assert_eq!(limited.read(forever).unwrap_err().code(), Code::Timeout);
         assert_eq!(short(&limited).unwrap(), 7);
         assert_eq!(short(&store).unwrap(), 7);
@@ -119,13 +139,13 @@ mod tests {
     fn a_read_ends_when_nobody_waits_for_it() {
         let (_folder, store) = store();
         let hour = Duration::from_secs(3600);
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let limited = store.limited(hour, Arc::clone(&cancelled));
+        let cancelled = CancellationToken::new();
+        let limited = store.limited(hour, cancelled.clone());
         let reading = std::thread::spawn(move || limited.read(forever));
-        cancelled.store(true, Ordering::Relaxed);
+        cancelled.cancel();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
 
-        let limited = store.limited(hour, Arc::default());
+        let limited = store.limited(hour, CancellationToken::new());
         let reading = std::thread::spawn(move || limited.read(forever));
         store.end_reads();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
@@ -134,10 +154,22 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_takes_another_token_for_each_of_its_reads() {
+        let (_folder, store) = store();
+        let reader = store.limited(Duration::from_secs(3600), CancellationToken::new()).reader().unwrap();
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        reader.cancel_with(cancelled);
+        assert_eq!(reader.statement(forever).unwrap_err().code(), Code::Timeout);
+        reader.cancel_with(CancellationToken::new());
+        assert!(reader.statement(|db| db.check_deadline()).is_ok());
+    }
+
+    #[test]
     fn content_that_is_read_in_pieces_is_ended_between_them() {
         let (_folder, store) = store();
         let id = store.write(|db| blobs::put(db, &vec![1; 5 << 20])).unwrap();
-        let limited = store.limited(Duration::ZERO, Arc::default());
+        let limited = store.limited(Duration::ZERO, CancellationToken::new());
         assert_eq!(limited.read(|db| blobs::get(db, id)).unwrap_err().code(), Code::Timeout);
         assert_eq!(store.read(|db| blobs::get(db, id)).unwrap().len(), 5 << 20);
     }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::error::{Code, Error, Result};
 use deadline::{Deadline, Watch};
 use engine::{Connection, Engine, Intent, Link, Pooled};
@@ -115,9 +117,9 @@ impl Store {
     }
 
     /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
-    /// `cancelled` is set, and after [`Store::end_reads`].
+    /// `cancelled` is cancelled, and after [`Store::end_reads`].
     #[must_use]
-    pub fn limited(&self, limit: Duration, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.0.ended) });
         Self(Arc::clone(&self.0), Rights { deadline, ..self.1.clone() })
     }
@@ -225,6 +227,14 @@ impl Reader {
     pub fn version(&self) -> Result<Version> {
         self.store.0.engine.check_in_place()?;
         self.connection.link().version()
+    }
+
+    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
+    /// [`Store::limited`]. Without a deadline nothing ends them.
+    pub fn cancel_with(&self, cancelled: CancellationToken) {
+        if let Some(watch) = &self.watch {
+            watch.cancel_with(cancelled);
+        }
     }
 
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.

@@ -12,7 +12,7 @@ mod scratch;
 pub use client::{Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
-pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal, sockets};
+pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak, signal, sockets};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
 

@@ -161,7 +161,7 @@ pub fn base(path: &Path) -> Option<PathBuf> {
 
 /// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
 pub fn digest(text: &str, digits: usize) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(digits).collect()
+    crate::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::approved::Kind;
 use crate::deploy::repo::identity;
 use crate::disk;
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Context, Finding, Health};
 use crate::store::Db;
 use crate::store::deploys::{self, Image, PlaceKey};
@@ -95,7 +96,7 @@ impl Journal {
 pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders: &[String]) -> String {
     let image = |image: &Image| match image {
         Image::Absent => Value::Null,
-        Image::File { sha256, mode, .. } => json!([disk::hex(sha256), mode]),
+        Image::File { sha256, mode, .. } => json!([hex::encode(sha256), mode]),
         Image::Link(text) => json!([text]),
     };
     let file = |file: &File| {
@@ -111,7 +112,7 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
         files.iter().map(file).collect::<Vec<_>>(),
         folders,
     ]);
-    disk::hex(&disk::sha256(rows.to_string().as_bytes()))
+    hex::encode(&disk::sha256(rows.to_string().as_bytes()))
 }
 
 /// Returns the journals without an end: those that this machine's own applies began, newest first, and the snapshots of

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use self::journal::Journal;
-use crate::deploy::plan::{After, Change, Keep, Plan, Quiet, names};
+use crate::deploy::plan::{After, Change, Keep, Plan, RowChange, names};
 use crate::deploy::source::Site;
 use crate::disk::attributes::Attributes;
 use crate::disk::folder::{Entry, Folder, Folders};
@@ -60,7 +60,7 @@ pub struct Work<'a> {
     /// The changes.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
-    pub quiet: Vec<Quiet>,
+    pub row_changes: Vec<RowChange>,
     /// What the place keeps on disk now.
     pub rows: std::collections::BTreeMap<String, Deployed>,
     /// The folders that the user's own command writes below; other changes have to lie below one that this user
@@ -71,13 +71,24 @@ pub struct Work<'a> {
 impl<'a> Work<'a> {
     /// A deploy of a plan.
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
-        let Plan { desired, rows, changes, quiet } = plan;
+        let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
         // What no module lands in any more is known from the database alone.
         let landed = changes.iter().filter(|change| desired.outputs.contains_key(&change.path));
         let mut roots = roots::of_changes(landed);
         roots.extend(desired.roots.into_iter().map(|root| root.path));
-        Self { site, kind: Kind::Deploy, plan_hash, rolled_back_to: None, targets, adopt, changes, quiet, rows, roots }
+        Self {
+            site,
+            kind: Kind::Deploy,
+            plan_hash,
+            rolled_back_to: None,
+            targets,
+            adopt,
+            changes,
+            row_changes,
+            rows,
+            roots,
+        }
     }
 }
 
@@ -180,8 +191,8 @@ fn files_of(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> 
             attributes: attributes.as_ref().and_then(Attributes::to_column),
         });
     }
-    for quiet in &work.quiet {
-        if let Quiet::Claim(row, bytes) = quiet
+    for change in &work.row_changes {
+        if let RowChange::Claim(row, bytes) = change
             && let Image::File { sha256, mode, .. } = &row.applied
         {
             let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
@@ -200,20 +211,20 @@ fn files_of(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> 
             });
         }
     }
-    files.extend(work.quiet.iter().filter_map(|quiet| let_go(work, quiet)));
+    files.extend(work.row_changes.iter().filter_map(|change| released(work, change)));
     Ok(files)
 }
 
 /// The row of a file that is let go though it is left as it is: a rollback to an earlier snapshot has to know of it, and
 /// one to a later snapshot that it was nobody's.
-fn let_go(work: &Work<'_>, quiet: &Quiet) -> Option<File> {
-    let (row, image) = match quiet {
-        Quiet::Forget(path) => {
+fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
+    let (row, image) = match change {
+        RowChange::Forget(path) => {
             let row = work.rows.get(path)?;
             (row, if work.rolled_back_to.is_some() { &row.pristine } else { &row.applied })
         }
-        Quiet::Keep(row) if row.applied == Image::Absent => (row, &row.applied),
-        Quiet::Keep(_) | Quiet::Claim(..) | Quiet::Follow(..) => return None,
+        RowChange::Keep(row) if row.applied == Image::Absent => (row, &row.applied),
+        RowChange::Keep(_) | RowChange::Claim(..) | RowChange::Follow(..) => return None,
     };
     Some(File {
         snapshot: 0,
@@ -397,9 +408,9 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option
             deploys::put(db, machine, &row)?;
         }
         let claims = journal.files.iter().skip(work.changes.len());
-        for (file, row) in claims.zip(work.quiet.iter().filter_map(|quiet| match quiet {
-            Quiet::Claim(row, _) => Some(row),
-            Quiet::Keep(_) | Quiet::Follow(..) | Quiet::Forget(_) => None,
+        for (file, row) in claims.zip(work.row_changes.iter().filter_map(|change| match change {
+            RowChange::Claim(row, _) => Some(row),
+            RowChange::Keep(_) | RowChange::Follow(..) | RowChange::Forget(_) => None,
         })) {
             let path = Path::new(&row.path);
             let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
@@ -410,7 +421,7 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option
             let written = file.keep == Keep::Written;
             deploys::put(db, machine, &Deployed { place, written, applied, pristine, stat, ..row.clone() })?;
         }
-        note_quiet(db, machine, place, &work.quiet)?;
+        write_row_changes(db, machine, place, &work.row_changes)?;
         let open = journal.files.iter().any(undo::leaves_work);
         snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
         let project = work.site.project().map(|project| project.name.as_str());
@@ -422,17 +433,17 @@ fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option
 ///
 /// # Errors
 /// How the disk failed.
-pub fn note_quiet(db: &Db<'_>, machine: &str, place: i64, quiet: &[Quiet]) -> Result<()> {
-    for quiet in quiet {
-        match quiet {
-            Quiet::Claim(..) => {}
-            Quiet::Keep(row) => deploys::put(db, machine, row)?,
-            Quiet::Follow(row, bytes) => {
+pub fn write_row_changes(db: &Db<'_>, machine: &str, place: i64, row_changes: &[RowChange]) -> Result<()> {
+    for change in row_changes {
+        match change {
+            RowChange::Claim(..) => {}
+            RowChange::Keep(row) => deploys::put(db, machine, row)?,
+            RowChange::Follow(row, bytes) => {
                 let Image::File { sha256, mode, .. } = row.applied else { continue };
                 let applied = Image::File { blob: blobs::put_known(db, &sha256, bytes)?, sha256, mode };
                 deploys::put(db, machine, &Deployed { applied, ..row.clone() })?;
             }
-            Quiet::Forget(path) => deploys::forget(db, machine, place, path)?,
+            RowChange::Forget(path) => deploys::forget(db, machine, place, path)?,
         }
     }
     Ok(())

@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::approved::Kind;
 use crate::deploy::plan::Change;
 use crate::deploy::source::Site;
-use crate::deploy::targets;
+use crate::deploy::targets::bases::innermost;
 use crate::disk::folder::Folders;
 use crate::disk::{self, RealFolders};
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::Context;
 
 /// Returns the folder that a change is approved by: its root, or where a link inside of the root leads elsewhere, the
@@ -75,11 +76,11 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
 /// # Errors
 /// `E_IO_INVALID_PATH` where a link leads out of the deploy root, the home folder or Codex's, whichever holds the root.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
-    let bases = targets::bases(&site.aims, &site.ground);
+    let limits = site.bases.limits(&site.configs);
     let mut folders = RealFolders::default();
     let mut found = Vec::with_capacity(roots.len());
     for root in roots {
-        let (real, base) = (folders.of(root), targets::base_of(&bases, root));
+        let (real, base) = (folders.of(root), innermost(&limits, root));
         if !real.starts_with(folders.of(base)) {
             let why = format!("`{}` leads to `{}`, out of `{}`", root.display(), real.display(), base.display());
             return Err(Error::new(Code::InvalidPath, why)
@@ -103,5 +104,5 @@ pub fn folders(context: &Context) -> Result<Folders> {
 }
 
 fn key(root: &Path) -> String {
-    disk::hex(&disk::sha256(root.as_os_str().as_encoded_bytes()))
+    hex::encode(&disk::sha256(root.as_os_str().as_encoded_bytes()))
 }

@@ -2,7 +2,7 @@
 
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words;
-use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::sections;
 use crate::deploy::desired::{Form, Output, Part};
 
 /// A module's file as a user's change makes it.
@@ -36,16 +36,16 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
         Form::Copy => found.edit(first, disk.to_vec()),
         Form::Gathered => gathered(&mut found, &output.parts, disk, Unmapped::edit_line)?,
         Form::Block => {
-            let Some(split) = gather::find(disk) else {
+            let Some(split) = sections::find(disk) else {
                 return Err("its block was taken out".to_owned());
             };
             match output.parts.as_slice() {
-                [only] => found.edit_body(only, &gather::unescape(split.inner)),
+                [only] => found.edit_body(only, &sections::unescape(split.inner)),
                 parts => gathered(&mut found, parts, split.inner, Unmapped::edit_body)?,
             }
         }
         Form::CursorRule => {
-            let text = gather::with_newline(&first.bytes);
+            let text = sections::with_newline(&first.bytes);
             let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
             match disk.strip_prefix(head) {
                 Some(rest) => found.edit_line(first, rest),
@@ -86,8 +86,8 @@ fn gathered(
         found.edit(only, disk.to_vec());
         return Ok(());
     }
-    let (sections, outside) = gather::parse(disk)?;
-    if !gather::is_only_between(&outside) {
+    let (sections, outside) = sections::parse(disk)?;
+    if !sections::is_only_between(&outside) {
         found.lost.push("text outside of the sections, which is no module's".to_owned());
     }
     for part in parts {
@@ -108,14 +108,14 @@ impl Unmapped {
 
     /// An edit of a text that was given the end of its last line.
     fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
-        if bytes != gather::with_newline(&part.bytes) {
+        if bytes != sections::with_newline(&part.bytes) {
             self.edit(part, bytes.to_vec());
         }
     }
 
     /// As [`Unmapped::edit_line`], of a text whose front matter was left out.
     fn edit_body(&mut self, part: &Part, body: &[u8]) {
-        if body != gather::with_newline(part.body()) {
+        if body != sections::with_newline(part.body()) {
             self.edit(part, part.with_body(body));
         }
     }

@@ -11,7 +11,7 @@ use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::Change;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::{self};
 use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
@@ -50,25 +50,25 @@ impl Operation for Deploy {
 
 /// Shows the plan and gives a token for it. A failed plan gives none.
 fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
-    let mut made = Made::new(context, choice)?;
-    let mut data = applied_data(false, None, &made);
-    match confirm::issue(context, &made.site.inputs(), &made.hash) {
+    let mut prepared = Prepared::new(context, choice)?;
+    let mut data = applied_data(false, None, &prepared);
+    match confirm::issue(context, &prepared.site.inputs(), &prepared.hash) {
         Ok(issued) => {
             data["confirm_token"] = json!(issued.token);
-            data["confirm_plan_hash"] = json!(made.hash);
+            data["confirm_plan_hash"] = json!(prepared.hash);
             data["confirm_token_expires_at"] = json!(clock::rfc3339(issued.expires_at));
         }
         // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
         Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
-            made.warnings.push(format!("no confirm token could be given: {error}"));
+            prepared.warnings.push(format!("no confirm token could be given: {error}"));
         }
         Err(error) => return Err(error),
     }
-    let mut reply = Reply::new(show::listed(&made), data);
-    if context.is_shell() && !made.plan.changes.is_empty() {
-        reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", made.site.arguments()));
+    let mut reply = Reply::new(show::listed(&prepared), data);
+    if context.is_shell() && !prepared.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", prepared.site.arguments()));
     }
-    Ok(reply.warn(made.warnings))
+    Ok(reply.warn(prepared.warnings))
 }
 
 /// Apply a plan that was confirmed
@@ -206,77 +206,79 @@ impl Applying<'_> {
             context.store.read(|db| confirm::check(db, token, &site.inputs(), now))?;
         }
         if self.dry_run {
-            let made = Made::new(context, self.choice)?;
-            let body = show::listed(&made);
-            return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &made)).warn(made.warnings));
+            let prepared = Prepared::new(context, self.choice)?;
+            let body = show::listed(&prepared);
+            return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &prepared)).warn(prepared.warnings));
         }
         // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
         // fetched, a person is asked.
         let (checkouts, shown) = if context.consent == Consent::Ask {
-            let made = self.ask(context)?;
-            (made.checkouts, Some(made.hash))
+            let prepared = self.ask(context)?;
+            (prepared.checkouts, Some(prepared.hash))
         } else {
             (Site::find(context, self.choice)?.fetch(context)?, None)
         };
         let right = apply::begin(context)?;
-        let mut made = Made::again(context, self.choice, checkouts)?;
-        if shown.is_some_and(|hash| hash != made.hash) {
+        let mut prepared = Prepared::again(context, self.choice, checkouts)?;
+        if shown.is_some_and(|hash| hash != prepared.hash) {
             return Err(show::changed_meanwhile());
         }
-        let inputs = made.site.inputs();
+        let inputs = prepared.site.inputs();
         if let Some(token) = &self.token {
             let row = context.store.read(|db| confirm::check(db, token, &inputs, now))?;
-            confirm::check_plan(&row, &made.hash)?;
+            confirm::check_plan(&row, &prepared.hash)?;
         }
-        check_adopt(&made.plan.changes, self.adopt)?;
+        check_adopt(&prepared.plan.changes, self.adopt)?;
         if self.adopt {
-            made.plan.adopt_claims();
+            prepared.plan.adopt_claims();
         }
-        if made.plan.is_empty() {
-            let data = applied_data(false, Some("no_changes"), &made);
+        if prepared.plan.is_empty() {
+            let data = applied_data(false, Some("no_changes"), &prepared);
             context.store.write(|db| {
-                self.consume(context, db, &made)?;
-                match deploys::place(db, &made.site.place)? {
-                    Some(place) => apply::note_quiet(db, &made.site.place.machine, place, &made.plan.quiet),
+                self.consume(context, db, &prepared)?;
+                match deploys::place(db, &prepared.site.place)? {
+                    Some(place) => {
+                        apply::write_row_changes(db, &prepared.site.place.machine, place, &prepared.plan.row_changes)
+                    }
                     None => Ok(()),
                 }
             })?;
-            return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(made.warnings));
+            return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(prepared.warnings));
         }
-        let mut data = applied_data(true, None, &made);
-        let done = show::count_line(&made.plan.changes, true);
-        let plan = std::mem::take(&mut made.plan);
-        let id = apply::apply(context, &right, Work::deploy(&made.site, plan, &made.hash, self.adopt), |db| {
-            if made.site.fingerprint(db)? != made.fingerprint {
+        let mut data = applied_data(true, None, &prepared);
+        let done = show::count_line(&prepared.plan.changes, true);
+        let plan = std::mem::take(&mut prepared.plan);
+        let id = apply::apply(context, &right, Work::deploy(&prepared.site, plan, &prepared.hash, self.adopt), |db| {
+            if prepared.site.fingerprint(db)? != prepared.fingerprint {
                 return Err(show::changed_meanwhile());
             }
-            self.consume(context, db, &made)
+            self.consume(context, db, &prepared)
         })?;
         data["snapshot_id"] = json!(id.to_string());
-        let sentence = format!("Deployed to {}: {done}. Snapshot {id}", made.site.lands_in());
-        let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", made.site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(made.warnings).hint(hint))
+        let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
+        let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", prepared.site.arguments());
+        Ok(Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint))
     }
 
     /// Uses the token up, where one was given.
-    fn consume(&self, context: &Context, db: &Db<'_>, made: &Made) -> Result<()> {
+    fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared) -> Result<()> {
         match &self.token {
-            Some(token) => confirm::consume(db, token, &made.site.inputs(), &made.hash, context.clock.now()),
+            Some(token) => confirm::consume(db, token, &prepared.site.inputs(), &prepared.hash, context.clock.now()),
             None => Ok(()),
         }
     }
 
     /// Shows a person the plan and asks; returns what was shown.
-    fn ask(&self, context: &Context) -> Result<Made> {
-        let made = Made::new(context, self.choice)?;
-        let changes = &made.plan.changes;
+    fn ask(&self, context: &Context) -> Result<Prepared> {
+        let prepared = Prepared::new(context, self.choice)?;
+        let changes = &prepared.plan.changes;
         check_adopt(changes, self.adopt)?;
         if !changes.is_empty() {
-            let preview = Body::Several(vec![show::diffs(changes), show::listed(&made)]);
-            (context.ask)(preview, &format!("Write to {}?", made.site.lands_in()))
+            let preview = Body::Several(vec![show::diffs(changes), show::listed(&prepared)]);
+            (context.ask)(preview, &format!("Write to {}?", prepared.site.destination()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }
-        Ok(made)
+        Ok(prepared)
     }
 }
 
@@ -301,12 +303,12 @@ fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
     .hint("look at them with `mcpkg diff`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback"))
 }
 
-fn applied_data(applied: bool, reason: Option<&str>, made: &Made) -> Value {
+fn applied_data(applied: bool, reason: Option<&str>, prepared: &Prepared) -> Value {
     let mut data = json!({ "applied": applied });
     if let Some(reason) = reason {
         data["reason"] = json!(reason);
     }
-    if let (Some(data), Value::Object(plan)) = (data.as_object_mut(), made.data()) {
+    if let (Some(data), Value::Object(plan)) = (data.as_object_mut(), prepared.data()) {
         data.extend(plan);
     }
     data

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::plan::{Show, shown};
 use super::with_schema;
 use crate::deploy::GROUP;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::diffs;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -33,8 +33,8 @@ impl Operation for ShowDiff {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let made = Made::new(context, &self.show.choice)?;
-        let body = diffs(&made.plan.changes);
-        Ok(shown(made, body, self.show.check))
+        let prepared = Prepared::new(context, &self.show.choice)?;
+        let body = diffs(&prepared.plan.changes);
+        Ok(shown(prepared, body, self.show.check))
     }
 }

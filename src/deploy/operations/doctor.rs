@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
 use crate::deploy::apply::journal;
-use crate::deploy::desired::Root;
-use crate::deploy::module::Target;
+use crate::deploy::desired::{Root, layout};
 use crate::deploy::operations::with_schema;
 use crate::deploy::repo::identity;
-use crate::deploy::source::{Choice, Site, shell_word};
-use crate::deploy::targets::{self, Layout};
+use crate::deploy::source::{Choice, Site};
+use crate::deploy::targets::{Layout, TargetConfig};
 use crate::disk;
 use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
+use crate::shell;
 
 /// Check the places that are deployed to
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -61,14 +61,14 @@ impl Operation for Doctor {
         match composed.and_then(|composed| context.store.read(|db| site.compose(db, composed))) {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
-                match targets::land(&composed.modules, &site.aims, &site.selected, &site.ground) {
+                match layout::desired(&composed.modules, &site.configs, &site.selected, &site.bases) {
                     Ok(desired) => warnings.extend(desired.warnings),
                     Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
                 }
             }
             Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
         }
-        let desired = targets::land(&[], &site.aims, &site.selected, &site.ground)?;
+        let desired = layout::desired(&[], &site.configs, &site.selected, &site.bases)?;
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
         let mut actions: Vec<String> = Vec::new();
         for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {
@@ -134,7 +134,7 @@ impl<'r> Checked<'r> {
         let exists = metadata.is_some();
         let is_folder = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
         let writable = can_write(&root.path);
-        let shown = shell_word(&root.path.to_string_lossy());
+        let shown = shell::quote(&root.path.to_string_lossy());
         let mut issues = Vec::new();
         let mut suggestion = None;
         if !exists {
@@ -183,13 +183,9 @@ fn can_write(folder: &Path) -> bool {
     nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
 }
 
-/// The places of the original's table that the agents gave up since (November 2026).
+/// Whether a folder is one of the original's that its agent gave up since.
 fn is_no_longer_read(root: &Root, site: &Site) -> bool {
-    let original = site.aims.iter().any(|aim| aim.target == root.target && aim.layout == Layout::Original);
-    let given_up = match root.target {
-        Target::Codex => root.path.ends_with("prompts"),
-        Target::Vscode => root.path.ends_with(".github/prompts"),
-        Target::ClaudeCode | Target::Cursor => false,
-    };
-    original && given_up
+    let is_original = |config: &TargetConfig| config.target == root.target && config.layout == Layout::Original;
+    let given_up = root.target.facts().no_longer_read.iter().any(|folder| root.path.ends_with(folder));
+    given_up && site.configs.iter().any(is_original)
 }

@@ -9,7 +9,7 @@ use crate::deploy::desired::Part;
 use crate::deploy::module::Kind as ModuleKind;
 use crate::deploy::operations::status;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change};
 use crate::deploy::source::Choice;
 use crate::disk;
@@ -62,10 +62,10 @@ impl Operation for Explain {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let made = Made::new(context, &self.choice)?;
-        let head = json!({ "profile": made.site.profile, "targets": plan::names(&made.site.selected) });
+        let prepared = Prepared::new(context, &self.choice)?;
+        let head = json!({ "profile": prepared.site.profile, "targets": plan::names(&prepared.site.selected) });
         let (key, list, rows): (_, Vec<Value>, Vec<Vec<String>>) = if self.kind == What::Status {
-            let items = status::drifted(&made)?;
+            let items = status::drifted(&prepared)?;
             let json = items.iter().map(|item| {
                 let mut json = item.json();
                 json["modules"] = json!(item.module_ids);
@@ -76,10 +76,10 @@ impl Operation for Explain {
             };
             ("drift", json.collect(), items.iter().map(row).collect())
         } else {
-            let changes = &made.plan.changes;
-            let json = changes.iter().map(|change| explained(&made, change)).collect();
+            let changes = &prepared.plan.changes;
+            let json = changes.iter().map(|change| explained(&prepared, change)).collect();
             let row = |change: &Change| {
-                let from = parts(&made, change).iter().map(|part| format!("{} ({})", part.module_id, layer(part)));
+                let from = parts(&prepared, change).iter().map(|part| format!("{} ({})", part.module_id, layer(part)));
                 let from: Vec<String> = from.collect();
                 let from = if from.is_empty() { change.module_ids.join(", ") } else { from.join(", ") };
                 vec![change.op.word().to_owned(), change.path.display().to_string(), from]
@@ -89,12 +89,12 @@ impl Operation for Explain {
         let mut data = head;
         data[key] = json!(list);
         let table = Table { columns: &["what", "path", "modules"], rows, empty: "Nothing to explain".to_owned() };
-        Ok(Reply::new(Body::Table(table), data).warn(made.warnings))
+        Ok(Reply::new(Body::Table(table), data).warn(prepared.warnings))
     }
 }
 
-fn explained(made: &Made, change: &Change) -> Value {
-    let parts = parts(made, change);
+fn explained(prepared: &Prepared, change: &Change) -> Value {
+    let parts = parts(prepared, change);
     let modules: Vec<Value> = if parts.is_empty() {
         // Nothing makes a file that goes: what is known is what it was made of.
         let gone = |id: &String| json!({ "module_id": id, "module_type": null, "layer": null, "module_path": null });
@@ -103,7 +103,7 @@ fn explained(made: &Made, change: &Change) -> Value {
         let known = |part: &Part| {
             json!({
                 "module_id": part.module_id,
-                "module_type": made.kinds.get(&part.module_id).copied().map(ModuleKind::word),
+                "module_type": prepared.kinds.get(&part.module_id).copied().map(ModuleKind::word),
                 "layer": part.layer,
                 "module_path": part.file,
             })
@@ -119,8 +119,8 @@ fn explained(made: &Made, change: &Change) -> Value {
     })
 }
 
-fn parts<'m>(made: &'m Made, change: &Change) -> &'m [Part] {
-    made.plan.desired.outputs.get(&change.path).map_or(&[], |output| &output.parts)
+fn parts<'m>(prepared: &'m Prepared, change: &Change) -> &'m [Part] {
+    prepared.plan.desired.outputs.get(&change.path).map_or(&[], |output| &output.parts)
 }
 
 fn layer(part: &Part) -> &'static str {

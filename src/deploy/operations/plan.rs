@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::with_schema;
 use crate::deploy::GROUP;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::listed;
 use crate::deploy::source::Choice;
 use crate::error::Result;
@@ -51,18 +51,18 @@ impl Operation for ShowPlan {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let made = Made::new(context, &self.show.choice)?;
-        let body = listed(&made);
-        Ok(shown(made, body, self.show.check))
+        let prepared = Prepared::new(context, &self.show.choice)?;
+        let body = listed(&prepared);
+        Ok(shown(prepared, body, self.show.check))
     }
 }
 
 /// Returns the reply that shows a plan as `body`.
-pub(super) fn shown(made: Made, body: Body, check: bool) -> Reply {
-    let mut reply = Reply::new(body, made.data());
-    reply.differs = check && !made.plan.changes.is_empty();
-    if !made.plan.changes.is_empty() {
-        reply = reply.hint(format!("`mcpkg deploy --apply{}` does it", made.site.arguments()));
+pub(super) fn shown(prepared: Prepared, body: Body, check: bool) -> Reply {
+    let mut reply = Reply::new(body, prepared.data());
+    reply.differs = check && !prepared.plan.changes.is_empty();
+    if !prepared.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{}` does it", prepared.site.arguments()));
     }
-    reply.warn(made.warnings)
+    reply.warn(prepared.warnings)
 }

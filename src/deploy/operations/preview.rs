@@ -8,11 +8,12 @@ use super::plan::{Show, shown};
 use super::with_schema;
 use crate::deploy::GROUP;
 use crate::deploy::plan::json::{changes_json, summary};
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::{diffs, listed, relative, unified};
 use crate::deploy::plan::{Change, Op, names};
 use crate::disk;
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show the plan and, with --diff, the differences
@@ -41,25 +42,25 @@ impl Operation for Preview {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let mut made = Made::new(context, &self.show.choice)?;
-        let changes = &made.plan.changes;
+        let mut prepared = Prepared::new(context, &self.show.choice)?;
+        let changes = &prepared.plan.changes;
         let plan = json!({ "changes": changes_json(changes), "summary": summary(changes) });
         let mut data = json!({
-            "profile": made.site.profile,
-            "targets": names(&made.site.selected),
+            "profile": prepared.site.profile,
+            "targets": names(&prepared.site.selected),
             "plan": plan,
         });
-        let mut body = vec![listed(&made)];
+        let mut body = vec![listed(&prepared)];
         if self.diff {
             let mut files = Vec::new();
             for change in changes {
-                files.push(file_json(change, &mut made.warnings));
+                files.push(file_json(change, &mut prepared.warnings));
             }
             data["diff"] =
                 json!({ "changes": data["plan"]["changes"], "summary": data["plan"]["summary"], "files": files });
             body.push(diffs(changes));
         }
-        let mut reply = shown(made, Body::Several(body), self.show.check);
+        let mut reply = shown(prepared, Body::Several(body), self.show.check);
         reply.data = data;
         Ok(reply)
     }
@@ -67,7 +68,7 @@ impl Operation for Preview {
 
 /// A file of `preview --diff`; the diff of one that is deleted is its absence.
 fn file_json(change: &Change, warnings: &mut Vec<String>) -> Value {
-    let prefixed = |sha256: Option<&disk::Sha>| sha256.map(|sha256| format!("sha256:{}", disk::hex(sha256)));
+    let prefixed = |sha256: Option<&disk::Sha>| sha256.map(|sha256| format!("sha256:{}", hex::encode(sha256)));
     let relative = relative(change);
     let mut file = json!({
         "target": change.targets.first(),

@@ -15,10 +15,11 @@ use crate::deploy::operations::with_schema;
 use crate::deploy::plan::json::{changes_json, summary};
 use crate::deploy::plan::show;
 use crate::deploy::rollback::goal::Goal;
-use crate::deploy::rollback::plan::Back;
+use crate::deploy::rollback::plan::RollbackPlan;
 use crate::deploy::source::{Choice, Site};
 use crate::disk;
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
 use crate::store::snapshots::{self, Kind};
@@ -68,37 +69,37 @@ impl Operation for Rollback {
         }
         let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
-        let compare = || context.store.read(|db| Back::compare(db, &site, &goal));
+        let compare = || context.store.read(|db| RollbackPlan::compare(db, &site, &goal));
         if self.dry_run {
-            let back = compare()?;
-            return Ok(Reply::new(shown(&back, &site), data(&goal, &back)).warn(back.warnings));
+            let planned = compare()?;
+            return Ok(Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings));
         }
         // A person is asked before the right to apply is taken, which keeps everybody else from applying.
         let mut approved = BTreeSet::new();
         let asked = if context.consent == Consent::Ask {
-            let back = compare()?;
-            if !back.changes.is_empty() {
-                let roots = roots::of_changes(&back.changes);
+            let planned = compare()?;
+            if !planned.changes.is_empty() {
+                let roots = roots::of_changes(&planned.changes);
                 let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
-                (context.ask)(shown(&back, &site), &question)
+                (context.ask)(shown(&planned, &site), &question)
                     .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
                 approved = roots;
             }
-            Some(data(&goal, &back))
+            Some(data(&goal, &planned))
         } else {
             None
         };
         let right = apply::begin(context)?;
-        let back = compare()?;
-        let mut data = data(&goal, &back);
+        let planned = compare()?;
+        let mut data = data(&goal, &planned);
         if asked.is_some_and(|asked| asked != data) {
             return Err(show::changed_meanwhile());
         }
-        if back.changes.is_empty() {
-            return nothing_to_do(context, &goal, &site, back);
+        if planned.changes.is_empty() {
+            return nothing_to_do(context, &goal, &site, planned);
         }
-        let hash = disk::hex(&disk::sha256(data.to_string().as_bytes()));
-        let count = back.changes.len();
+        let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
+        let count = planned.changes.len();
         let work = Work {
             site: &site,
             kind: Kind::Rollback,
@@ -106,9 +107,9 @@ impl Operation for Rollback {
             rolled_back_to: Some(&goal.word),
             targets: goal.targets(&site),
             adopt: false,
-            changes: back.changes,
-            quiet: back.quiet,
-            rows: back.rows,
+            changes: planned.changes,
+            row_changes: planned.row_changes,
+            rows: planned.rows,
             roots: approved,
         };
         let id = apply::apply(context, &right, work, |_| Ok(()))?;
@@ -117,7 +118,7 @@ impl Operation for Rollback {
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(back.warnings).hint(hint))
+        Ok(Reply::sentence(sentence, data).warn(planned.warnings).hint(hint))
     }
 }
 
@@ -134,12 +135,12 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
     )
 }
 
-fn shown(back: &Back, site: &Site) -> Body {
-    Body::Several(vec![show::diffs(&back.changes), show::table(&back.changes, site)])
+fn shown(planned: &RollbackPlan, site: &Site) -> Body {
+    Body::Several(vec![show::diffs(&planned.changes), show::table(&planned.changes, site)])
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.
-fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Result<Reply> {
+fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
             return deploys::places_of(db, &site.place.source);
@@ -147,17 +148,17 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, back: Back) -> Res
         let rows = deploys::of_place(db, place)?;
         if rows.is_empty() { deploys::places_of(db, &site.place.source) } else { Ok(Vec::new()) }
     })?;
-    if !back.quiet.is_empty() {
+    if !planned.row_changes.is_empty() {
         context.store.write(|db| match deploys::place(db, &site.place)? {
-            Some(place) => apply::note_quiet(db, &site.place.machine, place, &back.quiet),
+            Some(place) => apply::write_row_changes(db, &site.place.machine, place, &planned.row_changes),
             None => Ok(()),
         })?;
         take_empty_folders(context, site)?;
     }
-    let mut data = data(goal, &back);
+    let mut data = data(goal, &planned);
     data["reason"] = json!("no_changes");
     let sentence = format!("Nothing to roll back below {} on machine {}", site.place.root, site.place.machine);
-    let mut reply = Reply::sentence(sentence, data).warn(back.warnings);
+    let mut reply = Reply::sentence(sentence, data).warn(planned.warnings);
     for place in elsewhere {
         reply = reply.hint(format!("it is deployed below {} on machine {}", place.root, place.machine));
     }
@@ -171,11 +172,11 @@ fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
     Ok(())
 }
 
-fn data(goal: &Goal, back: &Back) -> serde_json::Value {
+fn data(goal: &Goal, planned: &RollbackPlan) -> serde_json::Value {
     json!({
         "rolled_back_to": goal.word,
         "event_snapshot_id": null,
-        "changes": changes_json(&back.changes),
-        "summary": summary(&back.changes),
+        "changes": changes_json(&planned.changes),
+        "summary": summary(&planned.changes),
     })
 }

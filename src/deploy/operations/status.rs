@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use crate::deploy::GROUP;
 use crate::deploy::desired::{Desired, Root};
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
 use crate::disk::{self, Sha};
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Contract 000's kinds of drift.
@@ -76,11 +77,11 @@ impl Operation for Status {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let _ = self.dry_run;
-        let made = Made::new(context, &self.choice)?;
-        let all = drifted(&made)?;
+        let prepared = Prepared::new(context, &self.choice)?;
+        let all = drifted(&prepared)?;
         let is_shown = |item: &Item| self.only.is_empty() || self.only.contains(&item.kind);
         let shown: Vec<&Item> = all.iter().filter(|item| is_shown(item)).collect();
-        let roots: Vec<Value> = made
+        let roots: Vec<Value> = prepared
             .plan
             .desired
             .roots
@@ -96,8 +97,8 @@ impl Operation for Status {
             })
             .collect();
         let mut data = json!({
-            "profile": made.site.profile,
-            "targets": plan::names(&made.site.selected),
+            "profile": prepared.site.profile,
+            "targets": plan::names(&prepared.site.selected),
             "drift": shown.iter().map(|item| item.json()).collect::<Vec<_>>(),
             "summary": counts(shown.iter().copied()),
             "summary_by_root": roots,
@@ -105,13 +106,13 @@ impl Operation for Status {
         if !self.only.is_empty() {
             data["summary_total"] = counts(all.iter());
         }
-        let actions = next_actions(&made, &all);
+        let actions = next_actions(&prepared, &all);
         if !actions.is_empty() {
             data["next_actions"] = actions.iter().map(|(_, command)| json!(command)).collect();
             data["next_actions_detailed"] =
                 actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
         }
-        let mut reply = Reply::new(table(&shown, &made.site), data).warn(made.warnings);
+        let mut reply = Reply::new(table(&shown, &prepared.site), data).warn(prepared.warnings);
         reply.differs = self.check && !shown.is_empty();
         for (_, command) in actions.iter().filter(|_| context.is_shell()) {
             reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
@@ -144,7 +145,7 @@ impl Item {
 
     /// The item as contract 000 writes it; `state` is added to it.
     pub fn json(&self) -> Value {
-        let prefixed = |sha256: &Option<Sha>| sha256.as_ref().map(|sha256| format!("sha256:{}", disk::hex(sha256)));
+        let prefixed = |sha256: &Option<Sha>| sha256.as_ref().map(|sha256| format!("sha256:{}", hex::encode(sha256)));
         json!({
             "target": self.targets.first(),
             "root": self.root.display().to_string(),
@@ -163,9 +164,9 @@ impl Item {
 ///
 /// # Errors
 /// How the disk failed.
-pub fn drifted(made: &Made) -> Result<Vec<Item>> {
-    let mut items: Vec<Item> = made.plan.changes.iter().map(item).collect();
-    items.extend(extras(&made.plan.desired, made)?);
+pub fn drifted(prepared: &Prepared) -> Result<Vec<Item>> {
+    let mut items: Vec<Item> = prepared.plan.changes.iter().map(item).collect();
+    items.extend(extras(&prepared.plan.desired, prepared)?);
     items.sort_by(|a, b| (a.targets.first(), &a.path).cmp(&(b.targets.first(), &b.path)));
     Ok(items)
 }
@@ -189,8 +190,8 @@ fn item(change: &Change) -> Item {
 }
 
 /// The files in the targets' own folders that nothing wants and mcpkg does not keep.
-fn extras(desired: &Desired, made: &Made) -> Result<Vec<Item>> {
-    let known: HashSet<&Path> = made.plan.changes.iter().map(|change| change.path.as_path()).collect();
+fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
+    let known: HashSet<&Path> = prepared.plan.changes.iter().map(|change| change.path.as_path()).collect();
     let mut found = Vec::new();
     let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
@@ -207,7 +208,7 @@ fn extras(desired: &Desired, made: &Made) -> Result<Vec<Item>> {
                 let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_dir() {
                     folders.push(path);
-                } else if kind.is_file() && !is_known(&path, desired, made, &known) {
+                } else if kind.is_file() && !is_known(&path, desired, prepared, &known) {
                     let actual = disk::look(&path)?.sha256().copied();
                     found.push(Item {
                         kind: Kind::Extra,
@@ -226,11 +227,11 @@ fn extras(desired: &Desired, made: &Made) -> Result<Vec<Item>> {
     Ok(found)
 }
 
-fn is_known(path: &Path, desired: &Desired, made: &Made, changed: &HashSet<&Path>) -> bool {
+fn is_known(path: &Path, desired: &Desired, prepared: &Prepared, changed: &HashSet<&Path>) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     desired.outputs.contains_key(path)
         || changed.contains(path)
-        || made.plan.rows.contains_key(path.to_string_lossy().as_ref())
+        || prepared.plan.rows.contains_key(path.to_string_lossy().as_ref())
         || name.starts_with(".agentpack.manifest")
 }
 
@@ -247,8 +248,8 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
 }
 
 /// What to do next, as contract 000's actions with their commands, in its order.
-fn next_actions(made: &Made, items: &[Item]) -> Vec<(&'static str, String)> {
-    let arguments = made.site.arguments();
+fn next_actions(prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
+    let arguments = prepared.site.arguments();
     let mut actions = Vec::new();
     if !items.is_empty() {
         actions.push(("preview_diff", format!("mcpkg preview --diff{arguments} --json")));

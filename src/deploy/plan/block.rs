@@ -1,7 +1,7 @@
 //! A block in a file that is the user's: what it becomes when the block changes, and what is left when it goes.
 
 use crate::deploy::desired::Output;
-use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::sections;
 use crate::deploy::plan::After;
 use crate::disk::{self, Found};
 use crate::error::Result;
@@ -12,10 +12,10 @@ use crate::store::{Db, blobs};
 /// Returns the file with the block of an output in it. A file that holds nothing but the text of one of the modules
 /// becomes the block: that text goes into it.
 pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
-    if gather::find(text).is_none() && goes_in(output, text) {
+    if sections::find(text).is_none() && goes_in(output, text) {
         return output.bytes.to_vec();
     }
-    gather::put(text, &output.bytes)
+    sections::put(text, &output.bytes)
 }
 
 /// Whether a file holds nothing but what stands in the block as well.
@@ -31,7 +31,7 @@ fn goes_in(output: &Output, text: &[u8]) -> bool {
 /// `E_DAMAGED`, and how the disk failed.
 pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     let bytes = bytes(db, image)?;
-    Ok(bytes.as_deref().and_then(gather::find).map(|split| split.block.trim_ascii_end().to_vec()))
+    Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
 }
 
 /// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
@@ -81,15 +81,15 @@ pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
 /// Takes one change back in a file that was changed besides: its block is as it was, the rest stays.
 fn undo_in_block(text: Option<Vec<u8>>, before: Option<Vec<u8>>, after: Option<&[u8]>) -> Option<Vec<u8>> {
     let text = text.unwrap_or_default();
-    if let Some(split) = before.as_deref().and_then(gather::find) {
-        return Some(gather::put(&text, split.block));
+    if let Some(split) = before.as_deref().and_then(sections::find) {
+        return Some(sections::put(&text, split.block));
     }
-    let went_in = after.is_some_and(|after| gather::take_out(after).is_none());
-    match (gather::take_out(&text).filter(|rest| !rest.is_empty()), before) {
+    let went_in = after.is_some_and(|after| sections::take_out(after).is_none());
+    match (sections::take_out(&text).filter(|rest| !rest.is_empty()), before) {
         (None, before) => before,
         (Some(rest), Some(before)) if rest.trim_ascii() == before.trim_ascii() => Some(before),
         (Some(rest), Some(before)) if went_in && !before.trim_ascii().is_empty() => {
-            Some([gather::with_newline(&before), rest].concat())
+            Some([sections::with_newline(&before), rest].concat())
         }
         (Some(rest), _) => Some(rest),
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str, inner: &str) -> Option<Vec<u8>> {
-        Some(gather::put(text.as_bytes(), &gather::block(inner.as_bytes())))
+        Some(sections::put(text.as_bytes(), &sections::block(inner.as_bytes())))
     }
 
     fn text(text: &str) -> Option<Vec<u8>> {

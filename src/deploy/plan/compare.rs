@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::sections;
 use crate::deploy::desired::{Desired, Output};
-use crate::deploy::module::Target;
 use crate::deploy::plan::block;
-use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, Quiet, names, op_of};
+use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names, op_of};
 use crate::deploy::repo::taken_over::{self, TakenOver};
 use crate::deploy::source::Site;
+use crate::deploy::targets::Target;
 use crate::disk::{self, Found, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
@@ -28,8 +28,9 @@ pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
         Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
         None => BTreeMap::new(),
     };
-    let (rows, mut quiet) = at_their_real_places(rows);
-    let mut comparing = Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), quiet: Vec::new() };
+    let (rows, mut row_changes) = at_their_real_places(rows);
+    let mut comparing =
+        Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     for output in desired.outputs.values() {
         comparing.output(&desired, output)?;
     }
@@ -40,15 +41,15 @@ pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
         }
     }
     let mut changes = comparing.changes;
-    quiet.append(&mut comparing.quiet);
+    row_changes.append(&mut comparing.row_changes);
     changes.sort_by(|a, b| (a.targets.first(), &a.path).cmp(&(b.targets.first(), &b.path)));
-    Ok(Plan { desired, rows, changes, quiet })
+    Ok(Plan { desired, rows, changes, row_changes })
 }
 
 /// A folder that was moved and linked since: its files are where they really are now.
-fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, Deployed>, Vec<Quiet>) {
+fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, Deployed>, Vec<RowChange>) {
     let mut folders = RealFolders::default();
-    let (mut placed, mut quiet) = (BTreeMap::new(), Vec::new());
+    let (mut placed, mut row_changes) = (BTreeMap::new(), Vec::new());
     // Rows come folder by folder: the last folder that is where its path says.
     let mut in_place = String::new();
     for (path, row) in rows {
@@ -65,10 +66,10 @@ fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, D
         }
         let real = real.join(name).to_string_lossy().into_owned();
         let row = Deployed { path: real.clone(), ..row };
-        quiet.extend([Quiet::Forget(path), Quiet::Keep(row.clone())]);
+        row_changes.extend([RowChange::Forget(path), RowChange::Keep(row.clone())]);
         placed.entry(real).or_insert(row);
     }
-    (placed, quiet)
+    (placed, row_changes)
 }
 
 struct Comparing<'a> {
@@ -78,7 +79,7 @@ struct Comparing<'a> {
     /// What the original's manifest files say, read when it is first asked for.
     original: Option<BTreeMap<PathBuf, TakenOver>>,
     changes: Vec<Change>,
-    quiet: Vec<Quiet>,
+    row_changes: Vec<RowChange>,
 }
 
 /// Whether a file may be overwritten.
@@ -194,7 +195,7 @@ impl Comparing<'_> {
 
     fn block(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
         let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
-        let there = gather::find(text);
+        let there = sections::find(text);
         let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
         if ours == Some(output.bytes.trim_ascii_end()) {
             match row {
@@ -270,7 +271,7 @@ impl Comparing<'_> {
             true => output.targets.contains(target),
             false => kept(target),
         };
-        names(&Target::ALL.into_iter().filter(keeps).collect::<Vec<_>>())
+        names(&Target::ALL.iter().copied().filter(keeps).collect::<Vec<_>>())
     }
 
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
@@ -279,14 +280,14 @@ impl Comparing<'_> {
             // What the user made where mcpkg had deleted its own is his.
             let written = row.written && row.applied != Image::Absent;
             let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
-            self.quiet.push(Quiet::Follow(row, bytes.as_slice().into()));
+            self.row_changes.push(RowChange::Follow(row, bytes.as_slice().into()));
         }
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
         let (targets, module_ids) = (self.targets(output), output.module_ids());
         if row.targets != targets || row.module_ids != module_ids {
-            self.quiet.push(Quiet::Keep(Deployed { targets, module_ids, ..row.clone() }));
+            self.row_changes.push(RowChange::Keep(Deployed { targets, module_ids, ..row.clone() }));
         }
     }
 
@@ -302,7 +303,7 @@ impl Comparing<'_> {
         let written = output.is_block() || by_original();
         let image = Image::File { blob: 0, sha256, mode };
         let row = self.row(output, written, image);
-        self.quiet.push(Quiet::Claim(row, bytes.into()));
+        self.row_changes.push(RowChange::Claim(row, bytes.into()));
         Ok(())
     }
 
@@ -327,7 +328,7 @@ impl Comparing<'_> {
         let rest: Vec<String> =
             row.targets.iter().filter(|target| !selected.contains(target.as_str())).cloned().collect();
         if !rest.is_empty() {
-            self.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+            self.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
             return Ok(());
         }
         if row.applied == Image::Absent {
@@ -335,7 +336,7 @@ impl Comparing<'_> {
         }
         if !row.written {
             // The user's own file, which merely was equal.
-            self.quiet.push(Quiet::Forget(row.path.clone()));
+            self.row_changes.push(RowChange::Forget(row.path.clone()));
             return Ok(());
         }
         let path = PathBuf::from(&row.path);
@@ -343,12 +344,16 @@ impl Comparing<'_> {
         let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
         let (op, after, untouched) = match &found {
             Found::Absent | Found::Other => {
-                self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
+                self.row_changes.push(RowChange::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
                 return Ok(());
             }
             Found::File { bytes, .. } if row.block => {
-                let Some(there) = gather::find(bytes) else {
-                    self.quiet.push(Quiet::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
+                let Some(there) = sections::find(bytes) else {
+                    self.row_changes.push(RowChange::Keep(Deployed {
+                        applied: Image::Absent,
+                        stat: None,
+                        ..row.clone()
+                    }));
                     return Ok(());
                 };
                 let is_ours = block::of_image(self.db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());

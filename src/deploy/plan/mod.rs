@@ -13,10 +13,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::deploy::desired::Desired;
-use crate::deploy::module::Target;
+use crate::deploy::targets::Target;
 use crate::disk::attributes::Attributes;
 use crate::disk::{self, Found, Sha};
 use crate::error::Result;
+use crate::hex;
 use crate::store::deploys::{Deployed, Image};
 pub use crate::store::snapshots::Keep;
 use crate::store::{Db, blobs};
@@ -192,8 +193,8 @@ impl Change {
             "op": self.op.word(),
             "path": self.path.display().to_string(),
             "path_posix": disk::posix(&self.path),
-            "before_sha256": self.before.sha256().map(|sha256| disk::hex(sha256)),
-            "after_sha256": self.after.sha256().map(|sha256| disk::hex(sha256)),
+            "before_sha256": self.before.sha256().map(|sha256| hex::encode(sha256)),
+            "after_sha256": self.after.sha256().map(|sha256| hex::encode(sha256)),
         });
         if self.op != Op::Create && (self.op == Op::Update || self.adopt) {
             json["update_kind"] = json!(if self.adopt { "adopt_update" } else { "managed_update" });
@@ -210,7 +211,7 @@ impl Change {
 
 /// A file that is as it shall be, or that is let go, and whose row changes.
 #[derive(Clone, Debug)]
-pub enum Quiet {
+pub enum RowChange {
     /// It was found as it shall be, and nobody kept it: from now on this place does.
     Claim(Deployed, Arc<[u8]>),
     /// Other targets or modules want it now.
@@ -231,7 +232,7 @@ pub struct Plan {
     /// The changes, by target and path.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
-    pub quiet: Vec<Quiet>,
+    pub row_changes: Vec<RowChange>,
 }
 
 impl Plan {
@@ -240,12 +241,12 @@ impl Plan {
         let claimed = self.rows.values().filter(|row| {
             !row.written && row.applied != Image::Absent && self.desired.outputs.contains_key(Path::new(&row.path))
         });
-        self.quiet.extend(claimed.map(|row| Quiet::Keep(Deployed { written: true, ..row.clone() })));
+        self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }
 
     /// Whether an apply would neither write nor keep anything.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.quiet.iter().any(|quiet| matches!(quiet, Quiet::Claim(..)))
+        self.changes.is_empty() && !self.row_changes.iter().any(|change| matches!(change, RowChange::Claim(..)))
     }
 }
 

@@ -6,18 +6,19 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::json::{changes_json, summary};
-use super::{After, Plan, Quiet, compare, names};
+use super::{After, Plan, RowChange, compare, names};
+use crate::deploy::desired::layout;
 use crate::deploy::module::Kind;
 use crate::deploy::repo::Checkouts;
 use crate::deploy::source::{Choice, Composed, Site};
-use crate::deploy::targets;
 use crate::disk;
 use crate::error::Result;
+use crate::hex;
 use crate::op::Context;
 use crate::store::Db;
 
 /// A plan with what it was made of.
-pub struct Made {
+pub struct Prepared {
     /// Where.
     pub site: Site,
     /// What an apply would do.
@@ -34,7 +35,7 @@ pub struct Made {
     pub hash: String,
 }
 
-impl Made {
+impl Prepared {
     /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
     ///
     /// # Errors
@@ -48,7 +49,7 @@ impl Made {
     /// Makes the plan of a choice again, with what was fetched for it before: no other host is asked.
     ///
     /// # Errors
-    /// As [`Made::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
+    /// As [`Prepared::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
         Self::of(context, Site::find(context, choice)?, checkouts)
     }
@@ -63,7 +64,7 @@ impl Made {
     }
 
     fn at(db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
-        let mut desired = targets::land(&composed.modules, &site.aims, &site.selected, &site.ground)?;
+        let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &site.bases)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
         let plan = compare::compare(db, &site, desired)?;
@@ -96,21 +97,21 @@ fn hash(site: &Site, plan: &Plan) -> String {
         field(change.op.word().as_bytes());
         change.targets.iter().chain(&change.module_ids).for_each(|word| field(word.as_bytes()));
         field(change.path.as_os_str().as_encoded_bytes());
-        field(change.before.sha256().map_or(String::new(), |sha256| disk::hex(sha256)).as_bytes());
+        field(change.before.sha256().map_or(String::new(), |sha256| hex::encode(sha256)).as_bytes());
         match &change.after {
             After::Absent => field(b"nothing"),
             After::Link(text) => field(text.as_bytes()),
-            After::File { sha256, mode, .. } => field(format!("{} {mode:o}", disk::hex(sha256)).as_bytes()),
+            After::File { sha256, mode, .. } => field(format!("{} {mode:o}", hex::encode(sha256)).as_bytes()),
         }
         field(change.reason.as_bytes());
         field(&[u8::from(change.adopt) + 2 * u8::from(change.drifted) + b'0']);
     }
-    let claims = plan.quiet.iter().filter_map(|quiet| match quiet {
-        Quiet::Claim(row, _) => Some(row.path.as_str()),
-        Quiet::Keep(_) | Quiet::Follow(..) | Quiet::Forget(_) => None,
+    let claims = plan.row_changes.iter().filter_map(|change| match change {
+        RowChange::Claim(row, _) => Some(row.path.as_str()),
+        RowChange::Keep(_) | RowChange::Follow(..) | RowChange::Forget(_) => None,
     });
     let mut claims: Vec<&str> = claims.collect();
     claims.sort_unstable();
     claims.into_iter().for_each(|path| field(path.as_bytes()));
-    disk::hex(&hash.finalize())
+    hex::encode(&hash.finalize())
 }

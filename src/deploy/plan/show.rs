@@ -1,10 +1,9 @@
 //! How a plan looks to a person: rows, counts, differences.
 
-use similar::TextDiff;
-
-use super::prepare::Made;
+use super::prepare::Prepared;
 use super::{Change, Op};
 use crate::deploy::source::Site;
+use crate::diff;
 use crate::disk;
 use crate::error::{Code, Error};
 use crate::op::{Body, Table};
@@ -67,8 +66,7 @@ pub fn unified(change: &Change) -> Result<String, String> {
     }
     let old_name = if change.op == Op::Create { "/dev/null".to_owned() } else { format!("a/{relative}") };
     let new_name = if change.op == Op::Delete { "/dev/null".to_owned() } else { format!("b/{relative}") };
-    let diff = TextDiff::from_lines(&old, &new);
-    let text = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
+    let text = diff::unified(&old, &new, &old_name, &new_name);
     if text.len() > MAX_DIFF {
         Err(format!("the diff of {relative} is longer than {MAX_DIFF} bytes"))
     } else {
@@ -92,9 +90,9 @@ pub fn diffs(changes: &[Change]) -> Body {
 }
 
 /// The plan for a person: its rows and their count.
-pub fn listed(made: &Made) -> Body {
-    let changes = &made.plan.changes;
-    let mut parts = vec![table(changes, &made.site)];
+pub fn listed(prepared: &Prepared) -> Body {
+    let changes = &prepared.plan.changes;
+    let mut parts = vec![table(changes, &prepared.site)];
     if !changes.is_empty() {
         parts.push(Body::Sentence(count_line(changes, false)));
     }

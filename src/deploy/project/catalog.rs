@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::content::command;
 use crate::content::uri;
-use crate::deploy::module::{Kind, Target};
+use crate::deploy::module::Kind;
+use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::modules::{self, Row};

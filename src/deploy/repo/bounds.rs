@@ -249,6 +249,6 @@ impl Refusal {
 /// Adds how the user allows what lies at `target`.
 pub(super) fn allowable(error: Error, target: &Path) -> Error {
     let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
-    let folder = crate::deploy::source::shell_word(&folder.to_string_lossy());
+    let folder = crate::shell::quote(&folder.to_string_lossy());
     error.hint(format!("where that is meant, allow it with --allow-outside {folder}"))
 }

@@ -4,19 +4,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
-use super::Repo;
 use super::bounds::{self, Bounds};
-use super::config::{GitSource, Source};
+use super::config::{GitSource, ModuleSource};
+use super::fetching::Fetching;
 use super::lockfile::Pin;
-use crate::disk::hex;
+use super::opened::Repo;
+use super::select::select;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::hex;
 use crate::process::Limits;
 use crate::redact::redact;
 
@@ -44,41 +46,40 @@ pub(super) struct Checkout {
     pub(super) bounds: Bounds,
 }
 
-/// Finds the commits of the git sources among what the profile selects, and fetches those that are not in the cache.
-/// `before_network` is called before each program that may have to wait for another host.
-///
-/// # Errors
-/// As [`Repo::fetch`].
-pub(super) fn fetch_all(
-    repo: &Repo,
-    profile: &str,
-    cancelled: &AtomicBool,
-    before_network: &dyn Fn(),
-) -> Result<Checkouts> {
-    let mut checkouts = Checkouts::default();
-    for declared in super::compose::select(repo, profile, &mut Vec::new())? {
-        let Source::Git(source) = &declared.source else { continue };
-        let id = declared.id.as_str();
-        let wanted = wanted(source, repo.pin(id, source)?);
-        let key = (source.url.clone(), wanted);
-        if checkouts.0.contains_key(&key) {
-            continue;
+impl Repo {
+    /// Fetches the git sources of what a profile selects, and returns where they are. It may take minutes, and is to be
+    /// called with nothing held that others wait for; `before_network` is called before another host is waited for.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
+    /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
+    /// `E_FILE_FAILED`.
+    pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
+        let mut checkouts = Checkouts::default();
+        for declared in select(self, profile, &mut Vec::new())? {
+            let ModuleSource::Git(source) = &declared.source else { continue };
+            let id = declared.id.as_str();
+            let wanted = wanted(source, self.pin(id, source)?);
+            let key = (source.url.clone(), wanted);
+            if checkouts.0.contains_key(&key) {
+                continue;
+            }
+            let address = address(self, id, source)?;
+            let within = |time| {
+                before_network();
+                Limits::new(time, cancelled)
+            };
+            let commit = match is_commit(&key.1) {
+                true => key.1.clone(),
+                false => resolve(id, source, &address, &within(ASK))?,
+            };
+            if !place(self, source, &commit).is_dir() {
+                fetch(self, source, &address, &commit, &within(FETCH))?;
+            }
+            checkouts.0.insert(key, commit);
         }
-        let address = address(repo, id, source)?;
-        let within = |time| {
-            before_network();
-            Limits { time, cancelled }
-        };
-        let commit = match is_commit(&key.1) {
-            true => key.1.clone(),
-            false => resolve(id, source, &address, &within(ASK))?,
-        };
-        if !place(repo, source, &commit).is_dir() {
-            fetch(repo, source, &address, &commit, &within(FETCH))?;
-        }
-        checkouts.0.insert(key, commit);
+        Ok(checkouts)
     }
-    Ok(checkouts)
 }
 
 impl Checkouts {
@@ -124,9 +125,14 @@ fn is_commit(wanted: &str) -> bool {
     matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
+/// Where the commits of all repositories lie.
+fn cache(repo: &Repo) -> PathBuf {
+    repo.home.join("cache/git")
+}
+
 /// Where all commits of a repository lie.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
-    repo.home.join("cache/git").join(hex(&Sha256::digest(&source.url)))
+    cache(repo).join(hex::encode(&Sha256::digest(&source.url)))
 }
 
 fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
@@ -171,7 +177,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     let wanted = &source.reference;
     let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
     let peeled = format!("{tag}^{{}}");
-    let said = git::run_within(Path::new(NOWHERE), &["ls-remote", "--", address, &head, &tag, &peeled], limits)?;
+    let said = git::run(Path::new(NOWHERE), &["ls-remote", "--", address, &head, &tag, &peeled], limits)?;
     let said = String::from_utf8_lossy(&said);
     let find = |name: &str| said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     let found = [peeled, head, tag].iter().find_map(|name| find(name)).map(|(commit, _)| commit.to_owned());
@@ -185,9 +191,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
 /// Fetches a commit beside its place, and moves it there when it is whole.
 fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
-    let failed = |error| Error::file("write", &of_url, error);
-    std::fs::create_dir_all(&of_url).map_err(failed)?;
-    let private = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&of_url).map_err(failed)?;
+    let private = Fetching::begin(&cache(repo), &of_url)?;
     let mut tree = private.path().join("shallow");
     let alone = if source.shallow { shallow(&tree, address, commit, limits).map(|()| true) } else { Ok(false) };
     match alone {
@@ -198,7 +202,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
             tree = private.path().join("full");
             let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);
             let from_to = [address.as_ref(), tree.as_os_str()];
-            git::run_within(Path::new(NOWHERE), &[&clone[..], &from_to].concat(), limits)?;
+            git::run(Path::new(NOWHERE), &[&clone[..], &from_to].concat(), limits)?;
             check_out(&tree, commit, limits)?;
         }
     }
@@ -211,11 +215,11 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
 
 fn shallow(tree: &Path, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let init = ["init", "-q", "--template=", "--"].map(std::ffi::OsStr::new);
-    git::run(Path::new(NOWHERE), &[&init[..], &[tree.as_os_str()]].concat())?;
-    git::run_within(tree, &["fetch", "-q", "--no-tags", "--depth=1", "--", address, commit], limits)?;
+    git::run(Path::new(NOWHERE), &[&init[..], &[tree.as_os_str()]].concat(), limits)?;
+    git::run(tree, &["fetch", "-q", "--no-tags", "--depth=1", "--", address, commit], limits)?;
     check_out(tree, commit, limits)
 }
 
 fn check_out(tree: &Path, commit: &str, limits: &Limits<'_>) -> Result<()> {
-    git::run_within(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit], limits).map(drop)
+    git::run(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit], limits).map(drop)
 }

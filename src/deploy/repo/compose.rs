@@ -4,21 +4,27 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::json;
-
-use super::config::{Declared, Profile, Source};
+use super::baseline;
+use super::checkout::Checkouts;
+use super::choice::Choice;
+use super::config::{DeclaredModule, ModuleSource};
+use super::draft::Draft;
+use super::lockfile;
+use super::opened::Repo;
 use super::overlay::{Overlay, Overlays};
+use super::select::select;
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
-use super::{Checkouts, Choice, Composed, Repo, baseline, lockfile};
 use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
-use crate::error::{Code, Error, Result, nearest};
+use crate::error::Result;
 
-/// A file of a module that is being composed.
-#[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub(super) content: Content,
-    pub(super) layer: Layer,
+/// The modules of a profile.
+#[derive(Debug)]
+pub struct Composed {
+    /// Each once, by id.
+    pub modules: Vec<Module>,
+    /// What the user should know of them.
+    pub warnings: Vec<String>,
 }
 
 /// A module's source, as it was read.
@@ -32,52 +38,29 @@ pub(super) struct Upstream {
     pub(super) files: BTreeMap<String, Content>,
 }
 
-/// Selects, reads and checks.
-///
-/// # Errors
-/// As [`Repo::compose`].
-pub(super) fn compose(repo: &Repo, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
-    repo.bounds.begin();
-    let mut warnings = repo.manifest.warnings.clone();
-    let selected = select(repo, choice.profile, &mut warnings)?;
-    let overlays = Overlays::open(&repo.bounds, choice)?;
-    let mut modules = Vec::with_capacity(selected.len());
-    for declared in selected {
-        modules.push(module(repo, declared, checkouts, &overlays.of(&declared.id), &mut warnings)?);
+impl Repo {
+    /// Selects the modules of a profile, lays their overlays over them, and checks them; git sources as they were fetched.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks
+    /// a rule; `E_OVERLAY_PATCH_APPLY_FAILED`; `E_LOCKFILE_INVALID` where a module differs from its pin;
+    /// `E_PLAN_CHANGED` where a git source is not the one that was fetched; `E_FILE_FAILED`.
+    pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
+        self.bounds.begin();
+        let mut warnings = self.manifest.warnings.clone();
+        let selected = select(self, choice.profile, &mut warnings)?;
+        let overlays = Overlays::open(&self.bounds, choice)?;
+        let mut modules = Vec::with_capacity(selected.len());
+        for declared in selected {
+            modules.push(module(self, declared, checkouts, &overlays.of(&declared.id), &mut warnings)?);
+        }
+        Ok(Composed { modules, warnings })
     }
-    Ok(Composed { modules, warnings })
-}
-
-/// Returns the modules of a profile, by id.
-///
-/// # Errors
-/// `E_NOT_FOUND` where there is no such profile.
-pub(super) fn select<'a>(repo: &'a Repo, name: &str, warnings: &mut Vec<String>) -> Result<Vec<&'a Declared>> {
-    let Some(profile) = repo.manifest.profiles.get(name) else {
-        let known: Vec<&str> = repo.manifest.profiles.keys().map(String::as_str).collect();
-        let error = Error::new(Code::NotFound, format!("`{}` has no profile `{name}`", repo.folder().display()))
-            .with_details(json!({"profile": name, "known": known}));
-        return Err(match nearest(name, known.iter().copied()) {
-            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-            None => error.hint(format!("there are {}", known.join(", "))),
-        });
-    };
-    for id in profile.include_modules.iter().filter(|id| !repo.manifest.modules.contains_key(*id)) {
-        warnings.push(format!("Profile `{name}` includes the module `{id}`, which does not exist"));
-    }
-    Ok(repo.manifest.modules.values().filter(|module| selects(profile, module)).collect())
-}
-
-fn selects(profile: &Profile, module: &Declared) -> bool {
-    module.enabled
-        && !profile.exclude_modules.contains(&module.id)
-        && (profile.include_modules.contains(&module.id)
-            || module.tags.iter().any(|tag| profile.include_tags.contains(tag)))
 }
 
 fn module(
     repo: &Repo,
-    declared: &Declared,
+    declared: &DeclaredModule,
     checkouts: &Checkouts,
     overlays: &[Overlay<'_>],
     warnings: &mut Vec<String>,
@@ -127,14 +110,14 @@ impl Upstream {
 /// As [`Repo::compose`].
 pub(super) fn read(
     repo: &Repo,
-    declared: &Declared,
+    declared: &DeclaredModule,
     checkouts: &Checkouts,
     wanted: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Upstream> {
     let id = declared.id.as_str();
     let source = match &declared.source {
-        Source::Local(path) => {
+        ModuleSource::Local(path) => {
             let folder = repo.folder().join(path);
             let mut found = tree::find(id, &repo.bounds, &folder)?;
             if wanted && declared.kind == Kind::Instructions {
@@ -142,7 +125,7 @@ pub(super) fn read(
             }
             return Ok(Upstream { files: tree::read(id, &repo.bounds, found)?, folder, commit: None });
         }
-        Source::Git(source) => source,
+        ModuleSource::Git(source) => source,
     };
     let pin = repo.pin(id, source)?;
     if pin.is_none() && !source.is_commit() {

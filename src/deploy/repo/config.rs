@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::deploy::module::{Kind, Target};
+use crate::deploy::module::Kind;
+use crate::deploy::targets::Target;
 
 /// Whose places a target writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -20,47 +21,13 @@ pub enum Scope {
     Both,
 }
 
-impl Scope {
-    /// Whether the agents' home folders are written to.
-    pub fn has_user(self) -> bool {
-        self != Scope::Project
-    }
-
-    /// Whether the deploy root is written to.
-    pub fn has_project(self) -> bool {
-        self != Scope::User
-    }
-}
-
 /// What the file says of a target.
 #[derive(Clone, Debug)]
-pub struct TargetConfig {
+pub struct DeclaredTarget {
     /// Whose places it writes to.
     pub scope: Scope,
     /// Its options, as they stand in the file.
     pub options: Map<String, Value>,
-}
-
-impl TargetConfig {
-    /// Returns the option `name` where it is a truth value or a word for one, else `default`.
-    pub fn flag(&self, name: &str, default: bool) -> bool {
-        match self.options.get(name) {
-            Some(Value::Bool(flag)) => *flag,
-            Some(Value::Number(number)) if number.as_u64() == Some(1) => true,
-            Some(Value::Number(number)) if number.as_u64() == Some(0) => false,
-            Some(Value::String(word)) => match word.trim().to_ascii_lowercase().as_str() {
-                "true" | "yes" | "1" => true,
-                "false" | "no" | "0" => false,
-                _ => default,
-            },
-            _ => default,
-        }
-    }
-
-    /// Returns the option `name` where it is a text that is not empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.options.get(name)?.as_str().filter(|text| !text.trim().is_empty())
-    }
 }
 
 /// Which modules a profile selects.
@@ -73,7 +40,7 @@ pub(super) struct Profile {
 
 /// Where a module's files come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ModuleSource {
     Local(PathBuf),
     Git(GitSource),
 }
@@ -96,11 +63,11 @@ impl GitSource {
 
 /// A module as the file declares it.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredModule {
     pub(super) id: String,
     pub(super) kind: Kind,
     pub(super) enabled: bool,
     pub(super) tags: Vec<String>,
     pub(super) targets: Vec<Target>,
-    pub(super) source: Source,
+    pub(super) source: ModuleSource,
 }

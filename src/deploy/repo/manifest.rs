@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
 use super::bounds::{Bounds, Refusal};
-use super::config::{Declared, GitSource, Profile, Scope, Source, TargetConfig};
+use super::config::{DeclaredModule, DeclaredTarget, GitSource, ModuleSource, Profile, Scope};
 use super::yaml::{self, Known, Pairs, Unknown};
-use crate::deploy::module::{Kind, Target};
+use crate::deploy::module::Kind;
+use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result, nearest};
 use crate::file;
 
@@ -28,9 +29,9 @@ const ELSEWHERE: [&str; 3] = ["export_dir", "jetbrains", "zed"];
 #[derive(Debug)]
 pub(super) struct Manifest {
     pub(super) profiles: BTreeMap<String, Profile>,
-    pub(super) targets: BTreeMap<Target, TargetConfig>,
+    pub(super) targets: BTreeMap<Target, DeclaredTarget>,
     /// By id.
-    pub(super) modules: BTreeMap<String, Declared>,
+    pub(super) modules: BTreeMap<String, DeclaredModule>,
     /// What its author should know: keys that nobody reads.
     pub(super) warnings: Vec<String>,
 }
@@ -194,22 +195,22 @@ fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
     Err(yaml::at(Code::ConfigVersion, path, Some(version.referenced), &why, details))
 }
 
-fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target, TargetConfig>> {
+fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target, DeclaredTarget>> {
     let mut targets = BTreeMap::new();
     for (name, Known { value: raw, .. }) in raw.0 {
         let target = target(path, &name)?;
-        if raw.scope == Scope::User && matches!(target, Target::Cursor | Target::Vscode) {
+        if raw.scope == Scope::User && target.facts().original_user.is_empty() {
             let details = json!({"target": target.name(), "allowed_scopes": ["project", "both"]});
             let why = format!("`{}` has no place in the home folder: its scope is project or both", target.name());
             return Err(refuse(path, Some(name.referenced), &why, details));
         }
-        targets.insert(target, TargetConfig { scope: raw.scope, options: raw.options.unwrap_or_default() });
+        targets.insert(target, DeclaredTarget { scope: raw.scope, options: raw.options.unwrap_or_default() });
     }
     Ok(targets)
 }
 
 fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
-    let known = Target::ALL.map(Target::name);
+    let known = Target::all_names();
     Target::named(&name.value).ok_or_else(|| {
         let elsewhere = ELSEWHERE.contains(&name.value.as_str());
         let why = match elsewhere {
@@ -223,7 +224,7 @@ fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
             "next_actions": ["inspect_help_json", "edit_manifest_targets", "retry_command"],
         });
         let error = yaml::at(Code::TargetUnsupported, path, Some(name.referenced), &why, object(details));
-        match nearest(&name.value, known) {
+        match nearest(&name.value, known.iter().copied()) {
             Some(meant) if !elsewhere => error.hint(format!("did you mean `{meant}`?")),
             _ => error.hint("take it out of agentpack.yaml to deploy the rest"),
         }
@@ -252,7 +253,7 @@ fn profiles(path: &Path, raw: Pairs<Option<Known<RawProfile>>>) -> Result<BTreeM
         .hint("add `profiles: {default: {include_tags: [base]}}`"))
 }
 
-fn module(path: &Path, raw: RawModule, outside: bool) -> Result<Declared> {
+fn module(path: &Path, raw: RawModule, outside: bool) -> Result<DeclaredModule> {
     let (id, place) = (raw.id.value, raw.id.referenced);
     let named = json!({"module_id": id});
     let name = id.split_once(':').map_or(id.as_str(), |(_, name)| name);
@@ -268,22 +269,22 @@ fn module(path: &Path, raw: RawModule, outside: bool) -> Result<Declared> {
     let RawSource { local_path, git } = raw.source.value.value;
     let source = match (local_path, git) {
         (Some(Known { value: local, .. }), None) => match inside(&local.path) {
-            Some(inside) => Source::Local(inside),
-            None if outside => Source::Local(local.path.into()),
+            Some(inside) => ModuleSource::Local(inside),
+            None if outside => ModuleSource::Local(local.path.into()),
             None => {
                 let why = format!("the path `{}` of module `{id}` leads out of the repo", local.path);
                 let hint = "where that is meant, allow the folder it leads to with --allow-outside DIR";
                 return Err(refuse(path, place, &why, named).hint(hint));
             }
         },
-        (None, Some(git)) => Source::Git(git_source(path, place, &id, git.value)?),
+        (None, Some(git)) => ModuleSource::Git(git_source(path, place, &id, git.value)?),
         (local, _) => {
             let count = if local.is_some() { "two sources" } else { "no source" };
             let why = format!("module `{id}` has {count}: it needs one of `local_path` and `git`");
             return Err(refuse(path, place, &why, named));
         }
     };
-    Ok(Declared {
+    Ok(DeclaredModule {
         id,
         kind: raw.kind,
         enabled: raw.enabled.unwrap_or(true),

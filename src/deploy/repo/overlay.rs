@@ -6,11 +6,11 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Choice;
 use super::bounds::{Bounds, Refusal};
-use super::compose::Draft;
+use super::choice::Choice;
+use super::draft::Draft;
 use super::patch::{self, Failure};
-use super::tree::{self, Found, META};
+use super::tree::{self, FoundFile, META};
 use super::yaml::Known;
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, unbounded_fs_key};
@@ -40,7 +40,7 @@ pub(super) struct Overlay<'r> {
 /// What an overlay is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Made {
+pub(super) enum OverlayKind {
     /// Files that take the place of others.
     Dir,
     /// Patches.
@@ -52,7 +52,7 @@ const FILE: &str = "overlay.json";
 
 #[derive(Default, Deserialize)]
 struct Meta {
-    overlay_kind: Option<Made>,
+    overlay_kind: Option<OverlayKind>,
 }
 
 /// Returns the folder of a layer's overlays, relative to the repo; `None` for upstream, and where the machine or the
@@ -124,13 +124,13 @@ impl Overlay<'_> {
         let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;
         match self.made(id)? {
-            Made::Dir if !patches.is_empty() => {
+            OverlayKind::Dir if !patches.is_empty() => {
                 Err(self.refuse(id, &self.folder, "holds patches, and its kind is dir; overlay.json says which it is"))
             }
-            Made::Patch if !own.is_empty() => {
+            OverlayKind::Patch if !own.is_empty() => {
                 Err(self.refuse(id, &self.folder, "holds files, and its kind is patch; overlay.json says which it is"))
             }
-            Made::Dir => {
+            OverlayKind::Dir => {
                 let paths = own.keys().cloned().collect();
                 for (path, found) in own {
                     let content = found.read(id, self.bounds)?;
@@ -146,7 +146,7 @@ impl Overlay<'_> {
                 }
                 Ok(paths)
             }
-            Made::Patch => {
+            OverlayKind::Patch => {
                 let paths = patches.keys().cloned().collect();
                 for (path, found) in patches {
                     self.patch(id, &path, found, files)?;
@@ -160,8 +160,8 @@ impl Overlay<'_> {
     ///
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
-    pub(super) fn made(&self, id: &str) -> Result<Made> {
-        Ok(self.meta(id)?.value.overlay_kind.unwrap_or(Made::Dir))
+    pub(super) fn made(&self, id: &str) -> Result<OverlayKind> {
+        Ok(self.meta(id)?.value.overlay_kind.unwrap_or(OverlayKind::Dir))
     }
 
     /// Returns what its author should know of what it says itself.
@@ -184,7 +184,7 @@ impl Overlay<'_> {
     }
 
     /// The patch files by the path of the file that they change.
-    fn patches(&self, id: &str) -> Result<BTreeMap<String, Found>> {
+    fn patches(&self, id: &str) -> Result<BTreeMap<String, FoundFile>> {
         let folder = self.folder.join(META).join("patches");
         if !folder.is_dir() {
             return Ok(BTreeMap::new());
@@ -200,7 +200,7 @@ impl Overlay<'_> {
         Ok(patches)
     }
 
-    fn patch(&self, id: &str, path: &str, found: Found, files: &mut BTreeMap<String, Draft>) -> Result<()> {
+    fn patch(&self, id: &str, path: &str, found: FoundFile, files: &mut BTreeMap<String, Draft>) -> Result<()> {
         let patch = found.read(id, self.bounds)?;
         let file = patch.from.as_path();
         let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;

@@ -1,8 +1,8 @@
 //! One file's unified diff, applied where git would apply it and nowhere else.
 
-use std::fmt::Write as _;
-
 use diffy::{Line, Patch};
+
+use crate::diff;
 
 /// Why a patch was not applied.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,16 +45,8 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
 
 /// Returns the patch that makes `after` of `before`; `None` where they are equal.
 pub(super) fn create(before: &str, after: &str, path: &str) -> Option<String> {
-    let patch = diffy::DiffOptions::default().create_patch(before, after);
-    if patch.hunks().is_empty() {
-        return None;
-    }
-    let mut text = format!("--- a/{path}\n+++ b/{path}\n");
-    let whole = patch.to_string();
-    let hunks = whole.find("@@ ").map_or("", |at| &whole[at..]);
-    // A String takes everything.
-    let _ = write!(text, "{hunks}");
-    Some(text)
+    let patch = diff::unified(before, after, &format!("a/{path}"), &format!("b/{path}"));
+    (!patch.is_empty()).then_some(patch)
 }
 
 fn old<'a>(line: &Line<'a, str>) -> Option<&'a str> {

@@ -4,15 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::baseline::Baseline;
 use super::branch::{self, Change};
-use super::compose::{self, Draft, Upstream};
-use super::config::{Declared, Source};
-use super::overlay::{self, Made, Overlay, Overlays};
+use super::checkout::Checkouts;
+use super::choice::Choice;
+use super::compose::{self, Upstream};
+use super::config::{DeclaredModule, ModuleSource};
+use super::draft::Draft;
+use super::opened::Repo;
+use super::overlay::{self, Overlay, OverlayKind, Overlays};
+use super::patch;
 use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
-use super::{Checkouts, Choice, Repo, patch};
 use crate::clock::{Millis, rfc3339};
 use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, sanitise};
@@ -34,6 +39,8 @@ pub struct Proposal<'a> {
     pub branch: Option<&'a str>,
     /// The time.
     pub now: Millis,
+    /// Ends git where the call is cancelled.
+    pub cancelled: &'a CancellationToken,
 }
 
 /// A file as it is to be.
@@ -75,43 +82,49 @@ pub struct SkippedFile {
     pub why: String,
 }
 
-/// Writes the overlays.
-///
-/// # Errors
-/// As [`Repo::propose`].
-pub(super) fn propose(repo: &Repo, proposal: &Proposal<'_>) -> Result<Proposed> {
-    let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
-        return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
-    };
-    let git = branch::Place::of(repo)?;
-    let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
-    for file in &proposal.files {
-        check_path(file)?;
-        modules.entry(&file.module_id).or_default().insert(&file.path, file);
-    }
-    repo.bounds.begin();
-    let overlays = Overlays::open(&repo.bounds, &proposal.choice)?;
-    let mut written = Written { below: posix(&below), ..Written::default() };
-    for (id, files) in &modules {
-        let declared = declared(repo, id)?;
-        let upstream = compose::read(repo, declared, proposal.checkouts, false, &mut Vec::new())?;
-        let work = Work { repo, proposal, declared, upstream: &upstream, head: git.head() };
-        work.module(&overlays.of(id), files.clone(), &mut written)?;
-    }
-    let name = match (proposal.branch, modules.keys().next()) {
-        (Some(name), _) => git.free(name)?,
-        (None, Some(id)) => {
-            let about = if modules.len() == 1 { sanitise(id) } else { "multi".to_owned() };
-            let time = rfc3339(proposal.now).replace(['-', ':'], "");
-            let scope = word(proposal.scope);
-            git.free_like(&format!("evolve/propose-{scope}-{}-{time}", &about[..about.len().min(64)]))?
+impl Repo {
+    /// Writes files into the overlays of a scope, in one commit on a new branch. The work tree, the index and the branch
+    /// that is checked out stay as they are; no hook runs. Files that a higher overlay decides, or with which the module
+    /// would not compose, are left out and listed.
+    ///
+    /// # Errors
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
+    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a
+    /// file's path; what [`Repo::compose`] gives for the modules.
+    pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
+        let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
+            return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
+        };
+        let git = branch::GitRepo::of(self, proposal.cancelled)?;
+        let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
+        for file in &proposal.files {
+            check_path(file)?;
+            modules.entry(&file.module_id).or_default().insert(&file.path, file);
         }
-        (None, None) => return Err(Error::new(Code::InvalidArgument, "There is nothing to propose")),
-    };
-    let Written { changes, files, skipped, .. } = written;
-    let news = changes.into_iter().filter(|(path, change)| !change.is_done(&repo.folder().join(path))).collect();
-    let committed = git.commit(&name, news, proposal.now)?;
-    Ok(Proposed { branch: name, scope: proposal.scope, files, committed, skipped })
+        self.bounds.begin();
+        let overlays = Overlays::open(&self.bounds, &proposal.choice)?;
+        let mut written = Written { below: posix(&below), ..Written::default() };
+        for (id, files) in &modules {
+            let declared = declared(self, id)?;
+            let upstream = compose::read(self, declared, proposal.checkouts, false, &mut Vec::new())?;
+            let work = Work { repo: self, proposal, declared, upstream: &upstream, head: git.head() };
+            work.module(&overlays.of(id), files.clone(), &mut written)?;
+        }
+        let name = match (proposal.branch, modules.keys().next()) {
+            (Some(name), _) => git.free(name)?,
+            (None, Some(id)) => {
+                let about = if modules.len() == 1 { sanitise(id) } else { "multi".to_owned() };
+                let time = rfc3339(proposal.now).replace(['-', ':'], "");
+                let scope = word(proposal.scope);
+                git.free_like(&format!("evolve/propose-{scope}-{}-{time}", &about[..about.len().min(64)]))?
+            }
+            (None, None) => return Err(Error::new(Code::InvalidArgument, "There is nothing to propose")),
+        };
+        let Written { changes, files, skipped, .. } = written;
+        let news = changes.into_iter().filter(|(path, change)| !change.is_done(&self.folder().join(path))).collect();
+        let committed = git.commit(&name, news, proposal.now)?;
+        Ok(Proposed { branch: name, scope: proposal.scope, files, committed, skipped })
+    }
 }
 
 /// What is to be written, relative to the repo.
@@ -127,7 +140,7 @@ struct Written {
 struct Work<'a> {
     repo: &'a Repo,
     proposal: &'a Proposal<'a>,
-    declared: &'a Declared,
+    declared: &'a DeclaredModule,
     upstream: &'a Upstream,
     head: &'a str,
 }
@@ -182,7 +195,7 @@ impl Work<'_> {
             return Ok(());
         }
         match own {
-            Some(own) if own.made(id)? == Made::Patch => self.patches(own, &lower, &files, to),
+            Some(own) if own.made(id)? == OverlayKind::Patch => self.patches(own, &lower, &files, to),
             own => self.files(own, &files, to),
         }
     }
@@ -277,11 +290,11 @@ impl Work<'_> {
     /// Where the module comes from, in a baseline's words.
     fn origin(&self) -> Value {
         match &self.declared.source {
-            Source::Git(git) => {
+            ModuleSource::Git(git) => {
                 let url = crate::redact::redact(&git.url);
                 json!({"kind": "git", "url": url, "commit": self.upstream.commit, "subdir": git.subdir})
             }
-            Source::Local(path) => match self.repo.folder().join(path).strip_prefix(self.repo.folder()) {
+            ModuleSource::Local(path) => match self.repo.folder().join(path).strip_prefix(self.repo.folder()) {
                 Ok(below) => json!({
                     "kind": "local_path",
                     "repo_rel_path": posix(below),
@@ -319,7 +332,7 @@ impl Written {
     }
 }
 
-fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a Declared> {
+fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a DeclaredModule> {
     repo.manifest.modules.get(id).ok_or_else(|| {
         let error = Error::new(Code::NotFound, format!("`{}` has no module `{id}`", repo.folder().display()))
             .with_details(json!({"module_id": id}));

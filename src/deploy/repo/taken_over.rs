@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::deploy::module::Target;
+use crate::deploy::targets::Target;
 
 /// A file that the original wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,10 @@ fn digest(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
+    fn target(name: &str) -> Target {
+        Target::named(name).unwrap()
+    }
+
     fn manifest(version: u64, tool: &str, path: &str) -> String {
         let hash = "0a".repeat(32);
         format!(
@@ -122,18 +126,18 @@ mod tests {
     fn takes_over_what_is_usable() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        assert_eq!(read(root, Target::Codex), (vec![], vec![]));
-        assert_eq!(read(&root.join("none"), Target::Codex), (vec![], vec![]));
+        assert_eq!(read(root, target("codex")), (vec![], vec![]));
+        assert_eq!(read(&root.join("none"), target("codex")), (vec![], vec![]));
         std::fs::write(root.join(".agentpack.manifest.codex.json"), manifest(1, "codex", "skills/a/SKILL.md")).unwrap();
-        let (found, warnings) = read(root, Target::Codex);
+        let (found, warnings) = read(root, target("codex"));
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(found[0].path, root.join("skills/a/SKILL.md"));
         assert_eq!((found[0].sha256, found[0].module_ids.as_slice()), ([10; 32], &["m".to_owned()][..]));
         assert_eq!((found.len(), found[1].module_ids.len()), (2, 0));
 
         std::fs::write(root.join(LEGACY), manifest(1, "vscode", "x")).unwrap();
-        assert_eq!(read(root, Target::Cursor), (vec![], vec![]));
-        let (found, warnings) = read(root, Target::Vscode);
+        assert_eq!(read(root, target("cursor")), (vec![], vec![]));
+        let (found, warnings) = read(root, target("vscode"));
         assert_eq!(found.len(), 2);
         assert!(warnings[0].contains("of an old kind"), "{warnings:?}");
     }
@@ -150,7 +154,7 @@ mod tests {
             (manifest(1, "codex", "a").replacen("0a0a", "zz0a", 1), 1, "hash that is none"),
         ] {
             std::fs::write(folder.path().join(".agentpack.manifest.codex.json"), &text).unwrap();
-            let (found, warnings) = read(folder.path(), Target::Codex);
+            let (found, warnings) = read(folder.path(), target("codex"));
             assert_eq!(found.len(), count, "{text}");
             assert!(warnings.len() == 1 && warnings[0].contains(says), "{warnings:?}");
         }

@@ -5,11 +5,21 @@ mod manifests;
 mod overlays;
 mod proposals;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tokio_util::sync::CancellationToken;
+
+use super::bounds::Bounds;
+use super::manifest::Manifest;
 use super::*;
 use crate::deploy::module::{Kind, Layer};
-use crate::error::Error;
+use crate::deploy::targets::Target;
+use crate::error::{Code, Error, Result};
+
+fn target(name: &str) -> Target {
+    Target::named(name).unwrap()
+}
 
 /// A config repo that a test writes.
 struct Scratch {
@@ -69,7 +79,7 @@ impl Scratch {
 
 /// Fetches and composes, as a plan does.
 fn composed(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
-    let checkouts = repo.fetch(choice.profile, &AtomicBool::new(false), &|| {})?;
+    let checkouts = repo.fetch(choice.profile, &CancellationToken::new(), &|| {})?;
     repo.compose(choice, &checkouts)
 }
 
@@ -112,7 +122,7 @@ fn composes_what_the_profile_selects() {
     scratch.write("i/AGENTS.md", "a");
     scratch.write("i/README.md", "for people");
     let repo = scratch.open();
-    assert_eq!(repo.targets()[&Target::Codex].scope, Scope::Both);
+    assert_eq!(repo.targets()[&target("codex")].scope, Scope::Both);
     assert_eq!(repo.folder(), scratch.path().canonicalize().unwrap());
     let composed = super::tests::composed(&repo, &CHOICE).unwrap();
     assert_eq!(
@@ -123,7 +133,7 @@ fn composes_what_the_profile_selects() {
     assert_eq!(files(&composed, "instructions:a"), [("AGENTS.md", "a", Layer::Upstream)]);
     assert_eq!(files(&composed, "skill:b"), [("SKILL.md", SKILL, Layer::Upstream), ("x/y.txt", "y", Layer::Upstream)]);
     let skill = &composed.modules[1];
-    assert!(skill.kind == Kind::Skill && skill.is_for(Target::Codex) && !skill.is_for(Target::Cursor));
+    assert!(skill.kind == Kind::Skill && skill.is_for(target("codex")) && !skill.is_for(target("cursor")));
     assert!(composed.warnings.is_empty());
 
     let composed = super::tests::composed(&repo, &Choice { profile: "one", ..CHOICE }).unwrap();

@@ -8,8 +8,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::bounds::{self, Bounds, FILE};
-use crate::disk::hex;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 
 /// What is never part of a module: git's own, and what the overlays keep of theirs.
 const PRIVATE: [&str; 2] = [".git", META];
@@ -25,7 +25,7 @@ const DEEPEST: usize = 64;
 
 /// A file that was found and not read.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     /// Where it lies, as a person knows it.
     pub(super) from: PathBuf,
     /// Where it lies without links.
@@ -54,7 +54,7 @@ pub(super) struct Content {
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
 /// no UTF-8, more files or folders in folders than a module has; `E_FILE_FAILED`.
-pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, Found>> {
+pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let real = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let metadata = std::fs::symlink_metadata(&real).map_err(|error| Error::file("read", root, error))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
@@ -62,7 +62,7 @@ pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap
         walk.folder(&At { shown: root.to_path_buf(), real: real.clone(), linked: false, depth: 0 }, "")?;
     } else if let (true, Some(name)) = (metadata.is_file(), root.file_name()) {
         let name = name.to_str().ok_or_else(|| refuse(whose, root, "has a name that is no UTF-8"))?;
-        walk.found.insert(name.to_owned(), Found { from: root.to_path_buf(), real: real.clone(), linked: false });
+        walk.found.insert(name.to_owned(), FoundFile { from: root.to_path_buf(), real: real.clone(), linked: false });
     } else {
         return Err(refuse(whose, root, "is neither a folder nor a file"));
     }
@@ -78,7 +78,7 @@ struct Walk<'a> {
     /// The folders that links led to on the way to where the walk is, without links.
     above: Vec<PathBuf>,
     entries: usize,
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<String, FoundFile>,
 }
 
 /// A folder on the way.
@@ -117,7 +117,7 @@ impl Walk<'_> {
             } else if kind.is_dir() {
                 self.folder(&At { shown: from, real, linked: at.linked, depth: at.depth + 1 }, &path)?;
             } else if kind.is_file() {
-                self.found.insert(path, Found { from, real, linked: at.linked });
+                self.found.insert(path, FoundFile { from, real, linked: at.linked });
             }
             // What is neither, such as a socket, has no content.
         }
@@ -139,7 +139,7 @@ impl Walk<'_> {
         let metadata = std::fs::symlink_metadata(&target).map_err(|error| Error::file("read", &link, error))?;
         if !metadata.is_dir() {
             if metadata.is_file() {
-                self.found.insert(path, Found { from: link, real: target, linked: true });
+                self.found.insert(path, FoundFile { from: link, real: target, linked: true });
             }
             return Ok(());
         }
@@ -158,7 +158,7 @@ fn refuse(whose: &str, path: &Path, why: &str) -> Error {
         .with_details(json!({"module_id": whose, "path": path.display().to_string(), "error": why}))
 }
 
-impl Found {
+impl FoundFile {
     /// Reads the file.
     ///
     /// # Errors
@@ -175,8 +175,12 @@ impl Found {
 /// Reads what was found.
 ///
 /// # Errors
-/// As [`Found::read`].
-pub(super) fn read(whose: &str, bounds: &Bounds, found: BTreeMap<String, Found>) -> Result<BTreeMap<String, Content>> {
+/// As [`FoundFile::read`].
+pub(super) fn read(
+    whose: &str,
+    bounds: &Bounds,
+    found: BTreeMap<String, FoundFile>,
+) -> Result<BTreeMap<String, Content>> {
     found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
@@ -194,13 +198,13 @@ impl Hashes {
     pub(super) fn of<'a>(contents: impl IntoIterator<Item = (&'a String, &'a Content)>) -> Self {
         let files: BTreeMap<String, (String, usize)> = contents
             .into_iter()
-            .map(|(path, content)| (path.clone(), (hex(&Sha256::digest(&content.bytes)), content.bytes.len())))
+            .map(|(path, content)| (path.clone(), (hex::encode(&Sha256::digest(&content.bytes)), content.bytes.len())))
             .collect();
         let mut tree = Sha256::new();
         for (path, (hash, length)) in &files {
             tree.update(format!("{path}\n{hash}\n{length}\n"));
         }
-        Self { tree: hex(&tree.finalize()), files }
+        Self { tree: hex::encode(&tree.finalize()), files }
     }
 }
 
@@ -219,7 +223,7 @@ pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
 mod tests {
     use super::*;
 
-    fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, Found>> {
+    fn find(whose: &str, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
         super::find(whose, &bounds(root), root)
     }
 
@@ -294,9 +298,9 @@ mod tests {
         write(folder.path(), "b", "2");
         write(folder.path(), "a", "1");
         let hashes = Hashes::of(&read(folder.path()));
-        let one = hex(&Sha256::digest("1"));
-        let two = hex(&Sha256::digest("2"));
-        assert_eq!(hashes.tree, hex(&Sha256::digest(format!("a\n{one}\n1\nb\n{two}\n1\n"))));
+        let one = hex::encode(&Sha256::digest("1"));
+        let two = hex::encode(&Sha256::digest("2"));
+        assert_eq!(hashes.tree, hex::encode(&Sha256::digest(format!("a\n{one}\n1\nb\n{two}\n1\n"))));
         assert_eq!(hashes.files["a"], (one, 1));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::compose::Draft;
+use super::draft::Draft;
 use crate::content::skills::check;
 use crate::deploy::module::Kind;
 use crate::error::{Code, Error, Result};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::goal::Goal;
-use crate::deploy::desired::sections as gather;
+use crate::deploy::desired::sections;
 use crate::deploy::plan::block;
-use crate::deploy::plan::{self, After, Change, Drift, Keep, Quiet, op_of};
+use crate::deploy::plan::{self, After, Change, Drift, Keep, RowChange, op_of};
 use crate::deploy::source::Site;
 use crate::disk::attributes::Attributes;
 use crate::disk::{self, Found};
@@ -32,18 +32,18 @@ struct Wanted {
 
 /// What a rollback would do.
 #[derive(Default)]
-pub struct Back {
+pub struct RollbackPlan {
     /// The changes, by path.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
-    pub quiet: Vec<Quiet>,
+    pub row_changes: Vec<RowChange>,
     /// What the place keeps on disk now.
     pub rows: BTreeMap<String, Deployed>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-impl Back {
+impl RollbackPlan {
     /// Compares what a goal wants with the disk.
     ///
     /// # Errors
@@ -51,17 +51,17 @@ impl Back {
     pub fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
         let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
         let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
-        let mut back = Self { rows, ..Self::default() };
+        let mut planned = Self { rows, ..Self::default() };
         let stands = Path::new(&site.place.root).is_dir();
-        for wanted in goal.wanted(db, site, place, &mut back)? {
+        for wanted in goal.wanted(db, site, place, &mut planned)? {
             if stands {
-                back.file(db, site, place, wanted)?;
+                planned.file(db, site, place, wanted)?;
             } else {
                 // With the root everything went; nothing is brought back into a folder that was taken away.
-                back.quiet.push(Quiet::Forget(wanted.path));
+                planned.row_changes.push(RowChange::Forget(wanted.path));
             }
         }
-        Ok(back)
+        Ok(planned)
     }
 
     fn file(&mut self, db: &Db<'_>, site: &Site, place: i64, wanted: Wanted) -> Result<()> {
@@ -95,7 +95,7 @@ impl Back {
                 match (after.bytes(), block::of_image(db, &wanted.image)?) {
                     (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
                         let mode = after.mode().unwrap_or(disk::FILE);
-                        After::file(gather::put(text, &gather::with_newline(&block)), mode)
+                        After::file(sections::put(text, &sections::with_newline(&block)), mode)
                     }
                     _ if bytes.is_empty() => After::of_image(db, &wanted.image)?,
                     _ => after,
@@ -111,9 +111,9 @@ impl Back {
                 return Ok(());
             }
             let before_us = touches.last().map_or(Image::Absent, |touch| touch.before.clone());
-            self.quiet.push(match wanted.keep {
-                Keep::Nobody => Quiet::Forget(wanted.path),
-                keep => Quiet::Keep(Deployed {
+            self.row_changes.push(match wanted.keep {
+                Keep::Nobody => RowChange::Forget(wanted.path),
+                keep => RowChange::Keep(Deployed {
                     path: wanted.path,
                     place,
                     root: wanted.root,
@@ -169,7 +169,7 @@ impl Goal {
         }
     }
 
-    fn wanted(&self, db: &Db<'_>, site: &Site, place: i64, back: &mut Back) -> Result<Vec<Wanted>> {
+    fn wanted(&self, db: &Db<'_>, site: &Site, place: i64, planned: &mut RollbackPlan) -> Result<Vec<Wanted>> {
         let chosen = self.targets(site);
         let is_chosen = |targets: &[String]| targets.iter().any(|target| chosen.contains(target));
         let others = |targets: &[String]| -> Vec<String> {
@@ -178,11 +178,11 @@ impl Goal {
         let mut found = Vec::new();
         let Some((snapshot, before)) = &self.snapshot else {
             // All of them are meant where none is named, those that are configured no more too.
-            for row in back.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
+            for row in planned.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
                 let rest = others(&row.targets);
                 if !rest.is_empty() && !site.is_for_all() {
                     // It goes when the last target lets go.
-                    back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                    planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
                 }
                 found.push(Wanted {
@@ -208,10 +208,10 @@ impl Goal {
             let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, attributes, .. } =
                 file;
             // Targets that are not taken back and have the file now go on having it.
-            let row = back.rows.get(&path).filter(|row| row.applied != Image::Absent);
+            let row = planned.rows.get(&path).filter(|row| row.applied != Image::Absent);
             let rest = row.map_or(Vec::new(), |row| others(&row.targets));
             if let Some(row) = row.filter(|_| keep == Keep::Nobody && !rest.is_empty()) {
-                back.quiet.push(Quiet::Keep(Deployed { targets: rest, ..row.clone() }));
+                planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                 continue;
             }
             targets.extend(rest.into_iter().filter(|target| !targets.contains(target)).collect::<Vec<_>>());

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
 use super::readers::Readers;
@@ -40,10 +41,12 @@ struct Known {
 }
 
 impl ReadCache {
+    /// Opens the connections; how long a read may take stands in `config`.
+    ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` and how the disk failed.
-    pub(crate) fn new(store: &Store) -> Result<Self> {
-        let store = limited(store, Arc::default());
+    /// `E_DB_UNAVAILABLE`.
+    pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
+        let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
         Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
     }
@@ -85,7 +88,7 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot read, and keeps it for who asks the same again.
+    /// Returns the result of a hot read, and keeps it for who asks the same again. Dropping the future ends the read.
     ///
     /// # Errors
     /// As `reads::answer`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::deploy::desired::unmap::{self, Edit};
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{Change, Drift};
 use crate::disk;
 use crate::op::{Body, Table};
@@ -49,15 +49,15 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    pub(super) fn find(made: &Made, module: Option<&str>) -> Self {
+    pub(super) fn find(prepared: &Prepared, module: Option<&str>) -> Self {
         let mut found = Self::default();
         let is_wanted = |change: &&Change| module.is_none_or(|id| change.module_ids.iter().any(|known| known == id));
-        for change in made.plan.changes.iter().filter(is_wanted) {
+        for change in prepared.plan.changes.iter().filter(is_wanted) {
             match change.drift {
-                Drift::UserModified => found.take(made, change, module),
-                Drift::Missing => found.skip(made, change, "missing", "it was deleted on disk".to_owned()),
+                Drift::UserModified => found.take(prepared, change, module),
+                Drift::Missing => found.skip(prepared, change, "missing", "it was deleted on disk".to_owned()),
                 Drift::Both => {
-                    found.skip(made, change, "upstream_changed", "its source was changed as well".to_owned());
+                    found.skip(prepared, change, "upstream_changed", "its source was changed as well".to_owned());
                 }
                 // Nobody changed these: the source did, or they were never deployed.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
@@ -66,14 +66,14 @@ impl Candidates {
         found
     }
 
-    fn take(&mut self, made: &Made, change: &Change, module: Option<&str>) {
-        let output = made.plan.desired.outputs.get(&change.path);
+    fn take(&mut self, prepared: &Prepared, change: &Change, module: Option<&str>) {
+        let output = prepared.plan.desired.outputs.get(&change.path);
         let (Some(output), Some(bytes)) = (output, change.before.bytes()) else {
-            return self.skip(made, change, "read_error", "it is no file".to_owned());
+            return self.skip(prepared, change, "read_error", "it is no file".to_owned());
         };
         let unmapped = match unmap::unmap(output, bytes) {
             Ok(unmapped) => unmapped,
-            Err(why) => return self.skip(made, change, "multi_module_output", why),
+            Err(why) => return self.skip(prepared, change, "multi_module_output", why),
         };
         let path = change.path.display().to_string();
         for lost in &unmapped.lost {
@@ -82,7 +82,7 @@ impl Candidates {
         if unmapped.edits.is_empty() {
             let why =
                 if unmapped.lost.is_empty() { "only its mode was changed" } else { "nothing in it is a module's" };
-            return self.skip(made, change, "outside_modules", why.to_owned());
+            return self.skip(prepared, change, "outside_modules", why.to_owned());
         }
         for edit in unmapped.edits.into_iter().filter(|edit| module.is_none_or(|id| edit.module_id == id)) {
             let same = |known: &&Candidate| known.edit.module_id == edit.module_id && known.edit.file == edit.file;
@@ -107,8 +107,8 @@ impl Candidates {
         }
     }
 
-    fn skip(&mut self, made: &Made, change: &Change, code: &'static str, why: String) {
-        let arguments = made.site.arguments();
+    fn skip(&mut self, prepared: &Prepared, change: &Change, code: &'static str, why: String) {
+        let arguments = prepared.site.arguments();
         let next_actions = match code {
             "missing" => vec![
                 format!("mcpkg evolve restore{arguments} --yes --json"),

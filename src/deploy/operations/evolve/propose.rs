@@ -10,7 +10,7 @@ use crate::deploy::desired::unmap::Edit;
 use crate::deploy::module::Layer;
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Made;
+use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::project;
 use crate::deploy::repo::{self, Repo};
 use crate::deploy::source::{Choice, Site, Source};
@@ -84,18 +84,18 @@ impl Operation for Propose {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let made = Made::new(context, &self.choice)?;
-        if let Some(id) = self.module_id.as_deref().filter(|id| !made.kinds.contains_key(*id)) {
-            return Err(no_module(&made, id));
+        let prepared = Prepared::new(context, &self.choice)?;
+        if let Some(id) = self.module_id.as_deref().filter(|id| !prepared.kinds.contains_key(*id)) {
+            return Err(no_module(&prepared, id));
         }
-        let mut found = Candidates::find(&made, self.module_id.as_deref());
+        let mut found = Candidates::find(&prepared, self.module_id.as_deref());
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
             (true, true, _) => Some("no_drift"),
             (true, false, _) => Some("no_proposeable_drift"),
             (false, _, true) => Some("dry_run"),
             (false, _, false) => None,
         };
-        found.warnings.splice(0..0, made.warnings.iter().cloned());
+        found.warnings.splice(0..0, prepared.warnings.iter().cloned());
         if let Some(reason) = reason {
             let data = json!({
                 "created": false,
@@ -115,9 +115,9 @@ impl Operation for Propose {
             (context.ask)(found.table(), &question)
                 .map_err(|error| error.with_details(json!({ "command": "evolve propose" })))?;
         }
-        let mut data = match &made.site.source {
-            Source::Repo(repo) => self.overlay_branch(context, repo, &made, &mut found)?,
-            Source::Project(_) => record(context, &made.site, &found.candidates, self.overlay)?,
+        let mut data = match &prepared.site.source {
+            Source::Repo(repo) => self.overlay_branch(context, repo, &prepared, &mut found)?,
+            Source::Project(_) => record(context, &prepared.site, &found.candidates, self.overlay)?,
         };
         data["summary"] = found.summary();
         data["skipped"] = json!(found.skipped_json());
@@ -130,10 +130,10 @@ impl Operation for Propose {
 }
 
 /// The failure of a module that the source does not have.
-fn no_module(made: &Made, id: &str) -> Error {
+fn no_module(prepared: &Prepared, id: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
         .with_details(json!({ "module_id": id }));
-    match crate::error::nearest(id, made.kinds.keys().map(String::as_str)) {
+    match crate::error::nearest(id, prepared.kinds.keys().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint("`mcpkg explain plan` names the modules"),
     }
@@ -144,7 +144,13 @@ fn array_len(value: &Value) -> usize {
 }
 
 impl Propose {
-    fn overlay_branch(&self, context: &Context, repo: &Repo, made: &Made, found: &mut Candidates) -> Result<Value> {
+    fn overlay_branch(
+        &self,
+        context: &Context,
+        repo: &Repo,
+        prepared: &Prepared,
+        found: &mut Candidates,
+    ) -> Result<Value> {
         let files = found.candidates.iter().map(|candidate| repo::ProposedFile {
             module_id: candidate.edit.module_id.clone(),
             path: candidate.edit.file.clone(),
@@ -152,12 +158,13 @@ impl Propose {
             executable: candidate.executable,
         });
         let proposal = repo::Proposal {
-            choice: made.site.repo_choice(),
-            checkouts: &made.checkouts,
+            choice: prepared.site.repo_choice(),
+            checkouts: &prepared.checkouts,
             scope: self.overlay.layer(),
             files: files.collect(),
             branch: self.branch.as_deref(),
             now: context.clock.now(),
+            cancelled: &context.cancelled,
         };
         let proposed = repo.propose(&proposal)?;
         found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));

@@ -8,8 +8,8 @@ use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Made;
-use crate::deploy::plan::{Change, Op, Quiet};
+use crate::deploy::plan::prepare::Prepared;
+use crate::deploy::plan::{Change, Op, RowChange};
 use crate::deploy::source::Choice;
 use crate::disk;
 use crate::error::Result;
@@ -55,10 +55,11 @@ impl Operation for Restore {
         let is_wanted = |change: &Change| {
             self.module_id.as_ref().is_none_or(|id| change.module_ids.iter().any(|known| known == id))
         };
-        let made = Made::new(context, &self.choice)?;
+        let prepared = Prepared::new(context, &self.choice)?;
         let missing: Vec<&Change> =
-            made.plan.changes.iter().filter(|change| change.op == Op::Create && is_wanted(change)).collect();
-        let existing = made.plan.changes.iter().filter(|change| change.op == Op::Update && is_wanted(change)).count();
+            prepared.plan.changes.iter().filter(|change| change.op == Op::Create && is_wanted(change)).collect();
+        let existing =
+            prepared.plan.changes.iter().filter(|change| change.op == Op::Update && is_wanted(change)).count();
         let data = |missing: &[&Change], reason: &str| {
             let restored = if reason == "restored" { missing.len() } else { 0 };
             json!({
@@ -86,28 +87,28 @@ impl Operation for Restore {
             let data = data(&missing, reason);
             let body = Body::Several(missing.iter().map(|change| line(change)).collect());
             let empty = Body::Sentence("No deployed file is missing".to_owned());
-            return Ok(Reply::new(if missing.is_empty() { empty } else { body }, data).warn(made.warnings));
+            return Ok(Reply::new(if missing.is_empty() { empty } else { body }, data).warn(prepared.warnings));
         }
         if !self.yes {
             if !context.is_shell() {
                 return Err(unconfirmed("evolve restore"));
             }
             let preview = Body::Several(missing.iter().map(|change| line(change)).collect());
-            (context.ask)(preview, &format!("Write to {}?", made.site.place.root))
+            (context.ask)(preview, &format!("Write to {}?", prepared.site.place.root))
                 .map_err(|error| error.with_details(json!({ "command": "evolve restore" })))?;
         }
-        let checkouts = made.checkouts;
+        let checkouts = prepared.checkouts;
         let right = apply::begin(context)?;
-        let made = Made::again(context, &self.choice, checkouts)?;
-        let Made { site, mut plan, warnings, hash, .. } = made;
+        let prepared = Prepared::again(context, &self.choice, checkouts)?;
+        let Prepared { site, mut plan, warnings, hash, .. } = prepared;
         let changes: Vec<Change> = std::mem::take(&mut plan.changes)
             .into_iter()
             .filter(|change| change.op == Op::Create && is_wanted(change))
             .collect();
         let mut restored = data(&changes.iter().collect::<Vec<_>>(), "restored");
         let count = changes.len();
-        let quiet: Vec<Quiet> = Vec::new();
-        let work = Work { kind: Kind::Restore, changes, quiet, ..Work::deploy(&site, plan, &hash, false) };
+        let row_changes: Vec<RowChange> = Vec::new();
+        let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false) };
         let id = apply::apply(context, &right, work, |_: &Db<'_>| Ok(()))?;
         restored["snapshot_id"] = json!(id.to_string());
         Ok(Reply::sentence(format!("Restored {count} files. Snapshot {id}"), restored).warn(warnings))

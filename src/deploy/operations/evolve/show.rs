@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use similar::TextDiff;
 
 use super::proposal::{get, summary};
 use crate::deploy::GROUP;
+use crate::diff;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::blobs;
@@ -36,9 +36,7 @@ impl Operation for Show {
             let (old, new) = (blobs::get(db, proposal.base)?, blobs::get(db, proposal.blob)?);
             let (old, new) = (String::from_utf8_lossy(&old), String::from_utf8_lossy(&new));
             let name = &proposal.module_id;
-            let diff = TextDiff::from_lines(&*old, &*new);
-            let text =
-                diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+            let text = diff::unified(&old, &new, &format!("a/{name}"), &format!("b/{name}"));
             let mut data = summary(&proposal);
             data["unified"] = json!(text);
             Ok(Reply::new(Body::Diff(text), data))

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use super::edit::{keep, set_kind};
 use super::summary::{data, described};
 use crate::deploy::GROUP;
-use crate::deploy::module::{Kind, Target};
+use crate::deploy::module::Kind;
 use crate::deploy::project::catalog;
+use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 
@@ -91,7 +92,7 @@ fn known_targets(words: Vec<String>) -> Result<Vec<String>> {
     if words == ["all"] {
         return Ok(Vec::new());
     }
-    let names = Target::ALL.map(Target::name);
+    let names = Target::all_names();
     match words.iter().find(|word| Target::named(word).is_none()) {
         None => Ok(words),
         Some(unknown) => {
@@ -99,7 +100,7 @@ fn known_targets(words: Vec<String>) -> Result<Vec<String>> {
                 Code::TargetUnsupported,
                 format!("No target is called '{}'; there are {}", unknown.escape_debug(), names.join(", ")),
             );
-            Err(match crate::error::nearest(unknown, names) {
+            Err(match crate::error::nearest(unknown, names.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
                 None => error,
             })

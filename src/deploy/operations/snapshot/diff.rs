@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use crate::deploy::GROUP;
 use crate::deploy::rollback::goal;
+use crate::diff;
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys::Image;
@@ -57,7 +57,5 @@ fn file_diff(db: &Db<'_>, file: &File) -> Result<String> {
         Image::Absent => "/dev/null".to_owned(),
         Image::File { .. } | Image::Link(_) => format!("{side}{}", file.path),
     };
-    let diff = TextDiff::from_lines(&before, &after);
-    let header = (name(&file.before, "a"), name(&file.after, "b"));
-    Ok(diff.unified_diff().context_radius(3).header(&header.0, &header.1).to_string())
+    Ok(diff::unified(&before, &after, &name(&file.before, "a"), &name(&file.after, "b")))
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::summary::summary;
 use crate::deploy::GROUP;
 use crate::deploy::rollback::goal;
-use crate::disk;
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::deploys::{self, Image};
 use crate::store::snapshots::{self, File};
@@ -40,7 +40,7 @@ impl Operation for Show {
         let short = |image: &Image| match image {
             Image::Absent => "-".to_owned(),
             Image::Link(text) => format!("-> {text}"),
-            Image::File { sha256, mode, .. } => format!("{} {mode:o}", &disk::hex(sha256)[..12]),
+            Image::File { sha256, mode, .. } => format!("{} {mode:o}", &hex::encode(sha256)[..12]),
         };
         let rows = files
             .iter()
@@ -57,7 +57,7 @@ fn file_json(file: &File) -> Value {
     let image = |image: &Image| match image {
         Image::Absent => Value::Null,
         Image::Link(text) => json!({ "link": text }),
-        Image::File { sha256, mode, .. } => json!({ "sha256": disk::hex(sha256), "mode": format!("{mode:04o}") }),
+        Image::File { sha256, mode, .. } => json!({ "sha256": hex::encode(sha256), "mode": format!("{mode:04o}") }),
     };
     json!({
         "path": file.path,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deploy::repo::config::Source;
+use crate::deploy::repo::config::ModuleSource;
 
 fn parse(text: &str) -> Result<Manifest> {
     Manifest::parse(Path::new("agentpack.yaml"), text, false)
@@ -27,17 +27,17 @@ fn reads_what_the_original_reads() {
          {{url: https://h/o/r.git, subdir: a/b/}}\n"
     ))
     .unwrap();
-    let codex = &manifest.targets[&Target::Codex];
-    assert_eq!((codex.scope, codex.text("codex_home")), (Scope::Both, Some("/c")));
+    let codex = &manifest.targets[&target("codex")];
+    assert_eq!(codex.scope, Scope::Both);
     assert_eq!(
-        [codex.flag("write_repo_skills", true), codex.flag("x", false), codex.flag("y", true), codex.flag("z", false)],
-        [false, true, true, false]
+        Value::from(codex.options.clone()),
+        json!({ "write_repo_skills": "no", "x": 1, "y": "maybe", "codex_home": "/c" })
     );
     let a = &manifest.modules["instructions:a"];
-    assert!(a.enabled && matches!(&a.source, Source::Local(path) if path == Path::new("modules/a")));
-    assert_eq!(a.targets, [Target::Codex]);
+    assert!(a.enabled && matches!(&a.source, ModuleSource::Local(path) if path == Path::new("modules/a")));
+    assert_eq!(a.targets, [target("codex")]);
     let b = &manifest.modules["skill:b"];
-    let Source::Git(git) = &b.source else { panic!("git") };
+    let ModuleSource::Git(git) = &b.source else { panic!("git") };
     assert_eq!((git.reference.as_str(), git.subdir.as_str(), git.shallow, b.enabled), ("main", "a/b", true, false));
 }
 

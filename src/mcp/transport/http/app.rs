@@ -86,7 +86,7 @@ impl App {
             .with_cancellation_token(ended.clone());
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
-        let read_cache = Arc::new(ReadCache::new(&server.store)?);
+        let read_cache = Arc::new(ReadCache::new(&server.store, &config)?);
         let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required));
         let revocation = StreamRevocation::new(Box::new({
             let (read_cache, access_control) = (Arc::clone(&read_cache), Arc::clone(&access_control));

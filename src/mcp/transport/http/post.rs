@@ -86,7 +86,7 @@ pub(super) async fn one(
             Ok(answer::json(StatusCode::BAD_REQUEST, line))
         }
         Envelope::Request { id, method, parameters, .. } => {
-            if let Some(answer) = hot_read(app, &parts.headers, id, &method, parameters, &config).await? {
+            if let Some(answer) = hot_read(app, caller, &parts.headers, id, &method, parameters, &config).await? {
                 return Ok(answer);
             }
             if listens(&parts.headers, &method, parameters, &config)
@@ -165,6 +165,7 @@ pub(super) async fn read(
 /// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
 async fn hot_read(
     app: &App,
+    caller: &Caller,
     headers: &HeaderMap,
     id: &str,
     method: &str,
@@ -179,7 +180,10 @@ async fn hot_read(
         // Whoever was given it before sent the same, and that was looked at.
         Some(given) => Ok(given),
         None if config.extended.takes(method, parameters) || !fits(era, method, parameters, header) => return Ok(None),
-        None => app.read_cache.answer(&asked, config, method, parameters, era).await,
+        None => {
+            caller.exchange.work();
+            app.read_cache.answer(&asked, config, method, parameters, era).await
+        }
     };
     let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
     match result {

@@ -63,6 +63,8 @@ impl Drop for Client {
 struct Session {
     clients: Clients,
     id: String,
+    /// Ends the read that its front does.
+    cancelled: CancellationToken,
 }
 
 impl Clients {
@@ -78,6 +80,7 @@ impl Clients {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.cancelled.cancel();
         if let Some(client) = self.clients.lock().remove(&self.id) {
             client.in_flight.close_now();
             client.output.finish();
@@ -95,7 +98,8 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let (output, queued) = Output::stream();
     let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
-    let reader = limited(&app.server.store, Arc::default()).slim_reader()?;
+    let cancelled = CancellationToken::new();
+    let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
     let client = Client {
         owner: owner(config),
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),
@@ -107,7 +111,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     app.sse.lock().insert(id.clone(), Arc::clone(&client));
     tokio::spawn(end_with(app.closing.clone(), client.gone.clone(), Arc::downgrade(&client)));
     drop(client);
-    let session = Session { clients: app.sse.clone(), id: id.clone() };
+    let session = Session { clients: app.sse.clone(), id: id.clone(), cancelled };
     tokio::spawn(async move {
         match server.serve(transport).await {
             Ok(running) => drop(running.waiting().await),

@@ -33,11 +33,15 @@ fn damaged(error: rusqlite::Error) -> Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,
+        };
         let Some(failure) = error.sqlite_error().copied() else {
             return match error {
                 // A value that mcpkg does not write.
-                FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..) => {
+                FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+                // Where a row may be missing that is looked at; here one is that each database has.
+                | QueryReturnedNoRows => {
                     damaged(error)
                 }
                 _ => Error::internal(format!("The store failed: {error}")).with_source(error),

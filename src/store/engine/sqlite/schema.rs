@@ -152,7 +152,7 @@ fn fingerprint(objects: &Objects) -> String {
         [kind, name, table].into_iter().for_each(|text| field(text));
         field(sql.as_deref().unwrap_or("-"));
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::hex::encode(&hash.finalize())
 }
 
 #[cfg(test)]

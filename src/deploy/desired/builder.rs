@@ -1,0 +1,252 @@
+//! Collects the desired files, each once, and refuses what would leave its folder or conflict.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::output::{Desired, Form, Output, Part, Root, part};
+use super::sections;
+use crate::content::command::words::{self, Spelling};
+use crate::deploy::module::{Module, ModuleFile};
+use crate::deploy::targets::Target;
+use crate::deploy::targets::bases::innermost;
+use crate::disk::{self, RealFolders, Sha};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+
+/// Gathers outputs while the targets land their modules.
+#[derive(Debug, Default)]
+pub struct Builder {
+    desired: Desired,
+    /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
+    bases: Vec<PathBuf>,
+    folders: RealFolders,
+    /// Where the last file landed: its root, the folder it was wanted in, and where that really is.
+    last: Option<(PathBuf, PathBuf, PathBuf)>,
+    /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
+    hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
+    /// The texts that were gathered, by their modules.
+    gathered: HashMap<Vec<String>, Arc<[u8]>>,
+}
+
+impl Builder {
+    /// Returns a builder whose files stay below these folders; of two that hold a file the innermost counts.
+    pub fn below(bases: Vec<PathBuf>) -> Self {
+        Self { bases, ..Self::default() }
+    }
+
+    /// Says that a target reads a folder.
+    pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
+        let root = Root { target, path: path.to_owned(), scan_extras };
+        if !self.desired.roots.contains(&root) {
+            self.desired.roots.push(root);
+        }
+    }
+
+    /// Says what the user should know.
+    pub fn warn(&mut self, warning: String) {
+        if !self.desired.warnings.contains(&warning) {
+            self.desired.warnings.push(warning);
+        }
+    }
+
+    /// Lands a module's file as it is, at `relative` below `root`.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn copy(
+        &mut self,
+        target: Target,
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        file: &ModuleFile,
+    ) -> Result<()> {
+        let bytes = Arc::clone(&file.bytes);
+        self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
+    }
+
+    /// Lands a command for an agent that fills in no arguments; as it is where it asks for none.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn spelled(
+        &mut self,
+        target: Target,
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        file: &ModuleFile,
+        spelling: Spelling,
+    ) -> Result<()> {
+        let text = std::str::from_utf8(&file.bytes).map(|text| words::spell(text, &file.arguments, spelling));
+        match text {
+            Ok(text) if text.as_bytes() != &*file.bytes => {
+                let bytes = Arc::from(text.into_owned().into_bytes());
+                self.add(&[target], root, relative, Form::Spelled(spelling), vec![part(module, file)], bytes, false)
+            }
+            _ => self.copy(target, root, relative, module, file),
+        }
+    }
+
+    /// Lands a file.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where it would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
+    /// where another module wants other bytes in it.
+    #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
+    pub fn add(
+        &mut self,
+        targets: &[Target],
+        root: &Path,
+        relative: &str,
+        form: Form,
+        parts: Vec<Part>,
+        bytes: Arc<[u8]>,
+        executable: bool,
+    ) -> Result<()> {
+        let owner = parts.first().map_or("", |part| part.module_id.as_str()).to_owned();
+        let leaves = |why: &str| {
+            Error::new(
+                Code::InvalidPath,
+                format!("Module '{owner}' would be written to `{relative}` below `{}`: {why}", root.display()),
+            )
+            .with_details(json!({ "module_id": owner, "path": relative, "root": root.display().to_string() }))
+        };
+        if !disk::stays_inside(relative) {
+            return Err(leaves("the path leaves its folder").hint("rename the module or its file"));
+        }
+        let wanted = root.join(relative);
+        let (Some(folder), Some(name)) = (wanted.parent(), wanted.file_name()) else {
+            return Err(leaves("the path has no name"));
+        };
+        let Some(real) = self.real(root, folder) else {
+            return Err(
+                leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
+            );
+        };
+        let path = real.join(name);
+        if path.to_str().is_none() {
+            return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
+        }
+        let sha256 = self.hash(&bytes);
+        let there = match self.desired.outputs.entry(path) {
+            Entry::Vacant(place) => {
+                let mut targets = targets.to_vec();
+                targets.sort_unstable();
+                let (path, root) = (place.key().clone(), root.to_owned());
+                place.insert(Output { path, root, targets, parts, bytes, sha256, executable, form });
+                return Ok(());
+            }
+            Entry::Occupied(there) => there.into_mut(),
+        };
+        if there.sha256 != sha256 {
+            return Err(conflict(targets.first().copied(), there, &sha256, &parts));
+        }
+        for target in targets {
+            if !there.targets.contains(target) {
+                there.targets.push(*target);
+            }
+        }
+        there.targets.sort_unstable();
+        for part in parts {
+            if !there.parts.iter().any(|known| known.module_id == part.module_id) {
+                there.parts.push(part);
+            }
+        }
+        there.executable |= executable;
+        Ok(())
+    }
+
+    /// Returns where a folder below a root really is; `None` where a link leads out of what holds the root.
+    fn real(&mut self, root: &Path, folder: &Path) -> Option<PathBuf> {
+        // Files come folder by folder, and hashing and comparing paths costs more than all else.
+        let is_last = |(of, at, _): &&(PathBuf, PathBuf, PathBuf)| {
+            of.as_os_str() == root.as_os_str() && at.as_os_str() == folder.as_os_str()
+        };
+        if let Some((_, _, real)) = self.last.as_ref().filter(is_last) {
+            return Some(real.clone());
+        }
+        let real = self.folders.of(folder);
+        if !real.starts_with(self.folders.of(innermost(&self.bases, root))) {
+            return None;
+        }
+        self.last = Some((root.to_owned(), folder.to_owned(), real.clone()));
+        Some(real)
+    }
+
+    /// Lands several modules in one file that is all ours; nothing where there are none.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn gathered(&mut self, target: Target, root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
+        let parts = parts(modules);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let key = modules.iter().map(|module| module.id.clone()).collect();
+        let gathered = self.gathered.entry(key).or_insert_with(|| sections::sections(&texts(&parts)).into());
+        let bytes = Arc::clone(gathered);
+        self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
+    }
+
+    /// Lands several modules in a block of a file; nothing where there are none.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
+        let parts = parts(modules);
+        let inner = match parts.as_slice() {
+            [] => return Ok(()),
+            [only] => sections::escape(only.body()),
+            parts => {
+                sections::sections(&parts.iter().map(|part| (part.module_id.as_str(), part.body())).collect::<Vec<_>>())
+            }
+        };
+        self.add(targets, root, relative, Form::Block, parts, sections::block(&inner).into(), false)
+    }
+
+    fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
+        let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), disk::sha256(bytes)));
+        *sha256
+    }
+
+    /// Returns what has landed for the targets `selected`.
+    pub fn finish(mut self, selected: &[Target]) -> Desired {
+        self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
+        self.desired.roots.retain(|root| selected.contains(&root.target));
+        self.desired
+    }
+}
+
+fn parts(modules: &[&Module]) -> Vec<Part> {
+    modules.iter().filter_map(|module| Some(part(module, module.files.first()?))).collect()
+}
+
+fn texts(parts: &[Part]) -> Vec<(&str, &[u8])> {
+    parts.iter().map(|part| (part.module_id.as_str(), &*part.bytes)).collect()
+}
+
+fn conflict(target: Option<Target>, there: &Output, sha256: &Sha, parts: &[Part]) -> Error {
+    let path = &there.path;
+    let ids: Vec<&str> = parts.iter().map(|part| part.module_id.as_str()).collect();
+    Error::new(
+        Code::DesiredStateConflict,
+        format!(
+            "{} and {} want different bytes in `{}`",
+            there.module_ids().join(", "),
+            ids.join(", "),
+            path.display()
+        ),
+    )
+    .with_details(json!({
+        "target": target.map(Target::name),
+        "path": path.display().to_string(),
+        "existing": { "sha256": hex::encode(&there.sha256), "module_ids": there.module_ids() },
+        "new": { "sha256": hex::encode(sha256), "module_ids": ids },
+    }))
+    .hint("rename one of them, disable it, or restrict it to other targets")
+}

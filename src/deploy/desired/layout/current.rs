@@ -1,0 +1,112 @@
+//! Where the agents read today (November 2026; docs/reference/targets.md has the table). Each agent gets each text once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::files::{of_kind, prompt_files, skills};
+use super::instructions;
+use crate::content::command::skill;
+use crate::content::command::words::{self, Spelling};
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::module::{Kind, Module, ModuleFile};
+use crate::deploy::targets::bases::Bases;
+use crate::deploy::targets::facts::Commands;
+use crate::deploy::targets::{Target, TargetConfig};
+use crate::error::Result;
+
+/// Adds the files of all targets that follow this table.
+///
+/// # Errors
+/// As [`super::desired`].
+pub(super) fn add(builder: &mut Builder, modules: &[Module], configs: &[&TargetConfig], bases: &Bases) -> Result<()> {
+    let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
+    if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
+        instructions::for_project(builder, modules, &for_project, root)?;
+        for config in &for_project {
+            let places = &config.target.facts().project;
+            skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
+        }
+        for config in &for_project {
+            extra_prompt_files(builder, modules, config, root)?;
+        }
+    }
+    let for_user: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.user).collect();
+    instructions::for_user(builder, modules, &for_user, bases)?;
+    for config in &for_user {
+        let places = &config.target.facts().user;
+        skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
+    }
+    Ok(())
+}
+
+fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &TargetConfig, root: &Path) -> Result<()> {
+    let Some(folder) = config.target.facts().project.prompt_files else { return Ok(()) };
+    // A config repo has prompts of their own; a project's are commands.
+    let kinds: &[Kind] = match (config.flag("write_prompts", false), config.flag("prompt_files", false)) {
+        (_, true) => &[Kind::Command, Kind::Prompt],
+        (true, false) => &[Kind::Prompt],
+        (false, false) => return Ok(()),
+    };
+    builder.warn(format!("{} no longer loads prompt files in agent sessions", config.target.name()));
+    prompt_files(builder, modules, kinds, config.target, &root.join(folder), Some(Spelling::Inputs))
+}
+
+fn skills_and_commands(
+    builder: &mut Builder,
+    modules: &[Module],
+    target: Target,
+    base: &Path,
+    skills_folder: &str,
+    commands: Commands,
+) -> Result<()> {
+    if !target.facts().runs_shell_lines {
+        warn_of_shell_lines(builder, modules, target);
+    }
+    let skills_folder = base.join(skills_folder);
+    skills(builder, modules, target, &skills_folder)?;
+    let (folder, in_words) = match commands {
+        Commands::Files(folder) => (base.join(folder), false),
+        Commands::FilesInWords(folder) => (base.join(folder), true),
+        Commands::Skills => {
+            let commands = of_kind(modules, Kind::Command, target).chain(of_kind(modules, Kind::Prompt, target));
+            for module in commands {
+                for file in &module.files {
+                    as_skill(builder, target, &skills_folder, module, file)?;
+                }
+            }
+            return Ok(());
+        }
+    };
+    builder.root(target, &folder, true);
+    for module in of_kind(modules, Kind::Command, target) {
+        for file in &module.files {
+            match in_words {
+                true => builder.spelled(target, &folder, &file.path, module, file, Spelling::Words)?,
+                false => builder.copy(target, &folder, &file.path, module, file)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Warns of commands that run something before their text in Claude Code, where the target takes that for text.
+fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
+    for module in of_kind(modules, Kind::Command, target) {
+        if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
+            builder.warn(format!(
+                "module '{}' runs programs by !`...` before Claude Code sees its text; for {} that is text",
+                module.id,
+                target.name()
+            ));
+        }
+    }
+}
+
+/// Adds a command as a skill, for agents that have no commands.
+fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
+    let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
+    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes, &file.arguments).into();
+    let relative = format!("{name}/SKILL.md");
+    builder.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
+}

@@ -1,0 +1,97 @@
+//! What both tables of places write alike.
+
+use std::path::Path;
+
+use crate::content::command::skill::split_front;
+use crate::content::command::words::Spelling;
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::desired::sections;
+use crate::deploy::module::{Kind, Module, sanitise};
+use crate::deploy::targets::Target;
+use crate::error::Result;
+
+/// Returns the modules of a kind that are for a target.
+pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
+    modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
+}
+
+/// The last part of a module file's path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Adds skills, each in a folder of its name.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
+    builder.root(target, root, true);
+    for module in of_kind(modules, Kind::Skill, target) {
+        let name = match module.id.split_once(':') {
+            Some((_, name)) => name.to_owned(),
+            None => sanitise(&module.id),
+        };
+        for file in &module.files {
+            builder.copy(target, root, &format!("{name}/{}", file.path), module, file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds prompts as VS Code's prompt files, with their arguments spelled so, else as they are.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn prompt_files(
+    builder: &mut Builder,
+    modules: &[Module],
+    kinds: &[Kind],
+    target: Target,
+    root: &Path,
+    spelling: Option<Spelling>,
+) -> Result<()> {
+    builder.root(target, root, true);
+    for module in kinds.iter().flat_map(|kind| of_kind(modules, *kind, target)) {
+        for file in &module.files {
+            let name = file_name(&file.path);
+            let name = match name.strip_suffix(".prompt.md") {
+                Some(_) => name.to_owned(),
+                None => format!("{}.prompt.md", name.strip_suffix(".md").unwrap_or(name)),
+            };
+            match spelling {
+                Some(spelling) => builder.spelled(target, root, &name, module, file, spelling)?,
+                None => builder.copy(target, root, &name, module, file)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds an instructions module as a Cursor rule that always applies. Without a `description`, one that has front matter
+/// already stays as it is.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn cursor_rule(
+    builder: &mut Builder,
+    target: Target,
+    root: &Path,
+    name: &str,
+    module: &Module,
+    description: Option<&str>,
+) -> Result<()> {
+    let Some(file) = module.files.first() else { return Ok(()) };
+    if description.is_none() && split_front(&file.bytes).0.is_some() {
+        return builder.copy(target, root, name, module, file);
+    }
+    let description = description.unwrap_or(&module.id);
+    let bytes = [rule_head(description).as_bytes(), &sections::with_newline(&file.bytes)].concat();
+    builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
+}
+
+fn rule_head(description: &str) -> String {
+    // A JSON string is a YAML string.
+    let description = serde_json::Value::from(description);
+    format!("---\ndescription: {description}\nglobs: []\nalwaysApply: true\n---\n\n")
+}

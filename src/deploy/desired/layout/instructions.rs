@@ -1,0 +1,197 @@
+//! Where instructions go: into AGENTS.md, which several agents read, or to one agent's own place.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::files::{cursor_rule, file_name, of_kind};
+use crate::content::command::skill::{self, split_front};
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::module::{Kind, Module, sanitise};
+use crate::deploy::targets::bases::Bases;
+use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
+use crate::deploy::targets::{Target, TargetConfig};
+use crate::disk;
+use crate::error::Result;
+
+/// Adds instructions below the deploy root. A text that several agents shall have is in AGENTS.md once; one that only
+/// one of them shall have goes to that one's own place, so that the others do not read it.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_project(
+    builder: &mut Builder,
+    modules: &[Module],
+    configs: &[&TargetConfig],
+    root: &Path,
+) -> Result<()> {
+    for config in configs {
+        let places = &config.target.facts().project;
+        builder.root(config.target, &below(root, places.instructions_folder), places.lists_extras);
+    }
+    let mut hidden = BTreeMap::new();
+    for config in configs {
+        if let AgentsMd::UnlessHiddenBy(file) = config.target.facts().project.agents_md {
+            hidden.insert(config.target, hiding_text(root, file)?);
+        }
+    }
+    let (mut shared, mut readers) = (Vec::new(), Vec::new());
+    let mut blocks: BTreeMap<Target, Vec<&Module>> = BTreeMap::new();
+    for module in modules.iter().filter(|module| module.kind == Kind::Instructions) {
+        if let Some((owner, rules)) = scoped_to(module) {
+            scoped_rule(builder, module, owner, rules, configs, root)?;
+            continue;
+        }
+        let wanting = configs.iter().map(|config| config.target).filter(|target| module.is_for(*target));
+        let (always, sometimes): (Vec<Target>, Vec<Target>) =
+            wanting.partition(|target| target.facts().project.agents_md == AgentsMd::Always);
+        let own = |target: &Target| target.facts().project.own_instructions;
+        let is_shared = always.len() > 1 || always.iter().any(|target| own(target).is_none());
+        if is_shared {
+            shared.push(module);
+            readers.extend(&always);
+        } else if let Some((target, own)) = always.first().and_then(|target| Some((*target, own(target)?))) {
+            match own {
+                OwnInstructions::Rules(rules) => rule(builder, target, rules, module, root)?,
+                OwnInstructions::Block { .. } => blocks.entry(target).or_default().push(module),
+            }
+        }
+        for target in sometimes {
+            let Some(file) = module.files.first() else { continue };
+            match hidden.get(&target).and_then(Option::as_ref) {
+                None if is_shared => readers.push(target),
+                // It has the text already.
+                Some(text) if text.trim_ascii() == file.bytes.trim_ascii() => {}
+                _ => match own(&target) {
+                    Some(OwnInstructions::Rules(rules)) => rule(builder, target, rules, module, root)?,
+                    Some(OwnInstructions::Block { .. }) => blocks.entry(target).or_default().push(module),
+                    None => {}
+                },
+            }
+        }
+    }
+    readers.sort_unstable();
+    readers.dedup();
+    builder.block(&readers, root, "AGENTS.md", &shared)?;
+    for (target, modules) in blocks {
+        if let Some(OwnInstructions::Block { folder, file }) = target.facts().project.own_instructions {
+            builder.block(&[target], &below(root, folder), file, &modules)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds instructions for the user, in the targets' own folders.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_user(
+    builder: &mut Builder,
+    modules: &[Module],
+    configs: &[&TargetConfig],
+    bases: &Bases,
+) -> Result<()> {
+    for config in configs {
+        let target = config.target;
+        let instructions: Vec<&Module> = of_kind(modules, Kind::Instructions, target).collect();
+        let Some(file) = target.facts().user.instructions else {
+            if !instructions.is_empty() {
+                builder.warn(format!("{} reads no instructions from the home folder", target.name()));
+            }
+            continue;
+        };
+        let folder = bases.own(config);
+        builder.root(target, &folder, false);
+        builder.block(&[target], &folder, file, &instructions)?;
+    }
+    Ok(())
+}
+
+fn below(root: &Path, folder: &str) -> std::path::PathBuf {
+    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
+}
+
+fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
+    let (folder, name) = (root.join(rules.folder), rule_name(module, rules));
+    if rules.cursor_front_matter {
+        return cursor_rule(builder, target, &folder, &name, module, None);
+    }
+    match module.files.first() {
+        Some(file) => builder.copy(target, &folder, &name, module, file),
+        None => Ok(()),
+    }
+}
+
+/// Returns the target in whose words a rule says that it is for some files only, which no other target understands; of
+/// two the last by name.
+fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
+    let front = split_front(&module.files.first()?.bytes).0?;
+    let front = skill::keys(front)?;
+    let says = |key: &str| match front.get(key) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(globs)) => !globs.is_empty(),
+        Some(Value::String(glob)) => !glob.trim().is_empty(),
+        Some(_) => true,
+    };
+    let not_always = |key: &str| front.get(key) == Some(&Value::Bool(false));
+    Target::ALL.iter().rev().find_map(|target| {
+        let places = &target.facts().project;
+        let (scoped, Some(OwnInstructions::Rules(rules))) = (places.scoped_rules?, places.own_instructions) else {
+            return None;
+        };
+        (says(scoped.globs) || scoped.always.is_some_and(not_always)).then_some((*target, rules))
+    })
+}
+
+/// Adds a rule for some files to the target that understands it, and warns of the others.
+fn scoped_rule(
+    builder: &mut Builder,
+    module: &Module,
+    owner: Target,
+    rules: Rules,
+    configs: &[&TargetConfig],
+    root: &Path,
+) -> Result<()> {
+    let Some(file) = module.files.first() else { return Ok(()) };
+    if module.is_for(owner) && configs.iter().any(|config| config.target == owner) {
+        builder.copy(owner, &root.join(rules.folder), &rule_name(module, rules), module, file)?;
+    }
+    let others = configs.iter().filter(|config| config.target != owner && module.is_for(config.target));
+    let others: Vec<&str> = others.map(|config| config.target.name()).collect();
+    if !others.is_empty() {
+        builder.warn(format!(
+            "module '{}' is a rule for some files only, as {} reads it; it is not written for {}",
+            module.id,
+            owner.name(),
+            others.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
+fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
+    let path = root.join(file);
+    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
+    if !path.is_file() {
+        // A folder, or a link to nothing: there is no text that could hide another.
+        return Ok(None);
+    }
+    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+        return Ok(None);
+    }
+    let text = disk::read(&path)?;
+    let imports = text.split(|byte| *byte == b'\n').any(|line| {
+        let line = line.trim_ascii();
+        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
+    });
+    Ok((!imports).then_some(text))
+}
+
+/// The file name of a rule: the module's name, without an extension of its own.
+fn rule_name(module: &Module, rules: Rules) -> String {
+    let name = file_name(module.name());
+    let stem = [".mdc", ".md"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    format!("{}.{}", sanitise(stem), rules.extension)
+}

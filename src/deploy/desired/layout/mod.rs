@@ -1,0 +1,63 @@
+//! From modules to files: which target reads which module where, and in what form.
+
+mod current;
+mod files;
+mod instructions;
+mod original;
+
+use std::collections::HashSet;
+
+use super::builder::Builder;
+use super::output::Desired;
+use crate::deploy::module::Module;
+use crate::deploy::targets::bases::Bases;
+use crate::deploy::targets::{Layout, Target, TargetConfig};
+use crate::error::Result;
+
+/// Returns the files that the modules become for the targets `selected`. All that are configured take part, so that a
+/// choice of targets never moves a text from one file to another.
+///
+/// # Errors
+/// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
+pub fn desired(modules: &[Module], configs: &[TargetConfig], selected: &[Target], bases: &Bases) -> Result<Desired> {
+    let mut builder = Builder::below(bases.limits(configs));
+    if configs.iter().any(|config| config.project && selected.contains(&config.target)) {
+        bases.root()?;
+    }
+    let reachable: Vec<TargetConfig> = configs
+        .iter()
+        .cloned()
+        .map(|config| TargetConfig { project: config.project && bases.root.is_some(), ..config })
+        .collect();
+    for config in reachable.iter().filter(|config| config.layout == Layout::Original) {
+        original::add(&mut builder, modules, config, bases)?;
+    }
+    let current: Vec<&TargetConfig> = reachable.iter().filter(|config| config.layout == Layout::Current).collect();
+    current::add(&mut builder, modules, &current, bases)?;
+    let mut desired = builder.finish(selected);
+    warn_of_unplaced(&mut desired, modules, configs, selected);
+    Ok(desired)
+}
+
+/// Adds a warning for each module that is meant for a target and has no place there.
+fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[TargetConfig], selected: &[Target]) {
+    let mut placed = HashSet::new();
+    for output in desired.outputs.values() {
+        for part in &output.parts {
+            placed.extend(output.targets.iter().map(|target| (part.module_id.as_str(), *target)));
+        }
+    }
+    let mut warnings = Vec::new();
+    for module in modules {
+        let (id, kind) = (module.id.as_str(), module.kind.word());
+        for target in module.targets.iter().filter(|target| selected.contains(target)) {
+            if !placed.contains(&(id, *target)) && configs.iter().any(|config| config.target == *target) {
+                warnings.push(format!("module '{id}' ({kind}) has no place in {}", target.name()));
+            }
+        }
+        if module.targets.is_empty() && !selected.iter().any(|target| placed.contains(&(id, *target))) {
+            warnings.push(format!("module '{id}' ({kind}) has no place in any of the targets"));
+        }
+    }
+    desired.warnings.extend(warnings);
+}

@@ -1,0 +1,126 @@
+//! A file that shall stand on disk, and the module files it is made of.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::content::command::skill::split_front;
+use crate::content::command::words::Spelling;
+use crate::deploy::module::{Layer, Module, ModuleFile};
+use crate::deploy::targets::Target;
+use crate::disk::Sha;
+use crate::store::prompts::Argument;
+
+/// How a file is made of its modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A file of a module as it is.
+    Copy,
+    /// Several modules, the whole file ours.
+    Gathered,
+    /// Several modules in a block; the rest of the file is the user's.
+    Block,
+    /// A Cursor rule: front matter of ours before the module's text.
+    CursorRule,
+    /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
+    CommandSkill,
+    /// A command with its arguments spelled out.
+    Spelled(Spelling),
+}
+
+/// A module's file that went into an output.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The module.
+    pub module_id: String,
+    /// The file in it.
+    pub file: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+    /// Where they come from.
+    pub layer: Layer,
+    /// What is known of a command's arguments beside what its file says.
+    pub arguments: Arc<[Argument]>,
+}
+
+impl Part {
+    /// Its text without the front matter, which says how one agent loads a rule of its own.
+    pub fn body(&self) -> &[u8] {
+        split_front(&self.bytes).1
+    }
+
+    /// Its bytes with another text after the same front matter.
+    pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
+        let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
+        [head, body].concat()
+    }
+}
+
+/// A file that shall stand on disk.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Where, absolute.
+    pub path: PathBuf,
+    /// The folder of the target that it lies below.
+    pub root: PathBuf,
+    /// The targets that want it, by name.
+    pub targets: Vec<Target>,
+    /// What it is made of, by module.
+    pub parts: Vec<Part>,
+    /// Its bytes, or those of its block.
+    pub bytes: Arc<[u8]>,
+    /// Their SHA-256.
+    pub sha256: Sha,
+    /// Whether it is a program.
+    pub executable: bool,
+    /// How it is made.
+    pub form: Form,
+}
+
+impl Output {
+    /// The modules it is made of, by id.
+    pub fn module_ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.parts.iter().map(|part| part.module_id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Whether it keeps a block of the file only.
+    pub fn is_block(&self) -> bool {
+        self.form == Form::Block
+    }
+}
+
+/// A folder that a target reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The target.
+    pub target: Target,
+    /// Where.
+    pub path: PathBuf,
+    /// Whether status tells of files in it that are not ours.
+    pub scan_extras: bool,
+}
+
+/// Everything that shall stand on disk.
+#[derive(Debug, Default)]
+pub struct Desired {
+    /// The files by path, where folders really are; in no order, since comparing paths costs more than all else.
+    pub outputs: HashMap<PathBuf, Output>,
+    /// The folders that the targets read.
+    pub roots: Vec<Root>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Returns a module's file as a part.
+pub fn part(module: &Module, file: &ModuleFile) -> Part {
+    Part {
+        module_id: module.id.clone(),
+        file: file.path.clone(),
+        bytes: Arc::clone(&file.bytes),
+        layer: file.layer,
+        arguments: Arc::clone(&file.arguments),
+    }
+}

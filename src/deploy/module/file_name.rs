@@ -1,0 +1,39 @@
+//! Module ids as parts of file names.
+
+use crate::disk;
+use crate::hex;
+
+/// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
+pub fn sanitise(id: &str) -> String {
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+    if name.is_empty() { "module".to_owned() } else { name }
+}
+
+/// Returns the name of a module's files in contract 000's original: its id, made safe and short, and the begin of the
+/// id's SHA-256.
+pub fn fs_key(id: &str) -> String {
+    let name = sanitise(id);
+    format!("{}--{}", &name[..name.len().min(64)], short_hash(id))
+}
+
+/// As [`fs_key`], as the original wrote it at first: however long the id is.
+pub fn unbounded_fs_key(id: &str) -> String {
+    format!("{}--{}", sanitise(id), short_hash(id))
+}
+
+fn short_hash(id: &str) -> String {
+    hex::encode(&disk::sha256(id.as_bytes())[..5])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_those_of_the_original() {
+        assert_eq!(fs_key("instructions:a"), "instructions_a--1b59cb31ea");
+        assert_eq!(fs_key(&"é".repeat(90)).len(), 64 + 2 + 10);
+        assert!(fs_key("").starts_with("module--"));
+    }
+}

@@ -1,0 +1,40 @@
+//! The kinds of modules.
+
+use serde::{Deserialize, Serialize};
+
+/// What a module is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Kind {
+    /// Text that an agent reads at the start of each session.
+    Instructions,
+    /// A folder with SKILL.md.
+    Skill,
+    /// A prompt file, as Codex and VS Code had them.
+    Prompt,
+    /// A slash command.
+    Command,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 4] = [Kind::Instructions, Kind::Skill, Kind::Prompt, Kind::Command];
+
+    /// Returns the kind with this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The word of contract 000.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Instructions => "instructions",
+            Kind::Skill => "skill",
+            Kind::Prompt => "prompt",
+            Kind::Command => "command",
+        }
+    }
+}

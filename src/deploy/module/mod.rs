@@ -1,0 +1,68 @@
+//! A module: one deployable asset, from a config repo or from a project.
+
+mod file_name;
+mod kind;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::deploy::targets::Target;
+use crate::store::prompts::Argument;
+
+pub use file_name::{fs_key, sanitise, unbounded_fs_key};
+pub use kind::Kind;
+
+/// Where a file of a module comes from: the module itself, or the highest overlay that changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// The module's source.
+    Upstream,
+    /// An overlay for every machine and project.
+    Global,
+    /// An overlay for this machine.
+    Machine,
+    /// An overlay for this project.
+    Project,
+}
+
+/// A file of a module.
+#[derive(Clone, Debug)]
+pub struct ModuleFile {
+    /// Its path in the module, `/` between.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+    /// Whether it is a program.
+    pub executable: bool,
+    /// Where it comes from.
+    pub layer: Layer,
+    /// What is known of a command's arguments beside what its file says.
+    pub arguments: Arc<[Argument]>,
+}
+
+/// One deployable asset, composed: overlays are laid over it, and it is checked.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its id, such as `skill:review`.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The targets it is for; all of them where there is none.
+    pub targets: Vec<Target>,
+    /// Its files by path: one, but for a skill.
+    pub files: Vec<ModuleFile>,
+}
+
+impl Module {
+    /// Whether it is for `target`.
+    pub fn is_for(&self, target: Target) -> bool {
+        self.targets.is_empty() || self.targets.contains(&target)
+    }
+
+    /// The part of the id after the first `:`, or the id: the name of a skill's folder.
+    pub fn name(&self) -> &str {
+        self.id.split_once(':').map_or(self.id.as_str(), |(_, name)| name)
+    }
+}

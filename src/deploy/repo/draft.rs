@@ -1,0 +1,11 @@
+//! A file of a module that is being composed.
+
+use super::tree::Content;
+use crate::deploy::module::Layer;
+
+/// A file of a module that is being composed.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) content: Content,
+    pub(super) layer: Layer,
+}

@@ -1,0 +1,78 @@
+//! A config repo that was opened: its manifest, its lockfile, and what may be read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::bounds::Bounds;
+use super::config::{DeclaredTarget, GitSource};
+use super::lockfile::{Lockfile, Pin};
+use super::manifest::{self, Manifest};
+use crate::deploy::targets::Target;
+use crate::disk;
+use crate::error::Result;
+
+/// A config repo that was opened.
+#[derive(Debug)]
+pub struct Repo {
+    pub(super) bounds: Bounds,
+    pub(super) home: PathBuf,
+    pub(super) manifest: Manifest,
+    pub(super) lockfile: Option<Lockfile>,
+}
+
+/// Returns the home folder of contract 000's original: `AGENTPACK_HOME`, else `~/.agentpack`. Its cache and its own repo
+/// lie there.
+pub fn home_below(home: &Path) -> PathBuf {
+    let given = std::env::var_os("AGENTPACK_HOME").map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    match given {
+        Some(path) => path.strip_prefix("~").map_or_else(|_| path.clone(), |below| home.join(below)),
+        None => home.join(".agentpack"),
+    }
+}
+
+impl Repo {
+    /// Opens the config repo in `folder`, which may read below its own folder and those in `allowed`. What git sources
+    /// need is kept in [`home_below`] the user's home folder.
+    ///
+    /// # Errors
+    /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`,
+    /// `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` for a folder in
+    /// `allowed` that is none.
+    pub fn open(folder: &Path, allowed: &[PathBuf]) -> Result<Self> {
+        Self::open_with(folder, allowed, home_below(&disk::home()?))
+    }
+
+    /// Opens the config repo in `folder`; what git sources need is kept in `home`.
+    ///
+    /// # Errors
+    /// As [`Repo::open`].
+    pub fn open_with(folder: &Path, allowed: &[PathBuf], home: PathBuf) -> Result<Self> {
+        if !folder.is_dir() {
+            return Err(manifest::missing(folder));
+        }
+        let bounds = Bounds::new(folder, allowed)?;
+        let manifest = Manifest::read(&bounds, folder)?;
+        let lockfile = Lockfile::read(&bounds)?;
+        Ok(Self { bounds, home, manifest, lockfile })
+    }
+
+    /// The folder, without links.
+    pub fn folder(&self) -> &Path {
+        self.bounds.own()
+    }
+
+    /// Whether the user allowed the real path `path`, which is not its own.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.bounds.allows(path)
+    }
+
+    /// The targets that it is configured for.
+    pub fn targets(&self) -> &BTreeMap<Target, DeclaredTarget> {
+        &self.manifest.targets
+    }
+
+    /// The commit that the lockfile pins the git source of the module `id` to.
+    pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
+        self.lockfile.as_ref().map_or(Ok(None), |lockfile| lockfile.pin(id, source))
+    }
+}

@@ -1,0 +1,61 @@
+//! The arguments that say what is deployed, and where.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a project is deployed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Below the deploy root
+    #[default]
+    Project,
+    /// In the agents' folders of the user
+    User,
+}
+
+/// What is deployed, and where: the arguments that the operations of this domain share.
+#[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Choice {
+    /// Config repo to deploy [default: the project that applies]
+    #[arg(long, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// Profile of the config repo [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Target: all, claude_code, codex, cursor or vscode [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
+    /// Machine, for the overlays of a config repo [default: this one]
+    #[arg(long, value_name = "ID")]
+    pub machine: Option<String>,
+    /// Folder to deploy into [default: the folder bound to the project, else the git repository around this one]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub root: Option<PathBuf>,
+    /// Whether a project lands below the deploy root or in the user's own folders
+    #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
+    #[serde(skip)]
+    pub scope: Scope,
+    /// Write prompts as VS Code's prompt files too, which its agent sessions no longer load
+    #[arg(long)]
+    #[serde(skip)]
+    pub prompt_files: bool,
+    /// Another folder that the config repo may read files from; give it once for each
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub allow_outside: Vec<PathBuf>,
+    /// Whether the root may be gone, since what lies below it is only taken back.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub may_be_gone: bool,
+}
+
+/// The profile that is meant where none is named.
+pub(super) const DEFAULT_PROFILE: &str = "default";
+
+/// The choice of all targets.
+pub(super) const ALL: &str = "all";

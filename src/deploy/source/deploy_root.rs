@@ -1,0 +1,83 @@
+//! Which folder is deployed into.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::choice::Choice;
+use super::paths::{expand, real};
+use super::which::Source;
+use crate::deploy::targets::Target;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::op::Context;
+use crate::store::projects;
+
+/// Folders of the home folder, besides the targets' own, that agents keep things of their own in.
+const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];
+
+/// Returns the deploy root: what the user names, else the folder bound to the project, else the git repository around
+/// the folder where the command or server was started. The home folder and agents' own folders are taken only where
+/// they are named.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the named root is no folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DB_BUSY`,
+/// `E_STORAGE`.
+pub(super) fn deploy_root(
+    context: &Context,
+    choice: &Choice,
+    source: &Source,
+    home: &Path,
+    moved: &BTreeMap<Target, PathBuf>,
+) -> Result<Option<PathBuf>> {
+    if let Some(root) = &choice.root {
+        let root = expand(root, home);
+        return match root.canonicalize() {
+            Ok(real) if real.is_dir() => Ok(Some(real)),
+            Err(_) if choice.may_be_gone => Ok(Some(root)),
+            Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display()))),
+            Err(error) => Err(disk::failed("use", &root, error)),
+        };
+    }
+    let started = PathBuf::from(&context.selection.directory);
+    if let Source::Project(project) = source {
+        let bound = context.store.read(|db| projects::bindings(db, project.id))?;
+        let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
+        let only = (bound.len() == 1).then(|| bound.first()).flatten();
+        if let Some(folder) = around.or(only)
+            && Path::new(folder).is_dir()
+        {
+            return Ok(Some(PathBuf::from(folder)));
+        }
+    }
+    if context.selection.directory.is_empty() {
+        return Ok(None);
+    }
+    let folder = git::toplevel(&started).unwrap_or(started);
+    Ok((!is_an_agents_own(&folder, home, moved)).then_some(folder))
+}
+
+/// Whether a folder is the home folder, above it, or an agent's own.
+fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
+    let home = real(home);
+    let mut own = Target::ALL.iter().map(|target| target.facts().own_folder).chain(AGENTS_FOLDERS);
+    home.starts_with(folder)
+        || moved.values().any(|own| folder.starts_with(real(own)))
+        || own.any(|name| folder.starts_with(home.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_own_folders_are_no_deploy_roots() {
+        let home = Path::new("/home/ada");
+        let moved = BTreeMap::from([(Target::ALL[0], PathBuf::from("/codex"))]);
+        for own in ["/home/ada", "/home", "/", "/home/ada/.codex", "/home/ada/.claude/x", "/home/ada/.config/x"] {
+            assert!(is_an_agents_own(Path::new(own), home, &BTreeMap::new()), "{own}");
+        }
+        assert!(is_an_agents_own(Path::new("/codex/a"), home, &moved));
+        assert!(!is_an_agents_own(Path::new("/home/ada/code"), home, &BTreeMap::new()));
+    }
+}

@@ -1,0 +1,283 @@
+//! A source with the places that it is deployed to.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::choice::{ALL, Choice, DEFAULT_PROFILE, Scope};
+use super::deploy_root::deploy_root;
+use super::paths::real;
+use super::which::Source;
+use crate::deploy::module::Module;
+use crate::deploy::project;
+use crate::deploy::repo::{self, Checkouts, Repo, identity};
+use crate::deploy::targets::bases::{self, Bases};
+use crate::deploy::targets::{Layout, Target, TargetConfig};
+use crate::disk::{self, Sha};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::shell::quote;
+use crate::store::Db;
+use crate::store::deploys::{self, PlaceKey};
+use crate::store::projects::Project;
+
+/// A source with the places that it is deployed to.
+#[derive(Debug)]
+pub struct Site {
+    /// Where the modules come from.
+    pub source: Source,
+    /// What snapshots, deployed files and tokens hang on.
+    pub place: PlaceKey,
+    /// The folders that places are counted from.
+    pub bases: Bases,
+    /// The profile.
+    pub profile: String,
+    /// The choice of targets, as it was made: `all` or a name.
+    pub filter: String,
+    /// The targets that were chosen.
+    pub selected: Vec<Target>,
+    /// The targets that are configured.
+    pub configs: Vec<TargetConfig>,
+    /// Whether files are written below the deploy root or in the user's own folders.
+    pub scope: Scope,
+    /// The project, the root and the machine as a command line names them, where they were named.
+    pub named: String,
+}
+
+/// The modules of a source.
+#[derive(Debug)]
+pub struct Composed {
+    /// The modules by id.
+    pub modules: Vec<Module>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// What changes with the source, where it can be asked again in the transaction of an apply.
+    pub fingerprint: Option<Sha>,
+}
+
+impl Site {
+    /// Finds the source and the places that a choice means.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where a repo and a project are both named, `E_NO_PROJECT`, `E_NOT_FOUND`,
+    /// `E_TARGET_UNSUPPORTED`, and what opening a config repo answers.
+    pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
+        let home = disk::home()?;
+        let source = Source::find(context, choice, &home)?;
+        let moved = bases::moved();
+        let root = deploy_root(context, choice, &source, &home, &moved)?;
+        let bases = Bases { root, home: real(&home), moved };
+        let machine = identity::machine(choice.machine.as_deref());
+        let scope = choice.scope;
+        let root_text = |path: &Path| path.to_string_lossy().into_owned();
+        let (place, configs) = match &source {
+            Source::Repo(repo) => {
+                let root = bases.root.clone().unwrap_or_else(|| bases.home.clone());
+                let source = format!("repo:{}", identity::project(&root)?);
+                let origin = root_text(repo.folder());
+                let configs = repo_configs(repo);
+                if !choice.may_be_gone {
+                    bases.check(&configs, |folder| repo.allows(folder))?;
+                }
+                (PlaceKey { source, origin, machine, root: root_text(&root) }, configs)
+            }
+            Source::Project(project) => {
+                let root = match scope {
+                    Scope::User => bases.home.clone(),
+                    Scope::Project => bases.root()?.clone(),
+                };
+                let source = deploys::project_source(project.uuid);
+                let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
+                (place, project_configs(scope, choice.prompt_files))
+            }
+        };
+        let filter = choice.target.clone().unwrap_or_else(|| ALL.to_owned());
+        let selected = select(&filter, &configs, &source)?;
+        let profile = choice.profile.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
+        if profile != DEFAULT_PROFILE && matches!(source, Source::Project(_)) {
+            return Err(Error::new(Code::ConfigInvalid, format!("A project has no profile '{profile}'"))
+                .with_details(json!({ "profile": profile }))
+                .hint("profiles are a config repo's; a project's modules are chosen with `mcpkg module set`"));
+        }
+        let named = named(context, choice, &source);
+        Ok(Self { source, place, bases, profile, filter, selected, configs, scope, named })
+    }
+
+    /// Whether it is a config repo.
+    pub fn is_repo(&self) -> bool {
+        matches!(self.source, Source::Repo(_))
+    }
+
+    /// Whether every target is meant, and none by its name.
+    pub fn is_for_all(&self) -> bool {
+        self.filter == ALL
+    }
+
+    /// The project, for the trail and for what only projects can.
+    pub fn project(&self) -> Option<&Project> {
+        match &self.source {
+            Source::Repo(_) => None,
+            Source::Project(project) => Some(project),
+        }
+    }
+
+    /// What a token is bound to besides the plan: what was asked for, with what was left out filled in.
+    pub fn inputs(&self) -> Value {
+        json!({
+            "source": self.place.source,
+            "origin": self.place.origin,
+            "machine": self.place.machine,
+            "root": self.place.root,
+            "profile": self.profile,
+            "target": self.filter,
+            "scope": self.scope,
+            "options": self.configs.iter().map(|config| &config.options).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The folders that are written below, for a person.
+    pub fn destination(&self) -> String {
+        let home = self.bases.home.display().to_string();
+        let user = self.configs.iter().any(|config| config.user && self.selected.contains(&config.target));
+        match (user, self.place.root == home) {
+            (true, false) => format!("{} and {home}", self.place.root),
+            _ => self.place.root.clone(),
+        }
+    }
+
+    /// The arguments that name this choice on a command line, where they are not the default.
+    pub fn arguments(&self) -> String {
+        let mut words = String::new();
+        if let Source::Repo(repo) = &self.source {
+            words.push_str(&format!(" --repo {}", quote(&repo.folder().to_string_lossy())));
+        }
+        if self.profile != DEFAULT_PROFILE {
+            words.push_str(&format!(" --profile {}", quote(&self.profile)));
+        }
+        if self.filter != ALL {
+            words.push_str(&format!(" --target {}", self.filter));
+        }
+        if self.scope == Scope::User {
+            words.push_str(" --scope user");
+        }
+        words.push_str(&self.named);
+        words
+    }
+
+    /// Fetches the git sources of a config repo. It may take minutes: nothing is held that others wait for.
+    ///
+    /// # Errors
+    /// As [`Repo::fetch`].
+    pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
+        match &self.source {
+            Source::Repo(repo) => repo.fetch(&self.profile, &context.cancelled, &*context.step_aside),
+            Source::Project(_) => Ok(Checkouts::default()),
+        }
+    }
+
+    /// Composes the modules of a config repo, each once, without the database; `None` for a project.
+    ///
+    /// # Errors
+    /// As [`Repo::compose`].
+    pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
+        let Source::Repo(repo) = &self.source else { return Ok(None) };
+        let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
+        Ok(Some(Composed { modules, warnings, fingerprint: None }))
+    }
+
+    /// Composes the modules of a project, each once; those of a config repo are `composed` already.
+    ///
+    /// # Errors
+    /// `E_TEMPLATE_FAILED`, `E_INVALID_ARGUMENT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn compose(&self, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
+        match (&self.source, composed) {
+            (Source::Project(project), _) => {
+                let (modules, warnings) = project::compose(db, project)?;
+                Ok(Composed { modules, warnings, fingerprint: self.fingerprint(db)? })
+            }
+            (Source::Repo(_), Some(composed)) => Ok(composed),
+            (Source::Repo(_), None) => Err(Error::internal("a config repo was not composed")),
+        }
+    }
+
+    /// What is wanted of a config repo.
+    pub fn repo_choice(&self) -> repo::Choice<'_> {
+        let project = self.place.source.trim_start_matches("repo:");
+        repo::Choice { profile: &self.profile, machine: &self.place.machine, project }
+    }
+
+    /// What changes with the source, asked inside a transaction; a config repo's files can change at any time.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub fn fingerprint(&self, db: &Db<'_>) -> Result<Option<Sha>> {
+        match &self.source {
+            Source::Repo(_) => Ok(None),
+            Source::Project(project) => project::fingerprint(db, project.id).map(Some),
+        }
+    }
+}
+
+fn named(context: &Context, choice: &Choice, source: &Source) -> String {
+    let project = context.selection.named.as_deref().filter(|_| matches!(source, Source::Project(_)));
+    let root = choice.root.as_ref().map(|root| root.to_string_lossy());
+    let named = [("project", project), ("root", root.as_deref()), ("machine", choice.machine.as_deref())];
+    let prompt_files = if choice.prompt_files { " --prompt-files" } else { "" };
+    let words = named.iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", quote((*value)?))));
+    let outside = choice.allow_outside.iter().map(|folder| folder.to_string_lossy());
+    let outside = outside.map(|folder| format!(" --allow-outside {}", quote(&folder)));
+    words.chain([prompt_files.to_owned()]).chain(outside).collect()
+}
+
+fn repo_configs(repo: &Repo) -> Vec<TargetConfig> {
+    let config = |(target, config): (&Target, &repo::DeclaredTarget)| TargetConfig {
+        target: *target,
+        user: matches!(config.scope, repo::Scope::User | repo::Scope::Both),
+        project: matches!(config.scope, repo::Scope::Project | repo::Scope::Both),
+        layout: match config.options.get("layout").and_then(Value::as_str) {
+            Some("current") => Layout::Current,
+            _ => Layout::Original,
+        },
+        options: config.options.clone(),
+    };
+    repo.targets().iter().map(config).collect()
+}
+
+fn project_configs(scope: Scope, prompt_files: bool) -> Vec<TargetConfig> {
+    let options = serde_json::Map::from_iter([("prompt_files".to_owned(), json!(prompt_files))]);
+    let config = |target| TargetConfig {
+        target,
+        user: scope == Scope::User,
+        project: scope == Scope::Project,
+        layout: Layout::Current,
+        options: options.clone(),
+    };
+    Target::ALL.iter().copied().map(config).collect()
+}
+
+fn select(filter: &str, configs: &[TargetConfig], source: &Source) -> Result<Vec<Target>> {
+    if filter == ALL {
+        return Ok(configs.iter().map(|config| config.target).collect());
+    }
+    let Some(target) = Target::named(filter) else {
+        let allowed: Vec<&str> = std::iter::once(ALL).chain(Target::all_names()).collect();
+        let error = Error::new(Code::TargetUnsupported, format!("There is no target '{filter}'"))
+            .with_details(json!({ "target": filter, "allowed": allowed }));
+        return Err(match crate::error::nearest(filter, allowed.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error.hint(format!("the targets are {}", allowed.join(", "))),
+        });
+    };
+    if configs.iter().any(|config| config.target == target) {
+        return Ok(vec![target]);
+    }
+    let configured = configs.iter().map(|config| config.target.name()).collect::<Vec<_>>().join(", ");
+    let hint = format!("add it to `targets` in agentpack.yaml, or choose one of: {configured}");
+    let named = match source {
+        Source::Repo(repo) => repo.folder().display().to_string(),
+        Source::Project(project) => project.name.clone(),
+    };
+    Err(Error::new(Code::ConfigInvalid, format!("The target '{filter}' is not configured in `{named}`"))
+        .with_details(json!({ "target": filter, "hint": hint }))
+        .hint(hint))
+}

@@ -1,0 +1,53 @@
+//! Which source applies: a config repo or a project.
+
+use std::path::{Path, PathBuf};
+
+use super::choice::Choice;
+use super::paths::expand;
+use crate::deploy::repo::{self, Repo};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Identity};
+use crate::store::projects::{self, Project};
+
+/// Where modules come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A config repo.
+    Repo(Box<Repo>),
+    /// A project of the database.
+    Project(Project),
+}
+
+impl Source {
+    /// Returns the source that a choice means.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where a repo and a project are both named; `E_NO_PROJECT`, `E_NOT_FOUND`, and those of
+    /// [`Repo::open`].
+    pub(super) fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
+        let named = context.selection.named.as_deref();
+        let allowed = choice.allow_outside.iter().chain(&context.allow_outside);
+        let allowed: Vec<PathBuf> = allowed.map(|folder| expand(folder, home)).collect();
+        let open = |folder: &Path| Ok(Source::Repo(Box::new(Repo::open(folder, &allowed)?)));
+        if let Some(repo) = &choice.repo {
+            if named.is_some() && context.selection.named_by == "--project" && context.is_shell() {
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    "--repo and --project name two sources; give one of them",
+                ));
+            }
+            return open(&expand(repo, home));
+        }
+        let agentpack = context.caller.identity() == Identity::Agentpack;
+        let usual = repo::home_below(home).join("repo");
+        if named.is_none() && agentpack && usual.is_dir() {
+            return open(&usual);
+        }
+        match context.store.read(|db| projects::resolve(db, &context.selection))? {
+            Some(project) => Ok(Source::Project(project)),
+            None if usual.is_dir() || agentpack => open(&usual),
+            None => Err(Error::new(Code::NoProject, "No project is selected, and no config repo is named")
+                .hint("select one with `mcpkg project select NAME`, or name a repo with --repo DIR")),
+        }
+    }
+}

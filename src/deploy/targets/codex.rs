@@ -1,0 +1,55 @@
+//! Codex.
+
+use super::facts::{AgentsMd, Commands, Facts, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, UserPlaces};
+use super::target::Target;
+use crate::deploy::module::Kind;
+
+/// Codex.
+pub(super) const TARGET: Target = Target::new(&Facts {
+    name: "codex",
+    title: "Codex",
+    own_folder: ".codex",
+    moved_by: Some(MovedBy { variable: "CODEX_HOME", option: "codex_home" }),
+    project: ProjectPlaces {
+        instructions_folder: "",
+        lists_extras: false,
+        agents_md: AgentsMd::Always,
+        own_instructions: None,
+        scoped_rules: None,
+        skills: ".agents/skills",
+        commands: Commands::Skills,
+        prompt_files: None,
+    },
+    user: UserPlaces { instructions: Some("AGENTS.md"), skills: ".agents/skills", commands: Commands::Skills },
+    runs_shell_lines: false,
+    original_user: &[
+        OriginalPlace {
+            option: "write_agents_global",
+            default: true,
+            folder: "",
+            form: OriginalForm::Instructions("AGENTS.md"),
+        },
+        OriginalPlace {
+            option: "write_user_prompts",
+            default: true,
+            folder: "prompts",
+            form: OriginalForm::Files(Kind::Prompt),
+        },
+        OriginalPlace { option: "write_user_skills", default: true, folder: "skills", form: OriginalForm::Skills },
+    ],
+    original_project: &[
+        OriginalPlace {
+            option: "write_agents_repo_root",
+            default: true,
+            folder: "",
+            form: OriginalForm::Instructions("AGENTS.md"),
+        },
+        OriginalPlace {
+            option: "write_repo_skills",
+            default: true,
+            folder: ".codex/skills",
+            form: OriginalForm::Skills,
+        },
+    ],
+    no_longer_read: &["prompts"],
+});

@@ -1,0 +1,69 @@
+//! A target as a config repo or a project configures it.
+
+use serde_json::{Map, Value};
+
+use super::target::Target;
+
+/// Which of a target's tables of places applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The one of contract 000's original, for which config repos were made.
+    Original,
+    /// Where the agents read today.
+    Current,
+}
+
+/// A target's configuration.
+#[derive(Clone, Debug)]
+pub struct TargetConfig {
+    /// The target.
+    pub target: Target,
+    /// Whether files are written to the user's own folders.
+    pub user: bool,
+    /// Whether files are written below the deploy root.
+    pub project: bool,
+    /// Which table of places applies.
+    pub layout: Layout,
+    /// The options, as they stand in agentpack.yaml.
+    pub options: Map<String, Value>,
+}
+
+impl TargetConfig {
+    /// Returns the option `name` where it is a truth value or a word for one, else `default`.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        match self.options.get(name) {
+            Some(Value::Bool(value)) => *value,
+            Some(Value::Number(number)) if number.as_i64() == Some(1) => true,
+            Some(Value::Number(number)) if number.as_i64() == Some(0) => false,
+            Some(Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "1" => true,
+                "false" | "no" | "0" => false,
+                _ => default,
+            },
+            _ => default,
+        }
+    }
+
+    /// Returns the option `name` where it is a text that is not empty.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.options.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_truth_value_is_the_default() {
+        let options = json!({ "on": "Yes", "off": 0, "odd": 7, "path": "/c", "empty": "" });
+        let Value::Object(options) = options else { unreachable!("it is an object") };
+        let config =
+            TargetConfig { target: Target::ALL[0], user: true, project: true, layout: Layout::Original, options };
+        assert!(config.flag("on", false) && !config.flag("off", true));
+        assert!(config.flag("odd", true) && !config.flag("odd", false) && config.flag("gone", true));
+        assert_eq!((config.text("path"), config.text("empty"), config.text("gone")), (Some("/c"), None, None));
+    }
+}

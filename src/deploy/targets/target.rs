@@ -1,0 +1,60 @@
+//! A coding agent's place on disk.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use super::facts::Facts;
+
+/// A coding agent's place on disk, known by its name.
+#[derive(Clone, Copy)]
+pub struct Target(&'static Facts);
+
+impl Target {
+    /// Returns the target that these facts describe.
+    pub(super) const fn new(facts: &'static Facts) -> Self {
+        Self(facts)
+    }
+
+    /// The name that contract 000 gives it.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What its own file states about it.
+    pub const fn facts(self) -> &'static Facts {
+        self.0
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Target {}
+
+impl PartialOrd for Target {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Target {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
+    }
+}
+
+impl Hash for Target {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
