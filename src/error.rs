@@ -112,6 +112,7 @@ codes! {
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
+    SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";

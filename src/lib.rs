@@ -19,12 +19,14 @@ pub mod error;
 pub mod file;
 pub mod git;
 pub mod hex;
+pub mod http;
 pub mod mcp;
 pub mod op;
 pub mod present;
 pub mod process;
 pub mod redact;
 pub mod schema;
+pub mod secret;
 pub mod shell;
 pub mod store;
 

@@ -8,6 +8,8 @@ mod context;
 mod entry;
 mod finding;
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -127,6 +129,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         format!("{}?", Self::ABOUT)
     }
 
+    /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
+    /// the thread that reads requests, and gives the same answer again while nothing was committed.
+    fn is_hot(&self) -> bool {
+        false
+    }
+
     /// Does it.
     ///
     /// # Errors
@@ -145,6 +153,8 @@ pub struct Reply {
     pub body: Body,
     /// For programs: `--json`, structuredContent.
     pub data: Value,
+    /// The data of an agent's list as JSON, where it was written straight from rows; `data` is null then.
+    pub json: Option<String>,
     /// What to do next; the shell writes them to stderr.
     pub hints: Vec<String>,
     /// What the user should know though it went well.
@@ -194,6 +204,15 @@ pub struct Table {
     pub empty: String,
 }
 
+/// Returns a cell of a table as it is shown: a stored text may hold line ends, tabs or terminal escapes, none of which belong
+/// there.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().into()
+}
+
 impl Reply {
     /// Returns a reply of one sentence with data.
     pub fn sentence(text: impl Into<String>, data: Value) -> Self {
@@ -202,7 +221,7 @@ impl Reply {
 
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
-        Self { body, data, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
+        Self { body, data, json: None, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
     }
 
     /// Adds a line that says what to do next.

@@ -124,7 +124,7 @@ impl Library {
             let text = |column| row.get::<_, Option<String>>(column);
             Ok((text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, row.get::<_, f64>(5)?, row.get::<_, i64>(6)?))
         });
-        rows.expect("the query runs").map(|row| row.expect("a row")).count()
+        rows.expect("the query runs").inspect(|row| assert!(row.is_ok(), "a row")).count()
     }
 }
 

@@ -8,6 +8,7 @@ mod tree;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 
@@ -188,11 +189,21 @@ fn status(reply: &Reply) -> u8 {
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
 fn cancel_on_interrupt(context: &Context) {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    const SIGNALS: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
         // Registered in this order, the first signal finds the flag still unset and only sets it.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&context.cancelled));
-        let _ = signal_hook::flag::register(signal, Arc::clone(&context.cancelled));
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&again));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&again));
     }
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(SIGNALS) else { return };
+    let cancelled = context.cancelled.clone();
+    // Cancelling wakes what waits, which a signal's handler may not do.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.forever().next().is_some() {
+            cancelled.cancel();
+        }
+    });
 }
 
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.

@@ -13,6 +13,9 @@ pub(super) enum Era {
 /// costs microseconds. Its content is the user's own.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
+/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
+pub(super) const LASTING: u64 = 3_600_000;
+
 impl Era {
     /// Begins a result object.
     pub(super) fn open(self, out: &mut Vec<u8>) {
@@ -20,6 +23,14 @@ impl Era {
         if self == Era::Modern {
             out.extend_from_slice(b"\"resultType\":\"complete\",");
         }
+    }
+
+    /// Ends a result object that stays as it is while a server runs.
+    pub(super) fn close_lasting(self, out: &mut Vec<u8>) {
+        if self == Era::Modern {
+            out.extend_from_slice(format!(",\"ttlMs\":{LASTING},\"cacheScope\":\"private\"").as_bytes());
+        }
+        out.push(b'}');
     }
 
     /// Ends a result object that may not be kept.

@@ -1,8 +1,8 @@
 //! What a server grants its clients: how long a read may take, and how many run at once.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::Config;
 use crate::store::Store;
@@ -14,7 +14,7 @@ pub const MAX_LINE: u64 = 64 << 20;
 pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the database for what serves a client: its reads end in time, and when `cancelled` is set.
-pub(super) fn limited(store: &Store, config: &Config, cancelled: Arc<AtomicBool>) -> Store {
+pub(super) fn limited(store: &Store, config: &Config, cancelled: CancellationToken) -> Store {
     store.limited(config.read_timeout, cancelled)
 }
 

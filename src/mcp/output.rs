@@ -1,5 +1,6 @@
 //! The way to one client.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,7 @@ const QUEUED: u32 = 4 << 20;
 /// thread that reads.
 pub(crate) struct Output {
     /// Locked while a whole number of lines is written; none where everything goes through the queue.
-    stdout: Option<Mutex<()>>,
+    stdout: Option<Mutex<Box<dyn Write + Send>>>,
     closed: AtomicBool,
     queue: Mutex<Option<mpsc::UnboundedSender<Queued>>>,
     /// A permit for each byte that may be queued.
@@ -26,7 +27,7 @@ pub(super) type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
 impl Output {
     /// Returns the way to standard output.
     pub(super) fn stdout() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
-        Self::new(Some(Mutex::new(())))
+        Self::new(Some(Mutex::new(unbuffered())))
     }
 
     /// Returns the way to whoever takes the lines from the queue.
@@ -34,7 +35,7 @@ impl Output {
         Self::new(None)
     }
 
-    fn new(stdout: Option<Mutex<()>>) -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
+    fn new(stdout: Option<Mutex<Box<dyn Write + Send>>>) -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let output = Self {
             stdout,
@@ -47,7 +48,7 @@ impl Output {
 
     /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
-        let Some(writing) = &self.stdout else {
+        let Some(stdout) = &self.stdout else {
             // Who writes cannot wait here: what room there is is taken, and the next message waits for it.
             let line = parts.concat();
             let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
@@ -55,11 +56,10 @@ impl Output {
             let room = Arc::clone(&self.room).try_acquire_many_owned(taken).ok();
             return self.push(line, room);
         };
-        let _writing = writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stdout = stdout.lock().unwrap_or_else(PoisonError::into_inner);
         if self.closed.load(Ordering::Relaxed) {
             return false;
         }
-        let mut stdout = io::stdout().lock();
         let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
         if let Err(error) = written {
             self.closed.store(true, Ordering::Relaxed);
@@ -100,5 +100,18 @@ impl Output {
     /// Ends the queue; the writing thread ends when it is empty.
     pub(super) fn finish(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Returns standard output without the buffer of the standard library, which looks for the last end of a line in all that is
+/// written: of a large answer that costs as much as writing it.
+fn unbuffered() -> Box<dyn Write + Send> {
+    #[cfg(unix)]
+    let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from);
+    #[cfg(windows)]
+    let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned().map(File::from);
+    match own {
+        Ok(file) => Box::new(file),
+        Err(_) => Box::new(io::stdout()),
     }
 }

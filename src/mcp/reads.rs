@@ -1,4 +1,4 @@
-//! The four hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
+//! The five hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
 //! here, so that they cannot differ.
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::era::Era;
-use super::{Config, prompts, resources, templates};
+use super::{Config, prompts, resources, templates, tools};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 
@@ -19,6 +19,7 @@ pub(super) enum Read<'a> {
     Prompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
     Resources { cursor: Option<Cow<'a, str>> },
     Resource { uri: Cow<'a, str> },
+    Tools { cursor: Option<Cow<'a, str>> },
 }
 
 /// The parameters of the hot reads, not looked into yet.
@@ -37,7 +38,7 @@ struct Parameters<'a> {
 impl<'a> Read<'a> {
     /// Whether `method` is a hot read.
     pub(super) fn is_hot(method: &str) -> bool {
-        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
+        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
     /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
@@ -45,7 +46,7 @@ impl<'a> Read<'a> {
         match self {
             Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
             Read::Resource { uri } => templates::may_be(uri),
-            Read::Prompt { .. } => false,
+            Read::Prompt { .. } | Read::Tools { .. } => false,
         }
     }
 
@@ -72,6 +73,7 @@ impl<'a> Read<'a> {
         Ok(match method {
             "prompts/list" => Read::Prompts { cursor: cursor()? },
             "resources/list" => Read::Resources { cursor: cursor()? },
+            "tools/list" => Read::Tools { cursor: cursor()? },
             "resources/read" => Read::Resource { uri: required("uri", parameters.uri)? },
             _ => Read::Prompt {
                 name: required("name", parameters.name)?,
@@ -124,6 +126,7 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
         Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Resource { uri } => resources::read(db, config, uri, era, out),
+        Read::Tools { cursor } => tools::push_list(config, cursor.as_deref(), era, out),
     };
     if answered.is_err() {
         out.truncate(start);

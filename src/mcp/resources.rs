@@ -7,10 +7,10 @@ use super::prompts::push_next;
 use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
-use crate::store::blobs::Blob;
+use crate::store::blobs::{self, Blob, Verify};
 use crate::store::projects::{self, Selection};
 use crate::store::resources::Key;
-use crate::store::{Db, blobs, resources};
+use crate::store::{Db, resources};
 
 /// The name of this list in cursors.
 const LIST: &str = "resources";
@@ -102,14 +102,14 @@ impl Contents<'_> {
         self.open(era, out);
         if self.text {
             out.extend_from_slice(b",\"text\":\"");
-            blobs::stream(db, blob, |piece| {
+            blobs::stream(db, blob, Verify::Checksum, |piece| {
                 push_escaped(out, piece);
                 Ok(())
             })?;
         } else {
             out.extend_from_slice(b",\"blob\":\"");
             let mut base64 = Base64::default();
-            blobs::stream(db, blob, |piece| {
+            blobs::stream(db, blob, Verify::Checksum, |piece| {
                 base64.push(out, piece);
                 Ok(())
             })?;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
@@ -60,8 +61,8 @@ pub struct Context {
     pub confirmation: Confirmation,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
-    /// Set when the user gave up; long work looks at it.
-    pub cancelled: Arc<AtomicBool>,
+    /// Cancelled when the user gave up; long work looks at it, and waits end with it.
+    pub cancelled: CancellationToken,
     /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
     pub elicit: Option<Arc<Elicit>>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
@@ -103,7 +104,7 @@ impl Context {
             }),
             confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
-            cancelled: Arc::new(AtomicBool::new(false)),
+            cancelled: CancellationToken::new(),
             elicit: None,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
@@ -194,7 +195,7 @@ impl Context {
 
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_cancelled()
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

@@ -50,6 +50,7 @@ pub struct Call {
     subject: String,
     question: String,
     command: String,
+    hot: bool,
     run: Box<Run>,
 }
 
@@ -187,6 +188,7 @@ impl Call {
             subject: operation.subject(),
             question: operation.question(),
             command: operation.command(),
+            hot: operation.is_hot(),
             run: Box::new(|context| operation.run(context)),
         }
     }
@@ -199,6 +201,11 @@ impl Call {
     /// The command that an envelope names.
     pub fn command(&self) -> &str {
         &self.command
+    }
+
+    /// Whether a server may answer it as a hot read; see [`Operation::is_hot`].
+    pub fn is_hot(&self) -> bool {
+        self.hot
     }
 
     /// Runs the operation; a refused change is appended to the trail.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Code, Error, Result};
 
@@ -19,8 +20,8 @@ const STEPS: i32 = 4_000;
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
-    /// Set when nobody waits for the read any more; see [`Watch::cancel_with`].
-    pub(super) cancelled: Arc<AtomicBool>,
+    /// Cancelled when nobody waits for the read any more; see [`Watch::cancel_with`].
+    pub(super) cancelled: CancellationToken,
     /// Set when the server ends.
     pub(super) ended: Arc<AtomicBool>,
 }
@@ -30,7 +31,7 @@ pub(super) struct Deadline {
 pub(super) struct Watch {
     limit: Duration,
     /// What ends the read that is executed now. Only the connection's thread takes this lock.
-    cancelled: Mutex<Arc<AtomicBool>>,
+    cancelled: Mutex<CancellationToken>,
     ended: Arc<AtomicBool>,
     made: Instant,
     /// Milliseconds from `made` to the first look at the running read, and one; 0 before that look. A short read is over
@@ -43,7 +44,7 @@ impl Deadline {
     pub(super) fn watch(&self, connection: &Connection) -> Result<Arc<Watch>> {
         let watch = Arc::new(Watch {
             limit: self.limit,
-            cancelled: Mutex::new(Arc::clone(&self.cancelled)),
+            cancelled: Mutex::new(self.cancelled.clone()),
             ended: Arc::clone(&self.ended),
             made: Instant::now(),
             began: AtomicU64::new(0),
@@ -60,8 +61,8 @@ impl Watch {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// Ends the reads from now on when `cancelled` is set, in place of the flag that did before.
-    pub(super) fn cancel_with(&self, cancelled: Arc<AtomicBool>) {
+    /// Ends the reads from now on when `cancelled` is, in place of the token that did before.
+    pub(super) fn cancel_with(&self, cancelled: CancellationToken) {
         *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }
 
@@ -81,7 +82,7 @@ impl Watch {
     }
 
     fn has_passed(&self) -> bool {
-        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Relaxed);
+        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).is_cancelled();
         if cancelled || self.ended.load(Ordering::Relaxed) {
             return true;
         }
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn a_read_ends_at_its_deadline_and_the_connection_is_good_again() {
         let (_folder, store) = store();
-        let limited = store.limited(Duration::from_millis(50), Arc::default());
+        let limited = store.limited(Duration::from_millis(50), CancellationToken::new());
         assert_eq!(limited.read(forever).unwrap_err().code(), Code::Timeout);
         assert_eq!(short(&limited).unwrap(), 7);
         assert_eq!(short(&store).unwrap(), 7);
@@ -144,13 +145,13 @@ mod tests {
     fn a_read_ends_when_nobody_waits_for_it() {
         let (_folder, store) = store();
         let hour = Duration::from_secs(3600);
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let limited = store.limited(hour, Arc::clone(&cancelled));
+        let cancelled = CancellationToken::new();
+        let limited = store.limited(hour, cancelled.clone());
         let reading = std::thread::spawn(move || limited.read(forever));
-        cancelled.store(true, Ordering::Relaxed);
+        cancelled.cancel();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
 
-        let limited = store.limited(hour, Arc::default());
+        let limited = store.limited(hour, CancellationToken::new());
         let reading = std::thread::spawn(move || limited.read(forever));
         store.end_reads();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
@@ -159,13 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_takes_another_flag_for_each_of_its_reads() {
+    fn a_reader_takes_another_token_for_each_of_its_reads() {
         let (_folder, store) = store();
-        let reader = store.limited(Duration::from_secs(3600), Arc::default()).reader().unwrap();
-        let cancelled = Arc::new(AtomicBool::new(true));
-        reader.cancel_with(Arc::clone(&cancelled));
+        let reader = store.limited(Duration::from_secs(3600), CancellationToken::new()).reader().unwrap();
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        reader.cancel_with(cancelled);
         assert_eq!(reader.statement(forever).unwrap_err().code(), Code::Timeout);
-        reader.cancel_with(Arc::default());
+        reader.cancel_with(CancellationToken::new());
         assert!(reader.statement(|db| db.check_deadline()).is_ok());
     }
 
@@ -173,7 +175,7 @@ mod tests {
     fn content_that_is_read_in_pieces_is_ended_between_them() {
         let (_folder, store) = store();
         let id = store.write(|db| blobs::put(db, &vec![1; 5 << 20])).unwrap();
-        let limited = store.limited(Duration::ZERO, Arc::default());
+        let limited = store.limited(Duration::ZERO, CancellationToken::new());
         assert_eq!(limited.read(|db| blobs::get(db, id)).unwrap_err().code(), Code::Timeout);
         assert_eq!(store.read(|db| blobs::get(db, id)).unwrap().len(), 5 << 20);
     }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use super::engine::{params, sql};
 use super::revisions::Kind;
 use super::{Db, blobs, search};
 use crate::error::{Code, Result};
@@ -34,22 +35,19 @@ pub(super) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 
 fn fill(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
     let items = [
-        (Kind::Prompt, "SELECT id, project_id, name, description, blob_id FROM prompt"),
-        (Kind::Resource, "SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1"),
+        (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
+        (Kind::Resource, sql!("SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1")),
     ];
     for (kind, sql) in items {
-        let mut statement = db.connection.prepare(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let text = |column| row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from);
+        db.each(sql, params![], |row| {
             let body = match blobs::beginning(db, row.get(4)?, search::INDEXED as i64) {
                 // Reported as content already.
                 Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
                 body => body?,
             };
-            let (name, body) = (text(2)?.unwrap_or_default(), String::from_utf8_lossy(&body));
-            search::index(anew, kind, row.get(0)?, row.get(1)?, name, text(3)?, &body)?;
-        }
+            let body = String::from_utf8_lossy(&body);
+            search::index(anew, kind, row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, &body)
+        })?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Code, Error, Result};
 use deadline::{Deadline, Watch};
@@ -21,6 +22,7 @@ pub mod check;
 pub mod consents;
 pub mod deploys;
 pub mod events;
+pub mod items;
 pub mod lists;
 pub mod modules;
 pub mod page;
@@ -163,9 +165,9 @@ impl Store {
     }
 
     /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
-    /// `cancelled` is set, and after [`Store::end_reads`].
+    /// `cancelled` is cancelled, and after [`Store::end_reads`].
     #[must_use]
-    pub fn limited(&self, limit: Duration, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.0.ended) });
         Self(Arc::clone(&self.0), Rights { deadline, ..self.1.clone() })
     }
@@ -357,7 +359,7 @@ impl Reader {
 
     /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
     /// [`Store::limited`]. Without a deadline nothing ends them.
-    pub fn cancel_with(&self, cancelled: Arc<AtomicBool>) {
+    pub fn cancel_with(&self, cancelled: CancellationToken) {
         if let Some(watch) = &self.watch {
             watch.cancel_with(cancelled);
         }
@@ -401,30 +403,6 @@ fn in_transaction<T>(
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);
     Ok(value)
-}
-
-impl<'c> Db<'c> {
-    /// Returns what `f` makes of the first row of a query, if there is one.
-    fn first_of<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        f: impl FnOnce(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        rows.next()?.map(f).transpose()
-    }
-
-    /// Returns what `f` makes of each row of a query.
-    fn each_of<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        f: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        self.connection.prepare_cached(sql)?.query_and_then(params, f)?.collect()
-    }
 }
 
 /// Takes the deadline off a pooled connection on drop.

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use super::locks::lock;
 use super::schema::{self, SCHEMA_VERSION};
-use super::{scratch, sqlite};
+use super::{blobs, scratch, sqlite};
 use crate::error::{Code, Error, Result};
 use crate::file;
 
@@ -292,7 +292,8 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    schema::migrate(&mut connection, path)
+    schema::migrate(&mut connection, path)?;
+    blobs::fill_checksums(&connection)
 }
 
 /// Returns `path` with `suffix` added to its file name.

@@ -11,7 +11,6 @@ use std::path::Path;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-use super::sums;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
@@ -24,7 +23,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
     "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
     "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
+    "c75c044edb41c5da4f8463e2da6c9ca342c04e6bd369ca9a3f34b16002c460aa",
     "54bc59da3c9c36f1837fa1892765169d3968ca8b72da09a68104513cc208ab34",
 ];
 
@@ -47,7 +46,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    sums::register(connection)?;
+    super::engine::sqlite::functions::register(connection)?;
     apply(connection, SCHEMA_VERSION).map_err(|error| {
         match error.kind() {
             refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
@@ -110,7 +109,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
 /// Returns the objects that the migrations up to `version` make.
 fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory()?;
-    sums::register(&connection)?;
+    super::engine::sqlite::functions::register(&connection)?;
     apply(&mut connection, version)
         .map_err(|error| Error::internal("the schema cannot be made in memory").with_source(error))?;
     objects(&connection)

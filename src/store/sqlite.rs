@@ -92,12 +92,6 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
     Ok(())
 }
 
-/// Returns whether `error` is the violation of a UNIQUE constraint that names `column`, such as `resource.uri`.
-pub(super) fn violates(error: &rusqlite::Error, column: &str) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(failure, Some(message))
-        if failure.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE && message.contains(column))
-}
-
 /// Returns the answer for a database that another process holds.
 pub(super) fn busy() -> Error {
     Error::new(Code::Busy, format!("Another process held the database for longer than {} s", BUSY_TIMEOUT.as_secs()))

@@ -1,8 +1,7 @@
 //! What tells whether a read answers something else than before, without reading the content.
 
-use rusqlite::{OptionalExtension, params};
-
 use super::Db;
+use super::engine::{params, sql};
 use super::projects::{Selection, resolved};
 use super::resources::Key;
 use crate::error::Result;
@@ -20,25 +19,22 @@ pub struct Resource {
 /// # Errors
 /// How the disk failed.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
-    macro_rules! by {
-        ($column:literal) => {
+    macro_rules! of_project {
+        () => {
             concat!(
-                "SELECT b.sha256, r.mime_type, r.text FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
-                $column,
-                " = ?3 AND r.project_id = ",
+                "SELECT b.sha256, r.mime_type, r.text FROM resource r JOIN blob b ON b.id = r.blob_id
+                  WHERE r.project_id = ",
                 resolved!()
             )
         };
     }
     let (sql, value) = match key {
-        Key::Name(name) => (by!("name"), name),
-        Key::Uri(uri) => (by!("uri"), uri),
+        Key::Name(name) => (sql!(of_project!(), " AND r.name = ?3"), name),
+        Key::Uri(uri) => (sql!(of_project!(), " AND r.uri = ?3"), uri),
     };
-    let mut statement = db.connection.prepare_cached(sql)?;
-    let validator = statement.query_row(params![selection.named, selection.directory, value], |row| {
+    db.one(sql, params![selection.named, selection.directory, value], |row| {
         Ok(Resource { sha256: row.get(0)?, mime_type: row.get(1)?, text: row.get(2)? })
-    });
-    Ok(validator.optional()?)
+    })
 }
 
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
@@ -46,9 +42,9 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
 /// # Errors
 /// How the disk failed.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
-    let mut statement = db.connection.prepare_cached(concat!(
+    let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
-    ))?;
-    Ok(statement.query_row(params![selection.named, selection.directory, name], |row| row.get(0)).optional()?)
+    );
+    db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
 }

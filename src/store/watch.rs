@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::engine::{params, sql};
 use super::events::{self, Event};
 use super::{Db, Store, sqlite};
 use crate::error::Result;
@@ -86,7 +87,7 @@ impl Watch {
 }
 
 fn position(db: &Db<'_>) -> Result<Position> {
-    let sql = "SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)";
-    let row = |row: &rusqlite::Row<'_>| Ok(Position { generation: row.get(0)?, seq: row.get(1)? });
-    Ok(db.connection.prepare_cached(sql)?.query_row([], row)?)
+    let sql =
+        sql!("SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)");
+    db.single(sql, params![], |row| Ok(Position { generation: row.get(0)?, seq: row.get(1)? }))
 }

@@ -60,6 +60,8 @@ fn imports_go_down_only() {
             "store" => &["error", "clock", "file"],
             "error" => &[],
             "file" | "process" | "redact" => &[],
+            "secret" => &["disk", "error", "file", "process"],
+            "http" => &[],
             "disk" => &["error", "file", "store"],
             "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
@@ -96,11 +98,16 @@ fn imports_go_down_only() {
                 "git",
                 "disk",
                 "file",
+                "http",
+                "process",
                 "redact",
+                "secret",
                 "access::required",
                 "content::names",
                 "database::default_path",
             ],
+            // The editor.
+            "content" => &["op", "store", "error", "file", "clock", "process"],
             domain if DOMAINS.contains(&domain) => &["op", "store", "error", "file", "clock"],
             other => panic!("a room nobody knows: {other}"),
         };
@@ -126,16 +133,41 @@ fn the_sql_engine_is_named_in_the_store_only() {
 }
 
 #[test]
-fn git_is_run_in_one_place() {
-    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
-        assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
+fn programs_are_started_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "process") {
+        for starter in ["process::Command", "process::{Child, Command", "process::*", "::command::Command"] {
+            assert!(!code(text).contains(starter), "{} starts programs", path.display());
+        }
+        let is_git = room(path) == "git";
+        assert!(is_git || !code(text).contains("Program::new(\"git\")"), "{} runs git", path.display());
+    }
+}
+
+#[test]
+fn other_hosts_are_asked_in_one_place() {
+    // An own address is listened on elsewhere; the server waits for its own listener.
+    const CONNECTS: [&str; 8] = [
+        "TcpStream::connect",
+        "TcpSocket",
+        "UdpSocket",
+        "ToSocketAddrs",
+        "lookup_host",
+        "reqwest",
+        "hyper::client",
+        "ClientConfig",
+    ];
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "http") {
+        for connect in CONNECTS {
+            let found = code(text).contains(connect) && !path.ends_with("tests.rs");
+            assert!(!found, "{} uses {connect} where crate::http speaks to other hosts", path.display());
+        }
     }
 }
 
 #[test]
 fn files_are_read_in_one_place() {
-    // A folder that is synced, a shell's own pipe, the name of the machine.
-    const OTHERWISE: [&str; 4] = ["store/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
+    // A folder that is synced, a shell's own pipe.
+    const OTHERWISE: [&str; 3] = ["store/open.rs", "store/source.rs", "disk.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
         if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
             continue;

@@ -1,7 +1,7 @@
 // A model for agents that run offline, over the wires of Anthropic, OpenAI (chat completions and responses) and Gemini. It
 // answers each request with "ok". Where the user's last text says `CALL tool {arguments}` it first calls the tool whose name
 // ends so. What arrives is written to the file that is named, a line of JSON each: what the user said last (`texts`), the
-// names of the tools on offer (`tools`), what the agent made of the last call's result (`result`), and the bytes of it all.
+// names of the tools on offer (`tools`), what the agent made of the last call's result (`result`), and all of it (`body`).
 
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -26,7 +26,7 @@ const server = createServer(async (request, response) => {
     }
     const asked = JSON.parse(body);
     const heard = wire.read(asked);
-    appendFileSync(record, `${JSON.stringify({ ...heard, bytes: body.length })}\n`);
+    appendFileSync(record, `${JSON.stringify({ ...heard, body })}\n`);
     const { kind, text } = wire.answer(asked, heard.result ? null : wanted(heard), path);
     response.writeHead(200, { 'content-type': kind }).end(text);
 });
@@ -35,7 +35,8 @@ const server = createServer(async (request, response) => {
 function wanted({ texts, tools }) {
     const [, name, json] = texts.join('\n').match(/CALL (\S+) (\{.*\})/) ?? [];
     const tool = name && tools.find((tool) => tool.endsWith(name));
-    return tool ? { tool, given: JSON.parse(json) } : null;
+    // OpenCode quotes what stands on its command line.
+    return tool ? { tool, given: JSON.parse(json.replaceAll('\\"', '"')) } : null;
 }
 
 server.listen(0, '127.0.0.1', () => console.error(`listening on http://127.0.0.1:${server.address().port}`));

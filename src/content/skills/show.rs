@@ -59,6 +59,10 @@ impl Operation for List {
     const STRUCTURED: bool = true;
     type Output = Listed;
 
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let (mut skills, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("skills", self.cursor.as_deref(), self.limit, context, project.id)?;
@@ -88,8 +92,8 @@ impl Operation for List {
             from: skill.origin.word(),
             files: skill.files.len(),
         };
-        let data = answer::serialize(&Listed { skills: skills.iter().map(item).collect(), next_cursor })?;
-        Ok(Reply::new(Body::Table(table), data))
+        let listed = Listed { skills: skills.iter().map(item).collect(), next_cursor };
+        answer::reply(context, Body::Table(table), &listed)
     }
 }
 
@@ -135,6 +139,10 @@ impl Operation for Show {
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;
+
+    fn is_hot(&self) -> bool {
+        self.output.is_none()
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(folder) = &self.output {

@@ -1,12 +1,12 @@
 //! Threads that read for many clients at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::mcp::limits::reads_at_once;
@@ -47,8 +47,8 @@ impl Readers {
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (done, result) = oneshot::channel();
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let _waiting = CancelOnDrop(Arc::clone(&cancelled));
+        let cancelled = CancellationToken::new();
+        let _waiting = cancelled.clone().drop_guard();
         let job: Job = Box::new(move |reader| {
             if !done.is_closed() {
                 reader.cancel_with(cancelled);
@@ -69,15 +69,6 @@ impl Drop for Readers {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-    }
-}
-
-/// Sets its flag on drop: nobody waits for the read any more.
-struct CancelOnDrop(Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -104,7 +95,7 @@ mod tests {
     fn a_read_ends_when_its_client_leaves_and_the_thread_serves_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
-        let readers = Readers::new(&store.limited(Duration::from_secs(3600), Arc::default())).unwrap();
+        let readers = Readers::new(&store.limited(Duration::from_secs(3600), CancellationToken::new())).unwrap();
         for _ in 0..2 * reads_at_once() {
             let (began, has_begun) = channel();
             let (ended, has_ended) = channel();

@@ -1,12 +1,12 @@
 //! Runs an operation for tools/call.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{CallToolResult, JsonObject};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
 
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, lifecycle};
@@ -28,23 +28,21 @@ pub(super) async fn run(
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let cancelled = CancellationToken::new();
     // A write reads what it needs to the end, or to put back what it changed.
     let store = match entry.effect.changes() {
         true => server.store.clone(),
-        false => limited(&server.store, config, Arc::clone(&cancelled)),
+        false => limited(&server.store, config, cancelled.clone()),
     };
     let context = Context {
-        max_answer: config.max_answer,
         progress: notes.progress(request),
-        cancelled: Arc::clone(&cancelled),
+        cancelled: cancelled.clone(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
             move || held.give_back()
         }),
-        allow_outside: config.allow_outside.clone(),
         elicit,
-        ..Context::new(config.caller(client.as_deref()), store, config.selection.clone())
+        ..tools::context(store, config, client.as_deref())
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {

@@ -97,7 +97,7 @@ impl ServerHandler for Server {
     }
 
     async fn list_tools(&self, page: Page, request: Request) -> Result<ListToolsResult> {
-        tools::list(self, page, &request)
+        tools::list(self, page, &request).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -12,9 +12,10 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::{LASTING, Server, era};
+use super::{Server, era};
 use crate::mcp::Identity;
 use crate::mcp::era::Era;
+use crate::mcp::era::LASTING;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 
 /// What a client is told about this server when it connects.

@@ -25,11 +25,7 @@ use super::limits::reads_at_once;
 use super::one_at_a_time::OneAtATime;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
-use super::tools::Lists;
 use crate::store::Store;
-
-/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
-const LASTING: u64 = 3_600_000;
 
 /// A server of one database; cheap to clone.
 #[derive(Clone)]
@@ -38,8 +34,6 @@ pub(super) struct Server {
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
     session: Arc<Session>,
-    /// Made when they are first asked for: making them would double the time to the first answer.
-    tools: Arc<Lists>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<OneAtATime>,
     /// Cancelled when the process is about to end: calls that still run give up.
@@ -55,7 +49,6 @@ impl Server {
             config: Arc::new(config),
             hub,
             session: Arc::default(),
-            tools: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::default(),
             ending: CancellationToken::new(),
@@ -98,7 +91,7 @@ macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {
             $crate::mcp::era::Era::Modern => {
-                $result.with_ttl_ms($crate::mcp::server::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
+                $result.with_ttl_ms($crate::mcp::era::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
             }
             $crate::mcp::era::Era::Legacy => $result,
         }

@@ -1,7 +1,6 @@
 //! A read: after the client's earlier writes, on the blocking pool, ended when nobody waits for it any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -26,9 +25,9 @@ impl Server {
         f: impl FnOnce(&Db<'_>, &Config) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let ticket = wait_for_earlier_writes(request).await;
-        let cancelled = Arc::new(AtomicBool::new(false));
+        let cancelled = CancellationToken::new();
         let config = self.config(&request.extensions);
-        let store = limited(&self.store, &config, Arc::clone(&cancelled));
+        let store = limited(&self.store, &config, cancelled.clone());
         let working = async {
             let _permit = self.reading.acquire().await;
             blocking(move || {
@@ -77,7 +76,7 @@ pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>
 pub(super) async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,
-    cancelled: &AtomicBool,
+    cancelled: &CancellationToken,
     working: impl Future<Output = T>,
 ) -> T {
     let mut working = std::pin::pin!(working);
@@ -86,7 +85,7 @@ pub(super) async fn or_cancelled<T>(
         () = request.ct.cancelled() => {}
         () = ending.cancelled() => {}
     }
-    cancelled.store(true, Ordering::Relaxed);
+    cancelled.cancel();
     working.await
 }
 

@@ -5,19 +5,18 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::{Server, consent, lasting};
-use crate::mcp::methods::only_page;
+use super::{Server, consent};
+use crate::mcp::reads::Read;
 use crate::mcp::{Config, tools};
 
 /// Answers tools/list.
-pub(super) fn list(
+pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
     request: &RequestContext<RoleServer>,
 ) -> Result<ListToolsResult, ErrorData> {
-    only_page(page.and_then(|page| page.cursor))?;
-    let tools = server.tools.of(&server.config(&request.extensions));
-    Ok(lasting!(request, ListToolsResult::with_all_items(tools)))
+    let cursor = page.and_then(|page| page.cursor).map(Into::into);
+    server.answer(request, Read::Tools { cursor }).await
 }
 
 /// Returns a tool whose arguments stand in headers too; the operations have none of those.

@@ -2,15 +2,18 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
+use std::time::Instant;
+
 use base64::Engine;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::Value;
 
 use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
 use crate::mcp::notes::Notes;
 use crate::op::{Context, Entry, Reply, Shape};
 use crate::present;
-use crate::store::projects;
+use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
 pub(in crate::mcp) fn call(
@@ -19,7 +22,7 @@ pub(in crate::mcp) fn call(
     context: &Context,
     notes: &Notes,
 ) -> CallToolResult {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
     let mut command = entry.cli.join(" ");
     let outcome = match entry.from_agent(arguments) {
@@ -32,6 +35,24 @@ pub(in crate::mcp) fn call(
             Err(error)
         }
     };
+    log(entry, context, &outcome, started);
+    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
+        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
+    }
+    result(entry, &command, outcome)
+}
+
+/// Returns what operations run in for an agent; `client` is what it calls itself.
+pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
+    Context {
+        max_answer: config.max_answer,
+        allow_outside: config.allow_outside.clone(),
+        ..Context::new(config.caller(client), store, config.selection.clone())
+    }
+}
+
+/// Writes the line in the log of a call that began at `started`.
+pub(super) fn log(entry: &Entry, context: &Context, outcome: &Result<Reply>, started: Instant) {
     tracing::info!(
         tool = entry.tool,
         project = project(context),
@@ -39,12 +60,13 @@ pub(in crate::mcp) fn call(
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         "tools/call"
     );
-    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
-        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
-    }
+}
+
+/// Returns the result of a call.
+pub(super) fn result(entry: &Entry, command: &str, outcome: Result<Reply>) -> CallToolResult {
     match entry.shape {
         Shape::Sentence => sentence(entry, outcome),
-        Shape::Envelope => envelope(entry, &command, outcome),
+        Shape::Envelope => envelope(entry, command, outcome),
     }
 }
 
@@ -81,7 +103,7 @@ const ITEM: &str = "mcpkg/item";
 
 /// Returns what is known of content beside the content itself. It is no structuredContent: Claude Code and Codex show a
 /// model that in place of the text or the image, others both.
-fn item(data: Value) -> Option<MetaObject> {
+pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
@@ -109,7 +131,8 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
             };
             let mut result = CallToolResult::success(vec![block]);
             if entry.structured {
-                result.structured_content = Some(reply.data);
+                let written = reply.json.and_then(|json| serde_json::from_str(&json).ok());
+                result.structured_content = Some(written.unwrap_or(reply.data));
             } else if entry.content {
                 result.meta = item(reply.data);
             }

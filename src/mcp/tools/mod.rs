@@ -1,51 +1,53 @@
 //! Which tools there are: tools/list, and the operation behind the name of one.
 
 mod call;
+mod hot;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 
 use super::Config;
+use super::era::Era;
+use super::methods::not_a_cursor;
+use crate::error::{Error, Result};
 use crate::op::{Effect, Entry};
 
-pub(super) use call::call;
+pub(super) use call::{call, context};
+pub(super) use hot::{HotCall, log_again};
+
+/// The operations that are tools, as they are listed. Made once, when they are first asked for: it takes as long as the rest
+/// of a start.
+static OPERATIONS: LazyLock<Vec<(&'static Entry, Tool)>> = LazyLock::new(|| {
+    crate::operations().filter(|entry| entry.faces.tool()).map(|entry| (entry, tool(entry))).collect()
+});
 
 /// Returns the tools that are served, in documentation order.
 pub(super) fn list(config: &Config) -> Vec<Tool> {
     listed(config.groups.as_deref(), config.read_only)
 }
 
-/// The tools that were listed already: making them takes as long as the rest of a start.
-#[derive(Default)]
-pub(super) struct Lists(Mutex<Vec<Listed>>);
-
-/// The tools of those who may reach the same; there are four kinds of them at most.
-struct Listed {
-    groups: Option<Vec<String>>,
-    read_only: bool,
-    tools: Vec<Tool>,
-}
-
-impl Lists {
-    /// Returns the tools that a client sees, those of other programs too.
-    pub(super) fn of(&self, config: &Config) -> Vec<Tool> {
-        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &&Listed| kept.groups == config.groups && kept.read_only == config.read_only;
-        if let Some(kept) = lists.iter().find(same) {
-            return kept.tools.clone();
-        }
-        let mut tools = list(config);
-        tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
-        let (groups, read_only) = (config.groups.clone(), config.read_only);
-        lists.push(Listed { groups, read_only, tools: tools.clone() });
-        tools
+/// Appends the result of tools/list: the operations, and the tools of other programs.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for a cursor: there is one page.
+pub(super) fn push_list(config: &Config, cursor: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    if let Some(cursor) = cursor {
+        return Err(not_a_cursor(cursor));
     }
+    let mut tools = list(config);
+    tools.extend(config.extended.0.iter().flat_map(|extension| extension.tools()));
+    era.open(out);
+    out.extend_from_slice(b"\"tools\":");
+    serde_json::to_writer(&mut *out, &tools)
+        .map_err(|error| Error::internal("the tools cannot be written as JSON").with_source(error))?;
+    era.close_lasting(out);
+    Ok(())
 }
 
 /// Returns the tools of these groups, those that change something only where they are served too.
 pub(super) fn listed(groups: Option<&[String]>, read_only: bool) -> Vec<Tool> {
-    crate::operations().filter(|entry| serves(entry, groups, read_only)).map(tool).collect()
+    OPERATIONS.iter().filter(|(entry, _)| serves(entry, groups, read_only)).map(|(_, tool)| tool.clone()).collect()
 }
 
 /// Returns the operation behind the name of a tool that is served.

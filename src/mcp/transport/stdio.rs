@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt;
+use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
 
@@ -39,7 +40,7 @@ const WRITE: usize = 64 << 10;
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
-    let reader = limited(&store, &config, Arc::default()).reader()?;
+    let reader = limited(&store, &config, CancellationToken::new()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);

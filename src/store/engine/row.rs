@@ -24,8 +24,7 @@ impl<'r> Row<'r> {
     /// # Errors
     /// `E_DB_CORRUPT` where it holds a value that `T` does not take.
     pub(in crate::store) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
-        let value = self.value(column)?;
-        T::from_value(value).ok_or_else(|| mismatch(column, value))
+        self.value(column)?.read(column)
     }
 
     fn value(&self, column: usize) -> Result<Value<'r>> {
@@ -36,7 +35,7 @@ impl<'r> Row<'r> {
 }
 
 #[cold]
-fn mismatch(column: usize, value: Value<'_>) -> crate::error::Error {
+pub(super) fn mismatch(column: usize, value: Value<'_>) -> crate::error::Error {
     let holds = match value {
         Value::Null => "nothing",
         Value::Integer(_) => "an integer that is none of its values",

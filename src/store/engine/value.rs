@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
+use crate::error::Result;
+
 /// A value, borrowed from whoever gives it or from the row that holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::store) enum Value<'v> {
@@ -17,6 +19,16 @@ pub(in crate::store) enum Value<'v> {
     Text(&'v [u8]),
     /// Bytes.
     Blob(&'v [u8]),
+}
+
+impl<'v> Value<'v> {
+    /// Returns the value, which is of column `column` of a row, as `T`.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where `T` does not take it.
+    pub(in crate::store) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
+        T::from_value(self).ok_or_else(|| super::row::mismatch(column, self))
+    }
 }
 
 /// What can be given to a statement.

@@ -164,6 +164,7 @@ impl Propose {
             files: files.collect(),
             branch: self.branch.as_deref(),
             now: context.clock.now(),
+            cancelled: &context.cancelled,
         };
         let proposed = repo.propose(&proposal)?;
         found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));

@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -65,7 +64,7 @@ struct Session {
     clients: Clients,
     id: String,
     /// Ends the read that its front does.
-    cancelled: Arc<AtomicBool>,
+    cancelled: CancellationToken,
 }
 
 impl Clients {
@@ -81,7 +80,7 @@ impl Clients {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancelled.cancel();
         if let Some(client) = self.clients.lock().remove(&self.id) {
             client.in_flight.close_now();
             client.output.finish();
@@ -99,8 +98,8 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let (output, queued) = Output::stream();
     let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
-    let cancelled = Arc::<AtomicBool>::default();
-    let reader = limited(&app.server.store, config, Arc::clone(&cancelled)).slim_reader()?;
+    let cancelled = CancellationToken::new();
+    let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
     let client = Client {
         owner: owner(config),
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),

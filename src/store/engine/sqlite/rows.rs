@@ -1,7 +1,7 @@
 //! Statements on SQLite: bound, stepped, and kept prepared.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
+use rusqlite::{CachedStatement, Connection, ToSql, ffi, params_from_iter};
 
 use crate::error::{Error, Result};
 use crate::store::engine::{self, Sql, Value};
@@ -13,13 +13,17 @@ pub(in crate::store::engine) struct Row<'r>(&'r rusqlite::Row<'r>);
 impl<'r> Row<'r> {
     /// Returns the value of a column as SQLite holds it.
     pub(in crate::store::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
-        Ok(match self.0.get_ref(column)? {
-            ValueRef::Null => Value::Null,
-            ValueRef::Integer(integer) => Value::Integer(integer),
-            ValueRef::Real(real) => Value::Real(real),
-            ValueRef::Text(text) => Value::Text(text),
-            ValueRef::Blob(bytes) => Value::Blob(bytes),
-        })
+        Ok(value_of(self.0.get_ref(column)?))
+    }
+}
+
+pub(super) fn value_of(value: ValueRef<'_>) -> Value<'_> {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(integer) => Value::Integer(integer),
+        ValueRef::Real(real) => Value::Real(real),
+        ValueRef::Text(text) => Value::Text(text),
+        ValueRef::Blob(bytes) => Value::Blob(bytes),
     }
 }
 
@@ -82,6 +86,6 @@ pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns:
     };
     // "UNIQUE constraint failed: prompt.project_id, prompt.name"
     let named = message.rsplit(": ").next().unwrap_or_default();
-    failure.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE
+    matches!(failure.extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
         && named.split(", ").eq(columns.iter().map(|column| format!("{table}.{column}")))
 }

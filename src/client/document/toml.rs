@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::document::{Change, Fault};
+use super::change::Change;
+use super::fault::Fault;
 
 fn parse(text: &str) -> Result<DocumentMut, Fault> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
@@ -74,7 +75,7 @@ fn is_inline(table: &dyn TableLike) -> bool {
 
 fn update(entry: &mut dyn TableLike, change: &Change) {
     for unwanted in change.unwanted() {
-        entry.remove(unwanted);
+        entry.remove(&unwanted);
     }
     for (field, wanted) in &change.fields {
         match entry.get_mut(field) {

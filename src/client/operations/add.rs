@@ -7,32 +7,28 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::agent::Agent;
-use super::change::Standing;
-use super::entry::{KEY, Wanted};
-use super::place::{Homes, Place, Scope};
-use crate::error::{Code, Error, Result};
+use crate::client::agents;
+use crate::client::config_file::{ConfigFile, Scope, is_installed};
+use crate::client::entry::{KEY, Wanted};
+use crate::client::homes::Homes;
+use crate::client::standing::Standing;
+use crate::client::{GROUP, entry_name, trail};
+use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-
-/// The name of the entry unless told otherwise.
-pub fn default_name() -> String {
-    "mcpkg".to_owned()
-}
 
 /// Connect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
     /// Agent
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::NAMES))]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
     /// For the user, in every folder, or for who works in this folder; a project's entry names its project
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     scope: Scope,
     /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = default_name())]
-    #[serde(default = "default_name")]
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
     name: String,
     /// Connect to this URL instead of starting mcpkg; --project makes /mcp in it /projects/NAME/mcp
     #[arg(long, value_name = "URL")]
@@ -72,18 +68,18 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let subject = self.subject();
-        let agent = Agent::named(&self.agent)?;
-        check_name(&self.name)?;
-        let place = Place::find(context, agent, self.scope, self.root.as_deref())?;
+        let agent = agents::named(&self.agent)?;
+        entry_name::check(&self.name)?;
+        let config = ConfigFile::find(context, agent, self.scope, self.root.as_deref())?;
         let wanted = match &self.http {
             Some(url) => Wanted::url(context, self.scope, url, self.key_env.as_deref())?,
             None => Wanted::start(context, self.scope)?,
         };
         let fields = wanted.entry(agent)?;
-        let standing = Standing::of(context, place, &self.name)?;
-        let (name, title, path) = (&self.name, agent.title(), standing.place.file.display().to_string());
+        let standing = Standing::of(context, config, &self.name)?;
+        let (name, title, path) = (&self.name, agent.title, standing.config.path.display().to_string());
         let mut data = json!({
-            "agent": agent.name(),
+            "agent": agent.name,
             "scope": self.scope,
             "name": name,
             "path": path,
@@ -108,48 +104,27 @@ impl Operation for Add {
             return Ok(Reply::new(Body::Diff(diff), data).warn(warnings));
         }
         standing.ask(context, &edit, "Replace")?;
-        let installed = Homes::find()?.is_installed(agent);
+        let installed = is_installed(agent, &Homes::find()?);
         let copy = edit.apply(context)?;
         data["backup"] = json!(&copy);
-        trail(context, "client.add", &subject);
+        trail::append(context, "client.add", &subject);
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
         reply.hints.push(if installed {
-            agent.next().to_owned()
+            agent.next.to_owned()
         } else {
             format!("{title} was not found on this machine; it reads the file once it is installed")
         });
-        reply.hints.extend(agent.trust().filter(|_| self.scope == Scope::Project).map(str::to_owned));
+        reply.hints.extend(agent.trust.filter(|_| self.scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
         reply.hints.extend(copy.map(|copy| format!("the file as it was is kept in {}", copy.display())));
-        Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name())))
-    }
-}
-
-/// A name that every agent takes, and that leaves room for the tools' own.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
-pub fn check_name(name: &str) -> Result<()> {
-    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-    if (1..=32).contains(&name.len()) && name.bytes().all(good) {
-        return Ok(());
-    }
-    Err(Error::new(Code::InvalidArgument, format!("'{name}' is no name of an entry"))
-        .hint("a name has 1 to 32 of the characters A-Z a-z 0-9 _ -"))
-}
-
-/// Appends to the trail; a database that takes no more does not undo what stands in the agent's file.
-pub fn trail(context: &Context, kind: &str, subject: &str) {
-    let appended = context.store.write(|db| context.event(db, context.author(), None, kind, subject));
-    if let Err(error) = appended {
-        tracing::warn!(kind, subject, %error, "the trail could not be written");
+        Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name)))
     }
 }
 
 fn unsafe_key(wanted: &Wanted) -> Option<String> {
     match wanted {
         Wanted::Url { url, key: Some(_) } if url.starts_with("http://") => {
-            let local = super::entry::Address::parse(url).is_ok_and(|address| address.is_loopback());
+            let local = crate::client::address::Address::parse(url).is_ok_and(|address| address.is_loopback());
             (!local).then(|| format!("the key goes to `{url}` unencrypted; use https"))
         }
         _ => None,

@@ -5,14 +5,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GROUP;
-use super::add::default_name;
-use super::agent::Agent;
-use super::change::Standing;
-use super::document::Document;
-use super::entry::{Runs, Wanted};
-use super::list::Binary;
-use super::place::{Place, Scope};
+use crate::client::GROUP;
+use crate::client::agents;
+use crate::client::binary::Binary;
+use crate::client::config_file::{ConfigFile, Scope};
+use crate::client::document::Document;
+use crate::client::entry::Wanted;
+use crate::client::entry_name;
+use crate::client::runs::Runs;
+use crate::client::standing::Standing;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 
@@ -20,11 +21,11 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Agent
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::NAMES))]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
     /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = default_name())]
-    #[serde(default = "default_name")]
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
     name: String,
     /// What to put in by hand connects to this URL, as in `client add`
     #[arg(long, value_name = "URL")]
@@ -47,15 +48,15 @@ impl Operation for Show {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let agent = Agent::named(&self.agent)?;
-        super::add::check_name(&self.name)?;
+        let agent = agents::named(&self.agent)?;
+        entry_name::check(&self.name)?;
         let document = Document::of(agent);
         let mut text = String::new();
         let mut data = Vec::new();
         let mut warnings = Vec::new();
-        for place in Place::all(context, agent)? {
-            let (scope, path) = (place.scope, place.file.display().to_string());
-            let standing = match Standing::of(context, place, &self.name) {
+        for config in ConfigFile::all(context, agent)? {
+            let (scope, path) = (config.scope, config.path.display().to_string());
+            let standing = match Standing::of(context, config, &self.name) {
                 Ok(standing) => standing,
                 Err(error) => {
                     warnings.push(error.message().to_owned());
@@ -92,7 +93,7 @@ impl Operation for Show {
         text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
         let wanted = Value::Object(fields.into_iter().collect());
         let data = json!({
-            "agent": agent.name(),
+            "agent": agent.name,
             "name": self.name,
             "places": data,
             "snippet": snippet,

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::GROUP;
-use super::add::{default_name, trail};
-use super::agent::Agent;
-use super::change::Standing;
-use super::list::found;
-use super::place::{Place, Scope};
+use crate::client::GROUP;
+use crate::client::agents;
+use crate::client::config_file::{ConfigFile, Scope};
+use crate::client::our_entry::our_entries;
+use crate::client::standing::Standing;
+use crate::client::{entry_name, trail};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 
@@ -20,15 +20,15 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Agent
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::NAMES))]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
     /// Whose entry: the user's, or this folder's
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     scope: Scope,
     /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = default_name())]
-    #[serde(default = "default_name")]
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
     name: String,
     /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
     #[arg(long, value_name = "DIR")]
@@ -58,10 +58,10 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let subject = self.subject();
-        let agent = Agent::named(&self.agent)?;
-        let place = Place::find(context, agent, self.scope, self.root.as_deref())?;
-        let standing = Standing::of(context, place, &self.name)?;
-        let (name, path) = (&self.name, standing.place.file.display().to_string());
+        let agent = agents::named(&self.agent)?;
+        let config = ConfigFile::find(context, agent, self.scope, self.root.as_deref())?;
+        let standing = Standing::of(context, config, &self.name)?;
+        let (name, path) = (&self.name, standing.config.path.display().to_string());
         if standing.entry.is_none() {
             return Err(absent(context, &standing)?);
         }
@@ -70,7 +70,7 @@ impl Operation for Remove {
         let previous = standing.record.as_ref().is_some_and(|record| record.previous.is_some());
         let gone = edit.after.is_none();
         let mut data = json!({
-            "agent": agent.name(),
+            "agent": agent.name,
             "scope": self.scope,
             "name": name,
             "path": path,
@@ -84,7 +84,7 @@ impl Operation for Remove {
         }
         standing.ask(context, &edit, "Remove")?;
         data["backup"] = json!(edit.apply(context)?);
-        trail(context, "client.remove", &subject);
+        trail::append(context, "client.remove", &subject);
         let text = match (previous, gone) {
             (true, _) => format!("Took mcpkg's '{name}' out of {path}; the entry that was there before is back"),
             (false, true) => format!("Removed {path}, which held '{name}' and nothing else"),
@@ -96,15 +96,15 @@ impl Operation for Remove {
 
 /// Says that there is no such entry, and where there is one.
 fn absent(context: &Context, standing: &Standing) -> Result<Error> {
-    let Standing { place, name, .. } = standing;
-    let title = place.agent.title();
-    let message = format!("{title} has no entry '{name}' in `{}`", place.file.display());
+    let Standing { config, name, .. } = standing;
+    let title = config.agent.title;
+    let message = format!("{title} has no entry '{name}' in `{}`", config.path.display());
     let error = Error::new(Code::NotFound, message)
-        .with_details(json!({ "agent": place.agent.name(), "name": name, "path": place.file.display().to_string() }));
-    if let Some(ours) = found(context, place).unwrap_or_default().first() {
+        .with_details(json!({ "agent": config.agent.name, "name": name, "path": config.path.display().to_string() }));
+    if let Some(ours) = our_entries(context, config).unwrap_or_default().first() {
         return Ok(error.hint(format!("mcpkg's entry there is '{}': `{}`", ours.name, ours.remove())));
     }
-    for other in Place::all(context, place.agent)?.into_iter().filter(|other| other.scope != place.scope) {
+    for other in ConfigFile::all(context, config.agent)?.into_iter().filter(|other| other.scope != config.scope) {
         let scope = other.scope.name();
         if Standing::of(context, other, name).is_ok_and(|standing| standing.entry.is_some()) {
             return Ok(error.hint(format!("there is one with --scope {scope}")));

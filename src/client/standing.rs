@@ -2,23 +2,24 @@
 
 use serde_json::{Value, json};
 
+use super::config_file::ConfigFile;
 use super::document::{Document, Fault};
-use super::entry::{self, Runs};
-use super::file::{self, Read};
-use super::list::found;
-use super::place::Place;
+use super::entry;
+use super::file::{self, FileText};
+use super::our_entry::our_entries;
 use super::record::{Record, Records};
+use super::runs::Runs;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context};
 
 /// An entry as it stands.
 pub struct Standing {
     /// Where it is looked for.
-    pub place: Place,
+    pub config: ConfigFile,
     /// Its name.
     pub name: String,
     /// The file.
-    pub read: Read,
+    pub read: FileText,
     /// The entry; `None` where there is none.
     pub entry: Option<Value>,
     /// What mcpkg did to it.
@@ -30,14 +31,14 @@ impl Standing {
     /// Reads it.
     ///
     /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID`, and how the disk failed.
-    pub fn of(context: &Context, place: Place, name: &str) -> Result<Self> {
-        let read = Read::of(&place)?;
-        let document = Document::of(place.agent);
-        let mut entries = document.entries(read.text()).map_err(|fault| file::invalid(&place.file, &fault))?;
+    /// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
+    pub fn of(context: &Context, config: ConfigFile, name: &str) -> Result<Self> {
+        let read = FileText::of(&config)?;
+        let document = Document::of(config.agent);
+        let mut entries = document.entries(read.text()).map_err(|fault| file::invalid(&config.path, &fault))?;
         let entry = entries.shift_remove(name);
         let record = Records::look(context).get(&read, name);
-        Ok(Self { place, name: name.to_owned(), read, entry, record, document })
+        Ok(Self { config, name: name.to_owned(), read, entry, record, document })
     }
 
     /// What the entry makes the agent do.
@@ -55,7 +56,7 @@ impl Standing {
     pub fn warning(&self) -> Option<String> {
         let Fault { at, what } = self.document.unreadable(self.read.text())?;
         let line = at.map_or(String::new(), |(line, _)| format!(" in line {line}"));
-        let (title, path) = (self.place.agent.title(), self.place.file.display());
+        let (title, path) = (self.config.agent.title, self.config.path.display());
         Some(format!("{title} reads plain JSON and may not take `{path}`{line}: {what}"))
     }
 
@@ -97,8 +98,9 @@ impl Standing {
     }
 
     fn refused(&self, fault: &Fault) -> Error {
-        let name = self.place.agent.name();
-        file::invalid(&self.place.file, fault).hint(format!("`mcpkg client show {name}` prints what to put in by hand"))
+        let name = self.config.agent.name;
+        file::invalid(&self.config.path, fault)
+            .hint(format!("`mcpkg client show {name}` prints what to put in by hand"))
     }
 
     /// Asks before somebody else's entry goes.
@@ -108,7 +110,7 @@ impl Standing {
     pub fn ask(&self, context: &Context, edit: &Edit<'_>, verb: &str) -> Result<()> {
         let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
         let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
-        let (name, path) = (&self.name, self.place.file.display());
+        let (name, path) = (&self.name, self.config.path.display());
         let question = format!("{verb} '{name}' in `{path}`, an entry of somebody else's that runs {runs}?");
         (context.ask)(Body::Diff(edit.diff()), &question).map_err(|error| {
             if error.code() != Code::ConfirmRequired {
@@ -119,7 +121,7 @@ impl Standing {
             if verb == "Replace" {
                 return error.hint("--yes confirms it; --name NAME gives mcpkg's entry another name");
             }
-            match found(context, &self.place).unwrap_or_default().first() {
+            match our_entries(context, &self.config).unwrap_or_default().first() {
                 Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),
                 None => error.hint("mcpkg has no entry there; --yes removes this one all the same"),
             }
@@ -139,7 +141,7 @@ impl Edit<'_> {
     /// The change as a unified diff.
     pub fn diff(&self) -> String {
         let read = &self.standing.read;
-        let path = self.standing.place.file.display().to_string();
+        let path = self.standing.config.path.display().to_string();
         let name = |text: Option<&String>| if text.is_some() { path.clone() } else { "/dev/null".to_owned() };
         let (old, new) = (name(read.text.as_ref()), name(self.after.as_ref()));
         crate::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
@@ -148,11 +150,11 @@ impl Edit<'_> {
     /// Does it: keeps a copy of the file and what is done to it, then writes. Returns where the copy is.
     ///
     /// # Errors
-    /// As [`Read::replace`].
+    /// As [`FileText::replace`].
     pub fn apply(mut self, context: &Context) -> Result<Option<std::path::PathBuf>> {
-        let Standing { place, name, read, record: old, .. } = self.standing;
+        let Standing { config, name, read, record: old, .. } = self.standing;
         let records = Records::hold(context)?;
-        let copy = read.back_up(&records.copies(place.agent.name()))?;
+        let copy = read.back_up(&records.copies(config.agent.name))?;
         if let Some(record) = &self.record {
             records.put(read, name, Some(record))?;
         }

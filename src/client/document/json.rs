@@ -4,7 +4,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-use super::document::{Change, Fault};
+use super::change::Change;
+use super::fault::Fault;
 
 /// Takes comments and trailing commas: for an agent that does not read them, [`strictly`] says so.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -61,7 +62,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<
 
 fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     for unwanted in change.unwanted() {
-        if let Some(property) = only(entry, unwanted)? {
+        if let Some(property) = only(entry, &unwanted)? {
             property.remove();
         }
     }
