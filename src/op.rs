@@ -4,21 +4,29 @@
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
 mod caller;
+mod changes;
 mod context;
+mod domain;
 mod entry;
 mod finding;
+mod projected;
+mod resource;
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
+pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
+pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use projected::{Projected, Projections, Run};
+pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +85,20 @@ pub enum Shape {
     Sentence,
     /// The envelope of contract 000.
     Envelope,
+    /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
+    /// 004); each begins with this `schema_version`, where there is one.
+    Json(Option<&'static str>),
+}
+
+/// What the shell does where the database file does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingDatabase {
+    /// It is made.
+    Create,
+    /// The command is refused: made now, it would be looked at as if it were the one that was meant.
+    Refuse,
+    /// An empty one stands in for it until the command ends.
+    StandIn,
 }
 
 /// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
@@ -95,6 +117,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const ALIASES: &'static [&'static str] = &[];
     /// What it does to the database.
     const EFFECT: Effect;
+    /// Whether it reaches what lies outside of this machine, such as other hosts.
+    const OPEN_WORLD: bool = false;
+    /// What it may change of what clients see; looked at only where it changes something.
+    const CHANGES: Changes = Changes::PROJECT;
+    /// Whether a server lists it also where the rest of its group is not listed.
+    const ALWAYS_LISTED: bool = false;
     /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
     const ONE_AT_A_TIME: bool = false;
     /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
@@ -133,6 +161,17 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// the thread that reads requests, and gives the same answer again while nothing was committed.
     fn is_hot(&self) -> bool {
         false
+    }
+
+    /// What the shell does where the database file does not exist.
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Create
+    }
+
+    /// Takes back what nobody can use without having seen the reply, whose data this is, and returns what to say of it:
+    /// the shell could not print the reply.
+    fn unprinted(_context: &Context, _data: &Value, error: Error) -> Error {
+        error
     }
 
     /// Does it.

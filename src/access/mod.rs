@@ -10,19 +10,18 @@ mod verify;
 pub use crate::op::Grant;
 pub use verify::{Refused, holds, required, verify};
 
-use crate::error::Error;
-use crate::op::{Context, Entry, Operation};
-
-/// Returns the failure of a command whose reply could not be printed; where that was a new key, it is revoked.
-pub fn unprinted(context: &Context, entry: &Entry, name: Option<&str>, error: Error) -> Error {
-    match name {
-        Some(name) if entry.tool == operations::Create::TOOL => operations::unprinted(context, name, &error),
-        _ => error,
-    }
-}
+use crate::op::{Domain, Entry};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "access";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "access",
+    operations: &[OPS],
+    commands: &[("access", "Make, list and revoke the keys that clients of an HTTP server show")],
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] =

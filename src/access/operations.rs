@@ -7,10 +7,9 @@ use uuid::Uuid;
 
 use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
-use crate::content::GROUPS;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
@@ -44,12 +43,21 @@ impl Operation for Create {
         Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
         MCPKG_KEY=$(mcpkg access create laptop)";
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn subject(&self) -> String {
         redact(&self.name)
+    }
+
+    /// Revokes a key that nobody has seen.
+    fn unprinted(context: &Context, data: &Value, error: Error) -> Error {
+        match data["name"].as_str() {
+            Some(name) => revoke_unprinted(context, name, &error),
+            None => error,
+        }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -117,16 +125,17 @@ impl Operation for Create {
     }
 }
 
-/// Says which tools a key of a project lists: what they do stays inside it, so those that write to the disk are none of
-/// them.
+/// Says which tools the clients of a project's key may call: what they do stays inside it, so those that write to the
+/// disk are none of them.
 fn tools(read_only: bool) -> String {
     let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
-    let all = served().count();
-    let listed = served().filter(|entry| GROUPS.contains(&entry.group)).count();
+    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
+    let within: Vec<&str> = groups.map(|group| group.name).collect();
+    let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "its clients list {listed} tools, for prompts, resources, search and skills; the {} for deploys are listed over \
-         stdio and to a key that reaches every project",
-        all - listed
+        "its clients may call {inside} tools, for prompts, resources, search and skills; the {} for deploys are served \
+         over stdio and to a key that reaches every project",
+        served().count() - inside
     )
 }
 
@@ -187,6 +196,7 @@ impl Operation for Revoke {
     const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was revoked.\n\n\
         Examples:\n  mcpkg access revoke laptop --yes";
     const EFFECT: Effect = Effect::Destroy;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -230,7 +240,7 @@ fn taken(db: &Db<'_>, name: &str, now: Millis, error: Error) -> Error {
 }
 
 /// Revokes a key that was made and could not be printed: nobody has it. Returns what to say.
-pub(super) fn unprinted(context: &Context, name: &str, error: &Error) -> Error {
+fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     let author = context.author();
     let revoked = context.store.write(|db| {
         let key = access::get(db, name)?;

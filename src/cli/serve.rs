@@ -14,6 +14,9 @@ use crate::mcp;
 use crate::op::{Context, MAX_ANSWER};
 use crate::store::{Store, projects};
 
+/// What `--groups` calls all groups.
+const ALL_GROUPS: &str = "all";
+
 pub(super) fn command() -> Command {
     Command::new("serve")
         .visible_alias("start")
@@ -128,7 +131,7 @@ pub(super) fn command() -> Command {
                 .alias("toolset")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Groups to list and to allow [default: all]"),
+                .help("Groups of tools to serve, and to list whole; `all` lists every tool [default: all are served, and those listed that most sessions need]"),
         )
         .arg(
             Arg::new("allow-outside")
@@ -187,13 +190,16 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
+    // Everything is served where no group is named; `all` asks for the whole list of it.
+    let full_list = groups.is_some();
+    let groups = groups.filter(|names| !names.iter().any(|name| name == ALL_GROUPS));
     let known: Vec<&str> = mcp::groups();
     for name in groups.iter().flatten() {
         if !known.contains(&name.as_str()) {
             let error = Error::new(Code::InvalidArgument, format!("There is no group '{name}'"));
             return Err(match crate::error::nearest(name, known.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint(format!("the groups are {}", known.join(", "))),
+                None => error.hint(format!("the groups are {}, or `{ALL_GROUPS}`", known.join(", "))),
             });
         }
     }
@@ -207,18 +213,19 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         selection: globals.selection(),
         identity,
         groups,
+        full_list: full_list || mcp::group_of(identity).is_some(),
         grant: None,
         connection: mcp::Connection::default(),
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
-        extended: mcp::Extended::default(),
+        providers: mcp::Providers::default(),
         read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
-    crate::deploy::recover(&Context::shell(store.clone(), globals.selection()));
+    super::recover(&Context::shell(store.clone(), globals.selection()));
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     match network {

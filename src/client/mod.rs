@@ -20,8 +20,16 @@ mod runs;
 mod standing;
 mod trail;
 
-pub use health::health;
-pub use operations::OPS;
+use crate::op::Domain;
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "client";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "client",
+    operations: &[operations::OPS],
+    commands: &[("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others")],
+    health: health::health,
+    ..Domain::EMPTY
+};

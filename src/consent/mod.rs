@@ -11,13 +11,21 @@ pub mod token;
 mod operations;
 
 use crate::clock::Millis;
-use crate::op::Entry;
+use crate::op::{Domain, Entry};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "consent";
 
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "consent",
+    operations: &[OPS],
+    commands: &[("consent", "Decide on what agents ask your consent for")],
+    ..Domain::EMPTY
+};
+
 /// The operations of this domain, in documentation order.
-pub const OPS: &[Entry] = &[
+const OPS: &[Entry] = &[
     Entry::of::<operations::List>(),
     Entry::of::<operations::Show>(),
     Entry::of::<operations::Approve>(),

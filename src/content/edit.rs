@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::process::{Environment, Program};
 use crate::store::{blobs, prompts};
 
@@ -27,6 +27,7 @@ impl Operation for Edit {
     const HELP: &'static str =
         "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

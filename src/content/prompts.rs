@@ -11,7 +11,7 @@ use super::argument::{self, Content};
 use super::{GROUP, answer, command, cursor, names, template};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{self, Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{self, Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::prompts::{self, Argument, Attributes, Prompt};
 use crate::store::{blobs, projects};
 
@@ -77,6 +77,7 @@ impl Operation for Create {
         mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -144,6 +145,7 @@ impl Operation for Update {
         mcpkg prompt update code-review @review.md\n  \
         mcpkg prompt update code-review -d 'Find bugs'";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -211,6 +213,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename prompt";
     const ABOUT: &'static str = "Rename a prompt; its history stays with it";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -249,6 +252,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a prompt from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -12,7 +12,7 @@ use super::media::{self, Media};
 use super::{GROUP, answer, cursor, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::blobs::{self, Verify};
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Kind;
@@ -51,6 +51,7 @@ impl Operation for Create {
         mcpkg resource create logo file:///logo.png @logo.png";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -116,6 +117,7 @@ impl Operation for Update {
         CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
         Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -189,6 +191,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a resource from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::extension::Extended;
-use crate::op::{Caller, Connection, Grant, Identity};
+use super::provider::Providers;
+use crate::op::{Caller, Connection, Effect, Grant, Identity};
 use crate::store::projects::Selection;
 
 /// What a server serves, and what a request may reach of it.
@@ -13,8 +13,10 @@ pub struct Config {
     pub selection: Selection,
     /// Who the server says it is.
     pub identity: Identity,
-    /// The groups that are listed and callable; all where `None`.
+    /// The groups that are served; all where `None`.
     pub groups: Option<Vec<String>>,
+    /// Whether every tool that is served is listed too; else what most sessions need.
+    pub full_list: bool,
     /// What the access key of a request allows, where it came with one.
     pub grant: Option<Grant>,
     /// How the clients are connected.
@@ -24,7 +26,7 @@ pub struct Config {
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// What a program adds.
-    pub extended: Extended,
+    pub providers: Providers,
     /// How long one read of the database may take.
     pub read_timeout: Duration,
     /// The most bytes of content in one answer.
@@ -36,6 +38,24 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether the tools of a group are served.
+    pub(in crate::mcp) fn serves_group(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|names| names.iter().any(|name| name == group))
+    }
+
+    /// Whether a tool of this group and effect is served.
+    pub(in crate::mcp) fn serves(&self, group: &str, effect: Effect) -> bool {
+        self.serves_group(group) && !(self.read_only && effect.changes())
+    }
+
+    /// Whether requests under another one are answered alike while the database is the same.
+    pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
+        self.selection == other.selection
+            && self.groups == other.groups
+            && self.full_list == other.full_list
+            && self.read_only == other.read_only
+    }
+
     /// Returns who calls in a request: the client that calls itself `name`.
     pub(super) fn caller(&self, name: Option<&str>) -> Caller {
         Caller::client(name, self.grant.clone(), self.connection, self.identity)

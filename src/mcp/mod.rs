@@ -8,7 +8,6 @@ mod config;
 mod elicitation;
 mod era;
 mod error;
-mod extension;
 mod front;
 mod in_flight;
 mod json;
@@ -19,6 +18,7 @@ mod notes;
 mod one_at_a_time;
 mod output;
 mod prompts;
+mod provider;
 mod reads;
 mod resources;
 mod server;
@@ -33,8 +33,8 @@ mod transport;
 
 pub use crate::op::{Connection, Identity};
 pub use config::{Config, group_of};
-pub use extension::{Answer, Extended, Extension};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
+pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk};
 pub use transport::stdio::serve_stdio;
 pub use transport::{Network, Origin, serve_http};
 

@@ -41,12 +41,13 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
+    /// Whether it takes several statements, which must see one moment: a list resolves its project first.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
-            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
+            Read::Prompts { .. } | Read::Resources { .. } => true,
             Read::Resource { uri } => templates::may_be(uri),
-            Read::Prompt { .. } | Read::Tools { .. } => false,
+            Read::Tools { .. } => true,
+            Read::Prompt { .. } => false,
         }
     }
 
@@ -124,9 +125,9 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
     let answered = match read {
         Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
-        Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Resources { cursor } => resources::list(db, config, cursor.as_deref(), era, out),
         Read::Resource { uri } => resources::read(db, config, uri, era, out),
-        Read::Tools { cursor } => tools::push_list(config, cursor.as_deref(), era, out),
+        Read::Tools { cursor } => tools::push_list(db, config, cursor.as_deref(), era, out),
     };
     if answered.is_err() {
         out.truncate(start);

@@ -7,8 +7,9 @@ use super::prompts::push_next;
 use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
+use crate::op::Shown;
 use crate::store::blobs::{self, Blob, Verify};
-use crate::store::projects::{self, Selection};
+use crate::store::projects;
 use crate::store::resources::Key;
 use crate::store::{Db, resources};
 
@@ -16,7 +17,8 @@ use crate::store::{Db, resources};
 const LIST: &str = "resources";
 
 /// Appends the result of resources/list.
-pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    let selection = &config.selection;
     let page = page(db, selection, LIST, after)?;
     era.open(out);
     out.extend_from_slice(b"\"resources\":[");
@@ -41,10 +43,29 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
     if rows == 0 {
         projects::resolve(db, selection)?;
     }
+    if !more {
+        push_listed(config, rows > 0, out);
+    }
     out.push(b']');
     push_next(out, LIST, last.filter(|_| more));
     era.close_uncached(out);
     Ok(())
+}
+
+/// Appends the resources of the domains that stand in this list, after what is stored.
+fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
+    for resource in config.providers.resources().filter(|resource| resource.shown == Shown::Listed) {
+        if std::mem::replace(&mut follows, true) {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"uri\":");
+        push_string(out, resource.uri);
+        push_optional(out, "name", Some(resource.name));
+        push_optional(out, "title", Some(resource.title));
+        push_optional(out, "description", Some(resource.description));
+        push_optional(out, "mimeType", resource.mime_type);
+        out.push(b'}');
+    }
 }
 
 /// Appends the result of resources/read: what is stored under the URI, else what a template says.

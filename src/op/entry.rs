@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Context, Effect, Faces, Operation, Reply, Shape};
+use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 use crate::error::{Code, Error, Result};
 
 /// An operation without its type.
@@ -22,6 +22,12 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// See [`Operation::EFFECT`].
     pub effect: Effect,
+    /// See [`Operation::OPEN_WORLD`].
+    pub open_world: bool,
+    /// See [`Operation::CHANGES`].
+    pub changes: Changes,
+    /// See [`Operation::ALWAYS_LISTED`].
+    pub always_listed: bool,
     /// See [`Operation::ONE_AT_A_TIME`].
     pub one_at_a_time: bool,
     /// See [`Operation::MAY_NEED_CONSENT`].
@@ -42,6 +48,7 @@ pub struct Entry {
     output: fn() -> schemars::Schema,
     from_shell: fn(&clap::ArgMatches) -> Result<Call, clap::Error>,
     from_agent: fn(&Value) -> Result<Call, serde_json::Error>,
+    unprinted: fn(&Context, &Value, Error) -> Error,
 }
 
 /// An operation with its arguments.
@@ -51,6 +58,7 @@ pub struct Call {
     question: String,
     command: String,
     hot: bool,
+    missing_database: MissingDatabase,
     run: Box<Run>,
 }
 
@@ -67,6 +75,9 @@ impl Entry {
             help: O::HELP,
             aliases: O::ALIASES,
             effect: O::EFFECT,
+            open_world: O::OPEN_WORLD,
+            changes: O::CHANGES,
+            always_listed: O::ALWAYS_LISTED,
             one_at_a_time: O::ONE_AT_A_TIME,
             may_need_consent: O::MAY_NEED_CONSENT,
             shape: O::SHAPE,
@@ -80,12 +91,23 @@ impl Entry {
             output: crate::schema::generate::<O::Output>,
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
             from_agent: |arguments| O::deserialize(arguments).map(|operation| Call::new(Self::of::<O>(), operation)),
+            unprinted: O::unprinted,
         }
     }
 
     /// The name in the trail and the log, such as `prompt.create`.
     pub fn kind(&self) -> String {
         self.cli.join(".")
+    }
+
+    /// Whether the trail calls it `kind`.
+    pub fn is_kind(&self, kind: &str) -> bool {
+        self.cli.iter().copied().eq(kind.split('.'))
+    }
+
+    /// Takes back what nobody can use without having seen the reply, whose data this is; see [`Operation::unprinted`].
+    pub fn unprinted(&self, context: &Context, data: &Value, error: Error) -> Error {
+        (self.unprinted)(context, data, error)
     }
 
     /// Adds the arguments to a shell command, when they are asked for: most commands of a tree never are.
@@ -189,6 +211,7 @@ impl Call {
             question: operation.question(),
             command: operation.command(),
             hot: operation.is_hot(),
+            missing_database: operation.missing_database(),
             run: Box::new(|context| operation.run(context)),
         }
     }
@@ -206,6 +229,11 @@ impl Call {
     /// Whether a server may answer it as a hot read; see [`Operation::is_hot`].
     pub fn is_hot(&self) -> bool {
         self.hot
+    }
+
+    /// What the shell does where the database file does not exist.
+    pub fn missing_database(&self) -> MissingDatabase {
+        self.missing_database
     }
 
     /// Runs the operation; a refused change is appended to the trail.

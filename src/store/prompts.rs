@@ -8,7 +8,7 @@ use super::engine::{Row, Unique, Value, params, sql};
 use super::items::{self, Item, json};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
+use super::projects::{self, Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, Revision};
 use super::sums::{self, DAMAGED};
 use super::{Db, search, skills};
@@ -98,7 +98,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
 /// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -108,34 +109,26 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
     let sql = sql!(
-        "SELECT ",
-        prompt_listed!(),
-        ", ",
-        resolved!(),
-        " FROM prompt p WHERE p.project_id = ",
-        resolved!(),
-        " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
+        "SELECT p.name, p.description, p.arguments, p.listed_sum
+           FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3"
     );
-    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
-    db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
-        let project = match resolved {
-            Some(project) => project,
-            None => *resolved.insert(row.get(5)?),
-        };
-        let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
+        let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
         // With the project that was asked for: the index may lead to a row of another one.
         let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
-        if row.get::<Value<'_>>(4)? != Value::Integer(sum) || !is_plain_json(arguments) {
-            let name = sums::legible(row, 1);
+        if row.get::<Value<'_>>(3)? != Value::Integer(sum) || !is_plain_json(arguments) {
+            let name = sums::legible(row, 0);
             return each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None });
         }
-        each(&Line { project, name: name.read(1)?, description: description.read(2)?, arguments: arguments.read(3)? })
+        each(&Line { project, name: name.read(0)?, description: description.read(1)?, arguments: arguments.read(2)? })
     })?;
     Ok(seen > page.limit)
 }
@@ -195,7 +188,7 @@ pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> 
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
@@ -203,7 +196,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
 /// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -229,7 +222,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// Returns the prompt `name` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
     db.one(sql, params![project, name], |row| {
@@ -243,7 +236,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }

@@ -8,7 +8,7 @@ use super::engine::{Row, Unique, Value, params, sql};
 use super::items::{self, Item};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
+use super::projects::{self, Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, Revision};
 use super::source::Source;
 use super::sums::{self, DAMAGED};
@@ -79,50 +79,43 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
-/// What `each` returns, or how the disk failed.
+/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
     let sql = sql!(
-        "SELECT ",
-        resource_listed!(),
-        ", ",
-        resolved!(),
-        " FROM resource r WHERE r.project_id = ",
-        resolved!(),
-        " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
+        "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
+           FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3"
     );
-    let (mut seen, mut resolved, mut bytes) = (0, None, Vec::new());
-    db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
-        let project = match resolved {
-            Some(project) => project,
-            None => *resolved.insert(row.get(6)?),
-        };
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
-            [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+            [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
         // With the project that was asked for: the index may lead to a row of another one.
         let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
-        if row.get::<Value<'_>>(5)? != Value::Integer(sum) {
-            let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
+        if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
+            let (name, uri) = (sums::legible(row, 0), sums::legible(row, 1));
             return each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None });
         }
         each(&Line {
             project,
-            name: name.read(1)?,
-            uri: uri.read(2)?,
-            description: description.read(3)?,
-            mime_type: mime_type.read(4)?,
+            name: name.read(0)?,
+            uri: uri.read(1)?,
+            description: description.read(2)?,
+            mime_type: mime_type.read(3)?,
         })
     })?;
     Ok(seen > page.limit)
@@ -150,7 +143,7 @@ impl Key<'_> {
 /// Hands `f` the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// What `f` returns, or how the disk failed.
+/// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,
@@ -195,7 +188,7 @@ pub fn with<T>(
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Resource, prefix, limit)
 }
@@ -203,7 +196,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, from_row)
 }
@@ -211,7 +204,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
 /// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -237,7 +230,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
 /// Returns the resource `key` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
     let (sql, value) = match key {
         Key::Name(name) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
@@ -254,7 +247,7 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
     // No URI holds the last character there is.
@@ -264,7 +257,7 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// Returns the resource with the id `uuid` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
     match db.one(sql, params![project, uuid], from_row)? {

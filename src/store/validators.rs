@@ -1,5 +1,7 @@
 //! What tells whether a read answers something else than before, without reading the content.
 
+use serde::Serialize;
+
 use super::Db;
 use super::engine::{params, sql};
 use super::projects::{Selection, resolved};
@@ -7,7 +9,7 @@ use super::resources::Key;
 use crate::error::Result;
 
 /// What decides what a read of a resource answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Resource {
     sha256: [u8; 32],
     mime_type: Option<String>,
@@ -17,7 +19,7 @@ pub struct Resource {
 /// Returns the validator of the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
     macro_rules! of_project {
         () => {
@@ -40,7 +42,7 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",

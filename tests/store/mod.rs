@@ -5,4 +5,5 @@ mod consents;
 mod lists;
 mod modules;
 mod opening;
+mod portable;
 mod rows;

@@ -14,7 +14,7 @@ use crate::client::homes::Homes;
 use crate::client::standing::Standing;
 use crate::client::{GROUP, entry_name, trail};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Connect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -58,12 +58,17 @@ impl Operation for Add {
                                 mcpkg client add cursor --scope project --project auth\n  \
                                 mcpkg client add vscode --http https://tools.example/mcp";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn subject(&self) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -12,7 +12,7 @@ use crate::client::config_file::ConfigFile;
 use crate::client::homes::Homes;
 use crate::client::our_entry::our_entries;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 
 /// Try the connected agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -34,6 +34,10 @@ impl Operation for Check {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let homes = Homes::find()?;

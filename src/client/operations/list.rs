@@ -10,7 +10,7 @@ use crate::client::config_file::{ConfigFile, is_installed};
 use crate::client::homes::Homes;
 use crate::client::our_entry::{OurEntry, our_entries};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 
 /// List the agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -26,6 +26,10 @@ impl Operation for List {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let homes = Homes::find()?;

@@ -14,7 +14,7 @@ use crate::client::our_entry::our_entries;
 use crate::client::standing::Standing;
 use crate::client::{entry_name, trail};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Disconnect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -48,12 +48,17 @@ impl Operation for Remove {
     const HELP: &'static str =
         "Examples:\n  mcpkg client remove claude-code\n  mcpkg client remove cursor --scope project --dry-run";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn subject(&self) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -15,7 +15,7 @@ use crate::client::entry_name;
 use crate::client::runs::Runs;
 use crate::client::standing::Standing;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Show an agent's entry
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -46,6 +46,10 @@ impl Operation for Show {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let agent = agents::named(&self.agent)?;

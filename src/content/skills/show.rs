@@ -54,6 +54,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
@@ -135,6 +136,7 @@ impl Operation for Show {
     const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;

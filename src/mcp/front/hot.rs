@@ -21,7 +21,7 @@ pub(in crate::mcp) enum Hot<'a> {
     /// A read of the protocol's own.
     Read(Read<'a>),
     /// A tool call.
-    Call(HotCall),
+    Call(Box<HotCall>),
 }
 
 /// What became of a request.
@@ -52,7 +52,7 @@ impl<'a> Hot<'a> {
         config: &Config,
     ) -> Result<Option<Self>> {
         if method == "tools/call" {
-            return Ok(HotCall::parse(parameters, config).map(Hot::Call));
+            return Ok(HotCall::parse(parameters, config).map(Box::new).map(Hot::Call));
         }
         Read::parse(method, parameters).map(Hot::Read).map(Some)
     }

@@ -179,14 +179,14 @@ impl Front {
             }
             if may_be_hot(method)
                 && self.tickets.idle()
-                && !self.server.config.extended.takes(method, parameters)
+                && !self.server.config.providers.takes(method, parameters)
                 && self.answer(id, method, parameters, era, sink)?
             {
                 return Ok(());
             }
         }
         // Parameters that are wrong get the same answer either way.
-        if era.is_some() && Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
+        if era.is_some() && Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
             Read::parse(method, parameters).map_err(|error| error_data(&error))?;
         }
         self.hand_over(method, parameters, meta, text, sink)
@@ -302,7 +302,9 @@ impl Front {
             _ => None,
         };
         let writes = match &request.request {
-            rmcp::model::ClientRequest::CallToolRequest(call) => super::tools::writes(&call.params.name),
+            rmcp::model::ClientRequest::CallToolRequest(call) => {
+                super::tools::may_write(&call.params.name, &self.server.config)
+            }
             _ => false,
         };
         let ticket = self.tickets.next(writes);

@@ -1,4 +1,4 @@
-//! Runs an operation for tools/call.
+//! Runs a tool for tools/call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,24 +13,26 @@ use super::{Server, lifecycle};
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
+use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
-use crate::op::{Context, Elicit, Entry};
+use crate::op::{Context, Elicit};
 
-/// Runs an operation for an agent, on the blocking pool, after the client's earlier writes.
+/// Runs a tool for an agent, on the blocking pool, after the client's earlier writes.
 pub(super) async fn run(
     server: &Server,
-    entry: &'static Entry,
+    tool: Tool,
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
     elicit: Option<Arc<Elicit>>,
 ) -> Result<CallToolResult, ErrorData> {
+    let changes = tool.effect().changes();
     let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = CancellationToken::new();
     // A write reads what it needs to the end, or to put back what it changed.
-    let store = match entry.effect.changes() {
+    let store = match changes {
         true => server.store.clone(),
         false => limited(&server.store, config, cancelled.clone()),
     };
@@ -46,13 +48,13 @@ pub(super) async fn run(
     };
     let asker = config.grant.as_ref().map(|grant| grant.key.as_str());
     let working = async {
-        let _permit = if entry.one_at_a_time { server.searching.take(asker).await } else { None };
+        let _permit = if tool.one_at_a_time() { server.searching.take(asker).await } else { None };
         // A write waits for the one before it in the database, where nothing else waits for it.
-        if !entry.effect.changes() {
+        if !changes {
             *held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
         }
         blocking(move || {
-            let result = tools::call(entry, arguments, &context, &notes);
+            let result = tools::call(&tool, arguments, &context, &notes);
             // Later reads wait until the handler has ended, also where nobody waits for its reply.
             held.give_back();
             result
@@ -62,6 +64,13 @@ pub(super) async fn run(
     let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
     sending.end().await;
     Ok(result)
+}
+
+/// Lets the client's later reads go on before a call has ended: it changes nothing.
+pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
+    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
+        ticket.end();
+    }
 }
 
 /// What a call holds that others wait for.

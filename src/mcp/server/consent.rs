@@ -24,6 +24,7 @@ use crate::mcp::Config;
 use crate::mcp::elicitation::{self, Answer};
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
+use crate::mcp::tools::Tool;
 use crate::op::{Context, Elicit, Entry};
 use crate::store::consents::Request;
 
@@ -33,18 +34,19 @@ const KEY: &str = "consent";
 /// How long a user may take to answer; the request waits longer, for the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Runs an operation for an agent, and has the client ask its user where that needs consent.
+/// Runs a tool for an agent, and has the client ask its user where that needs consent.
 pub(super) async fn call(
     server: &Server,
-    entry: &'static Entry,
+    tool: Tool,
     params: CallToolRequestParams,
     config: &Config,
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
-    if !entry.may_need_consent || !elicitation::is_trusted(config, request) {
-        return call::run(server, entry, arguments, config, request, None).await.map(Into::into);
-    }
+    let entry = match tool {
+        Tool::Operation(entry) if entry.may_need_consent && elicitation::is_trusted(config, request) => entry,
+        tool => return call::run(server, tool, arguments, config, request, None).await.map(Into::into),
+    };
     let era = era(request);
     let answered = match (era, request_state) {
         (Era::Modern, Some(state)) => {
@@ -97,7 +99,7 @@ async fn run(
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let result = call::run(server, entry, arguments, config, request, Some(elicit)).await?;
+    let result = call::run(server, Tool::Operation(entry), arguments, config, request, Some(elicit)).await?;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok((result, wanted))
 }

@@ -77,7 +77,7 @@ impl ServerHandler for Server {
     }
 
     async fn read_resource(&self, params: ReadResourceRequestParams, request: Request) -> Result<ReadResourceResponse> {
-        resources::read(self, params, request).await
+        resources::read(self, params, &request).await
     }
 
     async fn list_skills(&self, page: Page, request: Request) -> Result<ListSkillsResult> {

@@ -13,51 +13,59 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::{Server, era};
-use crate::mcp::Identity;
 use crate::mcp::era::Era;
 use crate::mcp::era::LASTING;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
-
-/// What a client is told about this server when it connects.
-const INSTRUCTIONS: &str = "mcpkg serves the prompts, documents, images and skills that the user keeps for the \
-    selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource \
-    and search_content; a skill stands at skill://NAME/SKILL.md, and list_skills names them. Keep what is worth reusing \
-    with create_prompt and create_resource; every change keeps a revision. The user selects the project with `mcpkg project select NAME`.";
-
-/// What a client of the deploy tools alone is told.
-const DEPLOY_INSTRUCTIONS: &str = "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS \
-    Code read them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
-    user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes changes \
-    made on disk back to their source.";
+use crate::mcp::{Config, Identity};
+use crate::op::{Entry, Listed};
 
 /// Returns the server's name, its capabilities and its instructions.
 pub(super) fn info(server: &Server) -> ServerConfig {
     let identity = server.config.identity;
-    let (capabilities, instructions) = match identity {
-        Identity::Agentpack => {
-            (ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build(), DEPLOY_INSTRUCTIONS)
-        }
-        Identity::Mcpkg => (
-            ServerCapabilities::builder()
-                .enable_completions()
-                .enable_logging()
-                .enable_prompts()
-                .enable_prompts_list_changed()
-                .enable_resources()
-                .enable_resources_list_changed()
-                .enable_resources_subscribe()
-                .enable_tools()
-                .enable_tool_list_changed()
-                .enable_skills_with_directory_read()
-                .build(),
-            INSTRUCTIONS,
-        ),
+    let capabilities = match identity {
+        Identity::Agentpack => ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build(),
+        Identity::Mcpkg => ServerCapabilities::builder()
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_skills_with_directory_read()
+            .build(),
     };
     ServerConfig::new(capabilities)
         // What an unsupported version is answered with (contract 000).
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
         .with_server_info(Implementation::new(identity.name(), env!("CARGO_PKG_VERSION")))
-        .with_instructions(instructions)
+        .with_instructions(instructions(&server.config))
+}
+
+/// Returns what a client is told when it connects: what each group that is served is for, and how a tool is reached that
+/// is not listed.
+fn instructions(config: &Config) -> String {
+    let groups = || crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+    let served = groups().filter(|group| config.serves_group(group.name));
+    let mut sentences: Vec<String> = served.map(|group| group.instructions.to_owned()).collect();
+    if !config.full_list {
+        let always = |entry: &Entry| {
+            let group = groups().find(|group| group.name == entry.group);
+            entry.always_listed || group.is_some_and(|group| matches!(group.listed, Listed::Always))
+        };
+        let served = crate::operations().filter(|entry| entry.faces.tool() && config.serves(entry.group, entry.effect));
+        let others: Vec<&str> = served.filter(|entry| !always(entry)).map(|entry| entry.tool).collect();
+        if !others.is_empty() {
+            sentences.push(format!(
+                "These tools are listed only where they are of use, and can be called by name everywhere: {}. `mcpkg serve \
+                 --groups all` lists every tool.",
+                others.join(", ")
+            ));
+        }
+    }
+    sentences.join(" ")
 }
 
 /// Answers server/discover.

@@ -73,7 +73,7 @@ impl Server {
 
     /// Returns who hears of changes on behalf of this session.
     fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
-        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions).selection));
+        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
         self.session.subscriber.get_or_init(subscribe)
     }
 }

@@ -32,9 +32,8 @@ pub(super) async fn get(
     params: GetPromptRequestParams,
     request: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    let config = server.config(&request.extensions);
-    if let Some(extension) = config.extended.for_what("prompts/get", &params.name) {
-        return extension.prompt(params, request).await;
+    if let Some(answer) = server.config(&request.extensions).providers.prompt(&params.name) {
+        return answer(params, request).await;
     }
     let mut arguments = BTreeMap::new();
     for (name, value) in params.arguments.unwrap_or_default() {

@@ -29,9 +29,7 @@ pub(super) fn list_templates(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
     only_page(page.and_then(|page| page.cursor))?;
-    let mut templates = templates::list();
-    let config = server.config(&request.extensions);
-    templates.extend(config.extended.0.iter().flat_map(|extension| extension.templates()));
+    let templates = templates::list(&server.config(&request.extensions));
     Ok(lasting!(request, ListResourceTemplatesResult::with_all_items(templates)))
 }
 
@@ -39,12 +37,8 @@ pub(super) fn list_templates(
 pub(super) async fn read(
     server: &Server,
     params: ReadResourceRequestParams,
-    request: RequestContext<RoleServer>,
+    request: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
-    let config = server.config(&request.extensions);
-    if let Some(extension) = config.extended.for_what("resources/read", &params.uri) {
-        return extension.read(params, request).await;
-    }
     let read = Read::Resource { uri: params.uri.into() };
-    server.answer::<ReadResourceResult>(&request, read).await.map(Into::into)
+    server.answer::<ReadResourceResult>(request, read).await.map(Into::into)
 }

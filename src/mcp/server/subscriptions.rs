@@ -17,7 +17,7 @@ pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<Subscrip
 /// Tells of changes until the client or the server ends it.
 pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Result<(), ErrorData> {
     let config = server.config(&context.request_context().extensions);
-    server.hub.listen(context, &config.selection).await;
+    server.hub.listen(context, &config).await;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::{item, log, result};
+use super::call::{Made, item, log, result};
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
@@ -34,7 +34,7 @@ impl HotCall {
     /// Returns the call that the parameters of tools/call ask for, where it is a hot one and nothing is wrong with it.
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
-        let entry = super::find(&parameters.name, config)?;
+        let entry = super::operation(&parameters.name, config)?;
         if !entry.effect.reads() || entry.one_at_a_time {
             return None;
         }
@@ -60,7 +60,7 @@ impl HotCall {
         if outcome.as_ref().is_ok_and(|reply| !reply.warnings.is_empty()) {
             return None;
         }
-        log(self.entry, context, &outcome, started);
+        log(self.entry.tool, context, &outcome, started);
         let lasting = outcome.is_ok();
         push(self.entry, &command, outcome, era, out);
         Some(lasting)
@@ -78,8 +78,8 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     }
     let started = Instant::now();
     let parsed = parameters.and_then(|raw| serde_json::from_str::<Parameters<'_>>(raw.get()).ok());
-    if let Some(entry) = parsed.and_then(|parameters| super::find(&parameters.name, config)) {
-        log(entry, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
+    if let Some(entry) = parsed.and_then(|parameters| super::operation(&parameters.name, config)) {
+        log(entry.tool, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
     }
 }
 
@@ -88,7 +88,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
         outcome => {
-            let mut result = result(entry, command, outcome);
+            let mut result = result(&Made::from(entry), command, outcome);
             if era == Era::Legacy {
                 result.result_type = None;
             }

@@ -181,7 +181,7 @@ async fn hot_read(
             app.read_cache.log_again(config, method, parameters);
             Ok(given)
         }
-        None if config.extended.takes(method, parameters) => return Ok(None),
+        None if config.providers.takes(method, parameters) => return Ok(None),
         None if !fits(era, method, parameters, header, config) => return Ok(None),
         None => {
             caller.exchange.work();

@@ -2,7 +2,7 @@
 //!
 //! A trigger, a view or a table of somebody else's could change what a statement does, or show something else than what
 //! was stored. So all objects are compared before any statement runs on them. Besides, connections run no triggers and
-//! no views at all and let nobody write the schema ([`super::sqlite::set_up`]), which covers what another process adds
+//! no views at all and let nobody write the schema ([`super::connect::set_up`]), which covers what another process adds
 //! while the file is open.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
@@ -46,7 +47,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    super::engine::sqlite::functions::register(connection)?;
+    functions::register(connection)?;
     apply(connection, SCHEMA_VERSION).map_err(|error| {
         match error.kind() {
             refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
@@ -109,7 +110,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
 /// Returns the objects that the migrations up to `version` make.
 fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory()?;
-    super::engine::sqlite::functions::register(&connection)?;
+    functions::register(&connection)?;
     apply(&mut connection, version)
         .map_err(|error| Error::internal("the schema cannot be made in memory").with_source(error))?;
     objects(&connection)
