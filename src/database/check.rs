@@ -41,7 +41,7 @@ impl Operation for Check {
             Findings { broken: context.store.read(check::faults)?, ..Findings::default() }
         };
         let verified = findings.verified;
-        let path = context.store.path().display();
+        let path = context.store.location();
         let faults: Vec<&str> = findings.faults().collect();
         if !faults.is_empty() {
             // A file that is broken is more than a content that is.

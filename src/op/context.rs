@@ -114,7 +114,7 @@ impl Context {
 
     /// The path of the database that the call is about, absolute.
     pub fn database(&self) -> &Path {
-        self.stands_for.as_deref().unwrap_or_else(|| self.store.path())
+        self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
     }
 
     /// Runs `f` in one read transaction with the project that applies.

@@ -68,7 +68,7 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
 /// Returns a page of keys by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Key>> {
     let sql = sql!("SELECT ", columns!(), " FROM access_key WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], from_row)?))
@@ -89,7 +89,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 /// Returns the key with this id, and the SHA-256 of its secret.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(8)?)))
@@ -98,7 +98,7 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
 /// Revokes a key; one that was revoked before keeps its time.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
@@ -124,7 +124,7 @@ impl Standing {
 /// Returns what a restore does not loosen.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn standing(db: &Db<'_>) -> Result<Standing> {
     let sql = sql!("SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id");
     Ok(Standing { revoked: db.all(sql, params![], |row| row.get(0))?, required: required(db)? })
@@ -133,7 +133,7 @@ pub fn standing(db: &Db<'_>) -> Result<Standing> {
 /// Makes what stood in another database stand in this one: what was revoked is, and servers go on asking for a key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;
@@ -148,7 +148,7 @@ pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
 /// Returns whether there is any key, a revoked one too.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM access_key)"), params![], |row| row.get(0))
 }
@@ -156,7 +156,7 @@ pub fn any(db: &Db<'_>) -> Result<bool> {
 /// Returns whether servers ask for a key: there is one, or there was one in what a restore replaced.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     let sql =
         sql!("SELECT EXISTS (SELECT 1 FROM access_key) OR EXISTS (SELECT 1 FROM setting WHERE key = 'keys_required')");

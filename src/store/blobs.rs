@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
-use super::engine::{Row, params, sql};
+use super::engine::{Intent, Link, Row, params, sql};
 use super::source::{Source, Text};
 use crate::error::{Code, Error, Result};
 
@@ -171,7 +171,7 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 /// Stores `bytes` where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_known(db, &Sha256::digest(bytes).into(), bytes)
 }
@@ -179,7 +179,7 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
 /// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
     let pieces = bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)));
     insert(db, sha256, xxh3_64(bytes), bytes.len() as u64, pieces)
@@ -188,7 +188,7 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
 /// Stores `content` where it is not stored yet, and returns its key.
 ///
 /// # Errors
-/// How the disk failed; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
 pub fn put_source(db: &Db<'_>, content: &Source) -> Result<i64> {
     insert(db, &content.sha256, content.checksum, content.size(), content.pieces())
 }
@@ -227,12 +227,12 @@ const FILLED_AT_ONCE: usize = 64;
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub(super) fn fill_checksums(connection: &rusqlite::Connection) -> Result<()> {
+pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
     let db = Db { connection, watch: None };
     let without =
         db.all(sql!("SELECT id FROM blob WHERE checksum IS NULL ORDER BY id"), params![], |row| row.get::<i64>(0))?;
     for ids in without.chunks(FILLED_AT_ONCE) {
-        super::in_transaction(connection, None, "BEGIN IMMEDIATE", |db| {
+        connection.in_transaction(None, Intent::Write, |db| {
             for id in ids {
                 let mut checksum = Xxh3::new();
                 let read = stream_by_id(db, *id, Verify::Sha256, |piece| {
@@ -259,7 +259,7 @@ pub(super) fn fill_checksums(connection: &rusqlite::Connection) -> Result<()> {
 /// Returns the key of the blob that holds `content`, if it is stored.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }
@@ -311,18 +311,18 @@ mod tests {
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         let large: Vec<u8> = (0..2 * PIECE + 7).map(|n| n as u8).collect();
         for (bytes, change) in [
-            (b"small".to_vec(), "UPDATE blob SET head = x'536d616c6c' WHERE id = ?1"),
-            (b"other".to_vec(), "UPDATE blob SET checksum = checksum + 1 WHERE id = ?1"),
-            (large.clone(), "UPDATE chunk SET bytes = zeroblob(7) WHERE blob_id = ?1 AND n = 2"),
-            (large[1..].to_vec(), "DELETE FROM chunk WHERE blob_id = ?1 AND n = 2"),
+            (b"small".to_vec(), sql!("UPDATE blob SET head = substr(head, 2) WHERE id = ?1")),
+            (b"other".to_vec(), sql!("UPDATE blob SET checksum = checksum + 1 WHERE id = ?1")),
+            (large.clone(), sql!("UPDATE chunk SET bytes = substr(bytes, 2) WHERE blob_id = ?1 AND n = 2")),
+            (large[1..].to_vec(), sql!("DELETE FROM chunk WHERE blob_id = ?1 AND n = 2")),
         ] {
             let id = store.write(|db| put(db, &bytes)).unwrap();
             for read in [get, show] {
-                assert!(store.read(|db| read(db, id)).unwrap() == bytes, "{change}");
+                assert!(store.read(|db| read(db, id)).unwrap() == bytes, "{bytes:?}");
             }
-            store.write(|db| Ok(db.connection.execute(change, [id])?)).unwrap();
+            store.write(|db| db.run(change, params![id])).unwrap();
             for read in [get, show] {
-                assert_eq!(store.read(|db| read(db, id)).unwrap_err().code(), Code::Damaged, "{change}");
+                assert_eq!(store.read(|db| read(db, id)).unwrap_err().code(), Code::Damaged);
             }
         }
     }
@@ -333,16 +333,15 @@ mod tests {
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         let large = vec![7; PIECE + 1];
         let ids = store.write(|db| Ok([put(db, b"whole")?, put(db, b"hurt")?, put(db, &large)?])).unwrap();
-        let change = "UPDATE blob SET checksum = NULL, head = CASE id WHEN 2 THEN x'00' ELSE head END";
-        store.write(|db| Ok(db.connection.execute(change, [])?)).unwrap();
+        let change = sql!("UPDATE blob SET checksum = NULL, head = CASE id WHEN 2 THEN substr(head, 2) ELSE head END");
+        store.write(|db| db.run(change, params![])).unwrap();
         let read = |id| store.read(|db| show(db, id)).map_err(|error| error.code());
         let all = || ids.map(read);
         let expected = [Ok(b"whole".to_vec()), Err(Code::Damaged), Ok(large.clone())];
         assert!(all() == expected);
-        let connection = rusqlite::Connection::open(store.path()).unwrap();
-        fill_checksums(&connection).unwrap();
+        fill_checksums(store.0.engine.pooled_writer().unwrap().link()).unwrap();
         assert!(all() == expected);
-        let with = "SELECT group_concat(id) FROM blob WHERE checksum IS NOT NULL";
-        assert_eq!(connection.query_row(with, [], |row| row.get::<_, String>(0)).unwrap(), "1,3");
+        let with = sql!("SELECT id FROM blob WHERE checksum IS NOT NULL ORDER BY id");
+        assert_eq!(store.read(|db| db.all(with, params![], |row| row.get::<i64>(0))).unwrap(), [1, 3]);
     }
 }

@@ -1,14 +1,14 @@
 //! Whether the file is sound: what SQLite can tell, and what only our hashes, checksums and rules can.
 
-use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::blobs::{Verify, blob_columns};
-use super::engine::{Row, Sql, params, sql};
+use super::engine::sqlite::index;
+use super::engine::{Intent, Link, Row, Sql, params, sql};
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::revisions::{Kind, revision_columns};
-use super::{Db, Store, blobs, index, prompts, resources, revisions, skills, sqlite, sums};
+use super::{Db, Store, blobs, prompts, resources, revisions, skills, sums};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -39,17 +39,14 @@ impl Store {
     /// # Errors
     /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
     pub fn inspect(&self, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-        self.check_in_place()?;
-        // Not one of the pool's: the words are looked at through a temporary table.
-        let connection = sqlite::connect(self.path(), self.access(), super::READER_CACHE, false)?;
-        inspect(&connection, progress)
+        inspect(self.0.engine.inspector()?.link(), progress)
     }
 }
 
 /// Looks through the whole database of a connection; see [`Store::inspect`].
-pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-    super::in_transaction(connection, None, "BEGIN DEFERRED", |db| {
-        let mut findings = Findings { broken: structure(connection)?, ..Findings::default() };
+pub(super) fn inspect(connection: Link<'_>, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
+    connection.in_transaction(None, Intent::Read, |db| {
+        let mut findings = Findings { broken: connection.faults()?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 7] = [rows, histories, items, names, skills_of_prompts, lists, index::compare];
         let mut looked = hashes(db, &mut findings, progress);
@@ -70,29 +67,12 @@ pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> R
     })
 }
 
-/// Returns what SQLite finds wrong, a line each; empty where the file is sound.
-pub(super) fn structure(connection: &Connection) -> Result<Vec<String>> {
-    let mut faults = Vec::new();
-    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
-        match line? {
-            sound if sound == "ok" => {}
-            fault => faults.push(fault),
-        }
-    }
-    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-    for table in statement.query_map([], |row| row.get::<_, String>(0))?.take(NAMED) {
-        faults.push(format!("a row of table {} refers to one that is gone", table?));
-    }
-    Ok(faults)
-}
-
 /// Returns the faults of the database's structure; empty where it is sound.
 ///
 /// # Errors
 /// Where the damage is so large that the check itself fails.
 pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
-    structure(db.connection)
+    db.connection.faults()
 }
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.

@@ -8,13 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
+use super::engine::Link;
 use crate::error::{Code, Error, Result};
-
-/// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
-const STEPS: i32 = 4_000;
 
 /// What ends a read before it is done: its time, its client, or the server's end.
 #[derive(Clone, Debug)]
@@ -40,8 +37,8 @@ pub(super) struct Watch {
 }
 
 impl Deadline {
-    /// Ends what `connection` executes when this deadline has passed, until [`Watch::release`] is called.
-    pub(super) fn watch(&self, connection: &Connection) -> Result<Arc<Watch>> {
+    /// Ends what `connection` executes when this deadline has passed, until [`Link::release`] is called.
+    pub(super) fn watch(&self, connection: Link<'_>) -> Result<Arc<Watch>> {
         let watch = Arc::new(Watch {
             limit: self.limit,
             cancelled: Mutex::new(self.cancelled.clone()),
@@ -50,7 +47,7 @@ impl Deadline {
             began: AtomicU64::new(0),
         });
         let looking = Arc::clone(&watch);
-        connection.progress_handler(STEPS, Some(move || looking.has_passed()))?;
+        connection.watch(move || looking.has_passed())?;
         Ok(watch)
     }
 }
@@ -72,13 +69,6 @@ impl Watch {
     /// `E_TIMEOUT`.
     pub(super) fn check(&self) -> Result<()> {
         if self.has_passed() { Err(timeout()) } else { Ok(()) }
-    }
-
-    /// Lets a connection go back to its pool.
-    pub(super) fn release(connection: &Connection) {
-        if let Err(error) = connection.progress_handler(0, None::<fn() -> bool>) {
-            tracing::error!(%error, "a deadline could not be taken off a connection");
-        }
     }
 
     fn has_passed(&self) -> bool {
@@ -106,12 +96,16 @@ pub(super) fn timeout() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::engine::{params, sql};
     use crate::store::{Db, Store, blobs};
 
-    const FOREVER: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-
     fn forever(db: &Db<'_>) -> Result<i64> {
-        Ok(db.connection.query_row(FOREVER, [], |row| row.get(0))?)
+        let sql = sql!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+        db.single(sql, params![], |row| row.get(0))
+    }
+
+    fn seven(db: &Db<'_>) -> Result<i64> {
+        db.single(sql!("SELECT 7"), params![], |row| row.get(0))
     }
 
     fn store() -> (tempfile::TempDir, Store) {
@@ -121,7 +115,7 @@ mod tests {
     }
 
     fn short(store: &Store) -> Result<i64> {
-        store.read(|db| Ok(db.connection.query_row("SELECT 7", [], |row| row.get(0))?))
+        store.read(seven)
     }
 
     #[test]
@@ -136,7 +130,7 @@ mod tests {
             assert_eq!(reader.statement(forever).unwrap_err().code(), Code::Timeout);
             assert_eq!(reader.read(forever).unwrap_err().code(), Code::Timeout);
             assert!(reader.version().is_ok());
-            let short = reader.statement(|db| Ok(db.connection.query_row("SELECT 7", [], |row| row.get(0))?));
+            let short = reader.statement(seven);
             assert_eq!(short.unwrap_or(0), 7);
         }
     }

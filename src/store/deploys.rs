@@ -134,7 +134,7 @@ pub fn project_source(project: Uuid) -> String {
 /// Returns the key of a place, where anything was ever deployed there.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
     let sql = sql!("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4");
     db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
@@ -143,7 +143,7 @@ pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
 /// Returns the key of a place, made where it is new.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     if let Some(id) = place(db, key)? {
         return Ok(id);
@@ -161,7 +161,7 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
 /// Returns what a place is.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
     db.single(sql!("SELECT ", place_key!(), " FROM place WHERE id = ?1"), params![place], key_from_row)
 }
@@ -173,7 +173,7 @@ fn key_from_row(row: &Row<'_>) -> Result<PlaceKey> {
 /// Returns the files of a place by path.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
     db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
 }
@@ -181,7 +181,7 @@ pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
 /// Returns the file at a path of a machine, whoever keeps it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
     db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
@@ -190,7 +190,7 @@ pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
 /// are none. A file that was merely equal does not count, nor one that is gone and had nothing before it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT place.root FROM deployed JOIN place ON place.id = place_id
@@ -204,7 +204,7 @@ pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
 /// Keeps a file's row; the path is this place's from now on.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     let (applied_blob, applied_mode, applied_link) = file.applied.columns();
     let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
@@ -252,7 +252,7 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
 /// Lets a path of a place go: it is nobody's from now on. What another place keeps stays.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
     let sql = sql!("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3");
     db.run(sql, params![machine, path, place])?;
@@ -262,7 +262,7 @@ pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> 
 /// Returns the places where files of a source are kept, for a message.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     let sql = sql!(
         "SELECT ",

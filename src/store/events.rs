@@ -55,7 +55,7 @@ macro_rules! events {
 /// Appends an event.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.run(
         sql!("INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
@@ -72,7 +72,7 @@ pub(super) fn plain(text: &str) -> String {
 /// Returns the events after `seq`, oldest first, at most `limit`.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
     db.all(sql!(events!(), " WHERE seq > ?1 ORDER BY seq LIMIT ?2"), params![seq, most(limit)], from_row)
 }
@@ -80,7 +80,7 @@ pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
 /// Returns the last `limit` events, oldest first.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
     let mut events = db.all(sql!(events!(), " ORDER BY seq DESC LIMIT ?1"), params![most(limit)], from_row)?;
     events.reverse();
@@ -90,7 +90,7 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
 /// Returns the last `limit` events of the project that applies, newest first.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
     let sql = sql!(
         events!(),
@@ -104,7 +104,7 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
 /// Returns the newest event's place, 0 where there is none.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }

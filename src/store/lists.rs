@@ -46,7 +46,7 @@ impl List {
 /// Returns the validator of a project's list.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     let filled = match kind {
         Kind::Prompt => sql!("SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1"),

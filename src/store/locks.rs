@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::Store;
-use super::open::{beside, unavailable};
+use super::engine::Engine;
+use super::engine::sqlite::open::{beside, unavailable};
 use crate::error::{Code, Error, Result};
 use crate::file;
 
@@ -20,7 +21,7 @@ impl Serving {
     ///
     /// # Errors
     /// `E_DB_BUSY` while a restore runs.
-    pub fn announce(path: &Path) -> Result<Self> {
+    fn announce(path: &Path) -> Result<Self> {
         let file = open_lock_file(&beside(path, ".serving"))?;
         file.try_lock_shared().map_err(|_| {
             Error::new(Code::Busy, format!("The database `{}` is being restored", path.display()))
@@ -33,13 +34,46 @@ impl Serving {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn keep_away(path: &Path) -> Result<Option<Self>> {
+    fn keep_away(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".serving"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
         }
+    }
+}
+
+impl Store {
+    /// Announces a server at this database; [`Store::keep_servers_away`] sees it while the returned guard lives.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn announce(&self) -> Result<Serving> {
+        Serving::announce(self.file())
+    }
+
+    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
+        Serving::keep_away(self.file())
+    }
+
+    /// Takes the right to apply deploys of this database; `None` where another process, or another thread of this one,
+    /// has it.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn begin_apply(&self) -> Result<Option<Applying>> {
+        Applying::begin(self.file())
+    }
+
+    /// The file beside which the locks stand.
+    fn file(&self) -> &Path {
+        let Engine::Sqlite(database) = &self.0.engine;
+        database.path()
     }
 }
 
@@ -79,7 +113,7 @@ impl Applying {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn begin(path: &Path) -> Result<Option<Self>> {
+    fn begin(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".applying"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { file })),
@@ -117,7 +151,7 @@ impl Store {
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
     pub fn begin_tasks(&self) -> Result<TaskRunner> {
         let id = crate::clock::unique();
-        let path = runner(&self.0.path, id);
+        let path = runner(self.file(), id);
         let file = open_lock_file(&path)?;
         file.try_lock().map_err(|error| unavailable(&path, &error.into()))?;
         Ok(TaskRunner { id, path, _file: file })
@@ -125,7 +159,7 @@ impl Store {
 
     /// Whether the process that began to run tasks as `id` still lives; what one that was killed left is removed.
     pub fn runs_tasks(&self, id: Uuid) -> bool {
-        let path = runner(&self.0.path, id);
+        let path = runner(self.file(), id);
         let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
         match file.try_lock() {
             Ok(()) => {

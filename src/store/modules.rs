@@ -26,7 +26,7 @@ pub struct Row {
 /// Returns a project's rows by item.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
     let sql = sql!("SELECT item, type, tags, targets, enabled FROM module WHERE project_id = ?1 ORDER BY item");
     db.all(sql, params![project], |row| {
@@ -41,7 +41,7 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
 /// Writes a row, over the one that the item has.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
     let json = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
     db.run(
@@ -58,7 +58,7 @@ pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
 /// Removes the row of an item; returns whether there was one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM module WHERE project_id = ?1 AND item = ?2"), params![project, item])? > 0)
 }
@@ -67,7 +67,7 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
 /// `skill://` and `instructions://` or with a row, and the rows. No content is read.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let rows = all(db, project)?;
     let mut items: Vec<(Uuid, i64)> = db.all(

@@ -67,7 +67,7 @@ pub enum Reason {
 /// query compares its `project_id` with this, so that a hot read resolves its project in its one statement; a literal, so that the statement's text is made by the compiler and not for each request.
 macro_rules! resolved {
     () => {
-        "(CASE WHEN ?1 IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
+        "(CASE WHEN CAST(?1 AS TEXT) IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
            ELSE coalesce((SELECT project_id FROM directory
                            WHERE path <= ?2 AND (path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/')
                            ORDER BY path DESC LIMIT 1),
@@ -125,7 +125,7 @@ pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
 /// Returns why the project of `selection` applies; call it only where one does.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
@@ -174,7 +174,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
 /// Returns the project with this id, if it is still there.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
     db.one(sql!("SELECT ", columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
 }
@@ -209,7 +209,7 @@ macro_rules! summary {
 /// Returns a page of projects by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
     let sql = sql!(summary!(), " WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], summary_from_row)?))
@@ -218,7 +218,7 @@ pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
 /// Returns what a project holds.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
     db.single(sql!(summary!(), " WHERE id = ?1"), params![project.id], summary_from_row)
 }
@@ -310,7 +310,7 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
 /// Returns the folders bound to a project, by path.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path");
     db.all(sql, params![project], |row| row.get(0))

@@ -188,7 +188,7 @@ pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> 
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
@@ -196,7 +196,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
 /// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -222,7 +222,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// Returns the prompt `name` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
     db.one(sql, params![project, name], |row| {
@@ -236,7 +236,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }

@@ -60,7 +60,7 @@ macro_rules! columns {
 /// file as it was earlier.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     let replaced = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND state = 'open'");
     db.run(replaced, params![new.project, new.item])?;
@@ -85,7 +85,7 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
 /// Returns the proposals of a project, open ones only or all, by number.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     let sql =
         sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");
@@ -95,7 +95,7 @@ pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
 /// Returns a proposal of a project.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
     let sql = sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND id = ?2");
     db.one(sql, params![project, id], from_row)

@@ -83,7 +83,7 @@ pub struct Body<'r> {
 /// statements, which have to see one moment.
 ///
 /// # Errors
-/// What `each` returns, or how the disk failed.
+/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -143,7 +143,7 @@ impl Key<'_> {
 /// Hands `f` the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// What `f` returns, or how the disk failed.
+/// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,
@@ -188,7 +188,7 @@ pub fn with<T>(
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Resource, prefix, limit)
 }
@@ -196,7 +196,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, from_row)
 }
@@ -204,7 +204,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
 /// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -230,7 +230,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
 /// Returns the resource `key` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
     let (sql, value) = match key {
         Key::Name(name) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
@@ -247,7 +247,7 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
     // No URI holds the last character there is.
@@ -257,7 +257,7 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 /// Returns the resource with the id `uuid` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
     match db.one(sql, params![project, uuid], from_row)? {

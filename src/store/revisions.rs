@@ -219,7 +219,7 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
 /// damaged has the action `damaged` and nothing but its number.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
     last(db, project, kind, name, usize::MAX)
 }
@@ -227,7 +227,7 @@ pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<
 /// Returns the newest `limit` of the revisions that [`history`] returns.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());

@@ -40,7 +40,7 @@ pub struct File {
 /// Returns a page of the names below which there is a `SKILL.md`, in the order of their URIs.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
     // Of `skill://NAME/SKILL.md`: 8 bytes before the name, 9 after it.
     let sql = sql!(
@@ -56,7 +56,7 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
 /// Returns the files below `skill://NAME/`, by URI.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri");
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
@@ -87,7 +87,7 @@ macro_rules! stored {
 /// nor a better prompt has.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     let sql = sql!(
         prompt_columns!(),
@@ -103,7 +103,7 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
 /// Returns the prompt that stands for the skill `name`, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql =
         sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1");
@@ -125,7 +125,7 @@ pub struct Hidden {
 /// replaces is none of them.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = sql!(
         "SELECT p.name, p.skill, (",

@@ -194,7 +194,7 @@ macro_rules! kept {
 /// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
     let id = db.insert(
         sql!(
@@ -254,7 +254,7 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
 /// Says how a snapshot ended. Without a time something is left to be done for it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
     let sql = sql!("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1");
     db.run(sql, params![id, state.word(), now])?;
@@ -264,7 +264,7 @@ pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result
 /// Says that nothing is left to be done for a snapshot.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
     db.run(sql!("UPDATE snapshot SET finished_at = ?2 WHERE id = ?1"), params![id, now])?;
     Ok(())
@@ -273,7 +273,7 @@ pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
 /// Whether something is left to be done for any snapshot: one look at an index.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
     let sql = sql!("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)");
     db.single(sql, params![], |row| row.get(0))
@@ -282,7 +282,7 @@ pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
 /// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
     db.all(sql!(snapshots!(), " WHERE finished_at IS NULL ORDER BY id DESC"), params![], from_row)
 }
@@ -290,7 +290,7 @@ pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
 /// Returns the snapshot that users see as `uuid`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
     db.one(sql!(snapshots!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
@@ -298,16 +298,16 @@ pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
 /// Returns the snapshots of a place, or of all places, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: Option<i64>) -> Result<Vec<Snapshot>> {
-    let sql = sql!(snapshots!(), " WHERE ?1 IS NULL OR place_id = ?1 ORDER BY id DESC");
+    let sql = sql!(snapshots!(), " WHERE CAST(?1 AS BIGINT) IS NULL OR place_id = ?1 ORDER BY id DESC");
     db.all(sql, params![place], from_row)
 }
 
 /// Returns the files of a snapshot in the order in which they were applied.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     db.all(sql!(snapshot_files!(), " WHERE f.snapshot_id = ?1 ORDER BY f.seq"), params![id], file_from_row)
 }
@@ -316,7 +316,7 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
 /// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
         // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
@@ -330,7 +330,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 /// user had changed about it then. `after` of a row is that image.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
@@ -380,7 +380,7 @@ fn changed_since(
 /// Returns what snapshot `from` and later ones did to a file of a place, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
     let sql = sql!(
         snapshot_files!(),
@@ -394,7 +394,7 @@ pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<Fil
 /// Returns the folders that a place's snapshots from `id` on made, the deepest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
@@ -406,7 +406,7 @@ pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
 /// Returns the folders that a snapshot made, in order.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path");
     db.all(sql, params![id], |row| row.get(0))
@@ -415,7 +415,7 @@ pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
 /// Pins a snapshot, or lets it go: pruning leaves a pinned one alone.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
     db.run(sql!("UPDATE snapshot SET pinned = ?2 WHERE id = ?1"), params![id, pinned])?;
     Ok(())
@@ -425,7 +425,7 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 /// before it, and one to pristine the first. The folders stay known. Returns how many files' images went.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     let pruned =
         sql!("UPDATE snapshot SET state = 'pruned' WHERE id = ?1 AND state = 'applied' AND finished_at IS NOT NULL");

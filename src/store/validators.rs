@@ -19,7 +19,7 @@ pub struct Resource {
 /// Returns the validator of the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
     macro_rules! of_project {
         () => {
@@ -42,7 +42,7 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",

@@ -5,5 +5,6 @@ mod consents;
 mod lists;
 mod modules;
 mod opening;
+mod portable;
 mod rows;
 mod tasks;

@@ -5,6 +5,7 @@ pub mod fuzz;
 mod ground;
 pub mod http;
 mod machine;
+pub mod postgres;
 mod raw;
 mod scratch;
 mod terminal;

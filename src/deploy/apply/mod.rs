@@ -34,7 +34,7 @@ const MANY: usize = 16 << 20;
 /// # Errors
 /// `E_DEPLOY_IN_PROGRESS`, and how undoing failed.
 pub fn begin(context: &Context) -> Result<Applying> {
-    let Some(right) = Applying::begin(context.store.path())? else {
+    let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is being applied with this database")
             .hint("wait for its end and try again"));
     };

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::mcp::era::Era;
 use crate::mcp::limits::limited;
 use crate::mcp::{Config, tools};
-use crate::store::{Reader, Store, projects};
+use crate::store::{Reader, Store, Version, projects};
 
 /// Names of projects that are remembered to be there.
 const MAX_NAMES: usize = 1024;
@@ -38,7 +38,7 @@ struct State {
 /// Which keys and projects are known to be there, as of one version of the database.
 #[derive(Default)]
 struct Known {
-    version: Option<i64>,
+    version: Option<Version>,
     key_required: bool,
     projects: HashSet<String>,
 }
@@ -58,7 +58,7 @@ impl ReadCache {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
-    pub(crate) fn refresh(&self) -> Result<i64> {
+    pub(crate) fn refresh(&self) -> Result<Version> {
         self.state().refresh()
     }
 
@@ -193,7 +193,7 @@ impl ReadCache {
 
 impl State {
     /// Returns the version of the database that the last look saw.
-    fn seen(&mut self) -> Result<i64> {
+    fn seen(&mut self) -> Result<Version> {
         match self.known.version {
             Some(version) => Ok(version),
             None => self.refresh(),
@@ -201,7 +201,7 @@ impl State {
     }
 
     /// Looks at the database, and forgets what was known where anything was committed since.
-    fn refresh(&mut self) -> Result<i64> {
+    fn refresh(&mut self) -> Result<Version> {
         let version = self.reader.version()?;
         if self.known.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;

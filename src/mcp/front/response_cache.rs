@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::mcp::Config;
 use crate::mcp::era::Era;
+use crate::store::Version;
 
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
@@ -25,7 +26,7 @@ pub(super) struct ResponseCache {
     /// Hashes of questions that were asked, each at the place that it names.
     asked: Vec<u64>,
     max_bytes: usize,
-    version: i64,
+    version: Version,
     bytes: usize,
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
@@ -35,13 +36,14 @@ pub(super) struct ResponseCache {
 pub(crate) struct CacheKey {
     key: Vec<u8>,
     /// The database's data version when it was asked.
-    version: i64,
+    version: Version,
 }
 
 impl CacheKey {
-    /// Asks anew in the memory of the last question. An answer depends on the project alone of what is configured, and one
-    /// of tools on which of them are served; `header` is the name or URI that the request gave beside its parameters, which was compared with them before an
-    /// answer was kept.
+    /// Asks anew in the memory of the last question.
+    ///
+    /// An answer depends on the project alone of what is configured, and one of tools on which of them are served. `header`
+    /// is the name or URI that the request gave beside its parameters; it was compared with them before an answer was kept.
     pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
@@ -49,7 +51,7 @@ impl CacheKey {
         self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
         if method.starts_with("tools/") {
-            self.key.push(u8::from(config.read_only));
+            self.key.push(u8::from(config.read_only) | u8::from(config.full_list) << 1);
             for group in config.groups.iter().flatten() {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
@@ -65,14 +67,20 @@ impl CacheKey {
     }
 
     /// Says which version the database had when it was asked.
-    pub(super) fn at(&mut self, version: i64) {
+    pub(super) fn at(&mut self, version: Version) {
         self.version = version;
     }
 }
 
 impl Default for ResponseCache {
     fn default() -> Self {
-        Self { asked: vec![0; ASKED], max_bytes: MAX_BYTES, version: 0, bytes: 0, results: HashMap::new() }
+        Self {
+            asked: vec![0; ASKED],
+            max_bytes: MAX_BYTES,
+            version: Version::default(),
+            bytes: 0,
+            results: HashMap::new(),
+        }
     }
 }
 
@@ -128,7 +136,7 @@ mod tests {
     fn key_of(version: i64, era: Era, method: &str, parameters: &str) -> CacheKey {
         let mut key = CacheKey::default();
         key.set(&Config::default(), era, method, parameters, None);
-        key.at(version);
+        key.at(Version::from(version));
         key
     }
 
@@ -167,7 +175,7 @@ mod tests {
         config.selection.named = Some("q".to_owned());
         let mut of_q = CacheKey::default();
         of_q.set(&config, Era::Legacy, "prompts/list", "{}", None);
-        of_q.at(1);
+        of_q.at(Version::from(1));
         assert_eq!(cache.get(&of_q), None);
     }
 

@@ -180,9 +180,8 @@ impl Tasks {
     /// # Errors
     /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
-        match self.found(asker, known(id)?)? {
-            Some(task) => task.cancel(Why::Asker),
-            None => {}
+        if let Some(task) = self.found(asker, known(id)?)? {
+            task.cancel(Why::Asker);
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ const GIVE_UP: Duration = Duration::from_secs(1);
 
 /// Says that a server uses the database, for whoever wants to restore over it.
 fn announce(store: &Store) -> Result<Option<Serving>> {
-    match Serving::announce(store.path()) {
+    match store.announce() {
         Ok(serving) => Ok(Some(serving)),
         Err(error) if error.code() == Code::Busy => Err(error),
         Err(error) => {

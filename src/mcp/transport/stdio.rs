@@ -137,7 +137,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     drop(runtime);
     output.finish();
     let _ = writing.join();
-    store.settle();
+    store.checkpoint();
     Ok(())
 }
 

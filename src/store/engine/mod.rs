@@ -1,15 +1,22 @@
 //! The engine behind [`Db`]: statements, parameters, values and rows of our own, so that a table file names no engine.
 //!
-//! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share; `docs/adr` says
-//! what that is. What only SQLite has (opening, pragmas, full-text search, backup, the meaning of its errors) stands in
-//! [`sqlite`], the one place that names rusqlite.
+//! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share;
+//! docs/adr/0012-engines.md says what that is. What only SQLite has (opening, pragmas, full-text search, backup, the
+//! meaning of its errors) stands in [`sqlite`], the one place that names rusqlite.
+//!
+//! There is one engine today. The enums [`Engine`], [`Connection`] and [`Link`] are where another one goes.
 
 pub(super) mod sqlite;
 
+mod connection;
+mod database;
 mod row;
 mod sql;
 mod value;
 
+pub use connection::Version;
+pub(super) use connection::{Connection, Intent, Link, Pooled};
+pub(super) use database::Engine;
 pub(super) use row::Row;
 pub(super) use sql::{Sql, Unique, sql};
 pub(super) use value::{ToValue, Value, params};
@@ -28,7 +35,8 @@ impl Db<'_> {
         params: &[Value<'_>],
         f: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        sqlite::one(self.connection, sql, params, f)
+        let Link::Sqlite(connection) = self.connection;
+        sqlite::one(connection, sql, params, f)
     }
 
     /// Returns what `f` makes of the row of a query that always has one, such as a count.
@@ -62,7 +70,8 @@ impl Db<'_> {
     /// # Errors
     /// As [`Db::one`].
     pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-        sqlite::each(self.connection, sql, params, f)
+        let Link::Sqlite(connection) = self.connection;
+        sqlite::each(connection, sql, params, f)
     }
 
     /// Runs a statement and returns how many rows it inserted, updated or deleted.
@@ -73,7 +82,8 @@ impl Db<'_> {
     /// # Errors
     /// As [`Db::one`]; [`Unique::is_violated_by`] tells a row that stands in the way.
     pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
-        sqlite::run(self.connection, sql, params)
+        let Link::Sqlite(connection) = self.connection;
+        sqlite::run(connection, sql, params)
     }
 
     /// Runs an INSERT that ends with `RETURNING id`, and returns the new row's id.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use crate::access::{Grant, Refused};
 use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
+use crate::store::Version;
 
 /// Keys that an address may guess within [`WINDOW`]; for each further one it hears 429 until that is over.
 const MAX_GUESSES: u32 = 20;
@@ -93,17 +94,17 @@ impl AccessControl {
 
     /// Whether what was let in with `grant`, or without a key, would be let in still. `seen` keeps the version of the
     /// database that was looked at, so that asking again costs microseconds while nothing is committed.
-    pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &AtomicI64) -> bool {
+    pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &Mutex<Option<Version>>) -> bool {
         let now = self.clock.now();
         // While the database cannot be read nobody can be asked; what is open stays so.
         let Ok(version) = read_cache.refresh() else { return true };
         let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
-        if seen.load(Ordering::Relaxed) == version && !expired {
+        if *seen.lock().unwrap_or_else(PoisonError::into_inner) == Some(version) && !expired {
             return true;
         }
         let holds = read_cache.holds(grant, self.key_required, now).unwrap_or(true);
         if holds {
-            seen.store(version, Ordering::Relaxed);
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
         }
         holds
     }

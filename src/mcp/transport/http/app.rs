@@ -194,7 +194,7 @@ impl App {
 
     fn tell_metrics(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
-        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.path())
+        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
     /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.

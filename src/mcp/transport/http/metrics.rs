@@ -1,6 +1,5 @@
 //! What a server counts, as Prometheus reads it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -85,16 +84,13 @@ impl Metrics {
     }
 
     /// Returns everything in Prometheus' text form.
-    pub(super) fn tell(&self, streams: usize, sessions: usize, database: &Path) -> String {
+    pub(super) fn tell(&self, streams: usize, sessions: usize, database: u64) -> String {
         let set = |gauge: &Gauge, value: u64| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         };
         set(&self.streams, streams as u64);
         set(&self.sessions, sessions as u64);
-        let mut log = database.as_os_str().to_owned();
-        log.push("-wal");
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        set(&self.database, size(database) + size(Path::new(&log)));
+        set(&self.database, database);
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::warn!(%error, "the metrics could not be written");

@@ -119,7 +119,7 @@ pub fn serve_http(
     })?;
     let served = runtime.block_on(serve(&app, tls, &asked, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
-    store.settle();
+    store.checkpoint();
     served
 }
 

@@ -9,7 +9,7 @@ use crate::store::skills;
 use crate::store::sums::checksum;
 
 /// Gives a connection the functions `checksum(...)` and `skill_name(text)`.
-pub(in crate::store) fn register(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("checksum", -1, flags, |context| {
         let values: Vec<Value<'_>> = (0..context.len()).map(|argument| value_of(context.get_raw(argument))).collect();

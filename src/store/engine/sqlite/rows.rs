@@ -1,9 +1,9 @@
 //! Statements on SQLite: bound, stepped, and kept prepared.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, ToSql, ffi, params_from_iter};
+use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::engine::{self, Sql, Value};
 
 /// A row of SQLite's.
@@ -76,16 +76,4 @@ pub(in crate::store::engine) fn run(connection: &Connection, sql: Sql, params: &
 
 fn prepare<'c>(connection: &'c Connection, sql: Sql) -> Result<CachedStatement<'c>> {
     Ok(connection.prepare_cached(sql.text())?)
-}
-
-/// Returns whether `error` is the violation of the UNIQUE constraint over `columns` of `table`.
-pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
-    let Some(rusqlite::Error::SqliteFailure(failure, Some(message))) = source else {
-        return false;
-    };
-    // "UNIQUE constraint failed: prompt.project_id, prompt.name"
-    let named = message.rsplit(": ").next().unwrap_or_default();
-    matches!(failure.extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
-        && named.split(", ").eq(columns.iter().map(|column| format!("{table}.{column}")))
 }

@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Row};
 
-use super::engine::{params, sql};
-use super::revisions::Kind;
-use super::{Db, blobs, search};
 use crate::error::{Code, Result};
+use crate::store::engine::{Link, params, sql};
+use crate::store::revisions::Kind;
+use crate::store::{Db, blobs, search};
 
 /// The index, as migrations make it.
 const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
@@ -15,18 +15,19 @@ const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
 /// Where each word stands, in the order of words.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
-/// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`super::check`] runs it)
+/// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
 /// sees neither a word that is missing nor one that leads to another item.
-pub(super) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+    let Link::Sqlite(connection) = db.connection;
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {INDEX}; BEGIN;"))?;
-    fill(db, &Db { connection: &anew, watch: None })?;
+    fill(db, &Db { connection: Link::Sqlite(&anew), watch: None })?;
     let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
     anew.execute_batch(words)?;
-    db.connection.execute_batch(words)?;
-    let compared = differ(db.connection, &anew);
-    db.connection.execute_batch("DROP TABLE temp.words")?;
+    connection.execute_batch(words)?;
+    let compared = differ(connection, &anew);
+    connection.execute_batch("DROP TABLE temp.words")?;
     if compared? {
         faults.push("the search index does not hold the words of what is stored".to_owned());
     }

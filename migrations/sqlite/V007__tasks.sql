@@ -21,4 +21,4 @@ CREATE INDEX task_by_asker ON task (asker);
 CREATE INDEX task_by_status ON task (status);
 
 -- In the transaction that migrates, so that the two never differ.
-PRAGMA user_version = 9;
+PRAGMA user_version = 7;

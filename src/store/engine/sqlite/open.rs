@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::locks::lock;
 use super::schema::{self, SCHEMA_VERSION};
-use super::{blobs, scratch, sqlite};
+use super::{POOLED_CACHE, connect, scratch};
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::store::blobs;
+use crate::store::engine::Link;
+use crate::store::locks::lock;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
@@ -69,8 +71,13 @@ impl Identity {
     }
 }
 
+/// Bytes of the file itself.
+pub(super) fn file_size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
 /// Bytes of what was committed and does not stand in the file itself yet.
-fn wal_size(path: &Path) -> u64 {
+pub(super) fn wal_size(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
@@ -81,7 +88,7 @@ pub(super) struct Opened {
     pub(super) connection: Connection,
 }
 
-/// Opens, makes or migrates the database at `path`; see [`super::Store::open`].
+/// Opens, makes or migrates the database at `path`; see [`crate::store::Store::open`].
 pub(super) fn open(path: &Path) -> Result<Opened> {
     let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
     match fs::metadata(&path) {
@@ -93,7 +100,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     // A symlink to a database is followed here, once: the side files of SQLite stand beside the real file.
     let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
     check_header(&path)?;
-    let (access, connection, version) = connect(&path)?;
+    let (access, connection, version) = try_access(&path)?;
     schema::check(&connection, version, &path)?;
     if version < SCHEMA_VERSION {
         if access != Access::Writable {
@@ -190,9 +197,9 @@ fn dangling(link: &Path, error: std::io::Error) -> Error {
 }
 
 /// Opens the file as far as its place allows, and returns its schema version.
-fn connect(path: &Path) -> Result<(Access, Connection, u32)> {
+fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
     let attempt = |access| {
-        let connection = sqlite::connect(path, access, super::POOLED_CACHE, false)?;
+        let connection = connect::connect(path, access, POOLED_CACHE, false)?;
         // In WAL mode the first read needs the side files, so it shows whether they can be had.
         let version = check_version(&connection, path)?;
         Ok::<_, Error>((connection, version))
@@ -260,7 +267,7 @@ fn create(path: &Path) -> Result<()> {
     remove_with_side_files(&unfinished);
     create_private(&unfinished).map_err(|error| unavailable(&unfinished, &error))?;
     let made = (|| {
-        let mut connection = sqlite::connect(&unfinished, Access::Writable, super::POOLED_CACHE, false)?;
+        let mut connection = connect::connect(&unfinished, Access::Writable, POOLED_CACHE, false)?;
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         schema::migrate(&mut connection, path)?;
@@ -277,7 +284,7 @@ fn create(path: &Path) -> Result<()> {
 
 /// Brings an older database up to date, after keeping a copy of it.
 fn migrate_in_place(path: &Path) -> Result<()> {
-    let mut connection = sqlite::connect(path, Access::Writable, super::POOLED_CACHE, false)?;
+    let mut connection = connect::connect(path, Access::Writable, POOLED_CACHE, false)?;
     let version = check_version(&connection, path)?;
     if version >= SCHEMA_VERSION {
         return Ok(()); // another process was faster
@@ -293,11 +300,11 @@ fn migrate_in_place(path: &Path) -> Result<()> {
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
     schema::migrate(&mut connection, path)?;
-    blobs::fill_checksums(&connection)
+    blobs::fill_checksums(Link::Sqlite(&connection))
 }
 
 /// Returns `path` with `suffix` added to its file name.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(in crate::store) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
     path.with_file_name(name)
@@ -356,7 +363,7 @@ pub(super) fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
 }
 
-pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::StorageFull => Code::DiskFull,
         _ => Code::Unavailable,

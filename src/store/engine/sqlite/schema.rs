@@ -2,7 +2,7 @@
 //!
 //! A trigger, a view or a table of somebody else's could change what a statement does, or show something else than what
 //! was stored. So all objects are compared before any statement runs on them. Besides, connections run no triggers and
-//! no views at all and let nobody write the schema ([`super::sqlite::set_up`]), which covers what another process adds
+//! no views at all and let nobody write the schema ([`super::connect::set_up`]), which covers what another process adds
 //! while the file is open.
 
 use std::collections::BTreeMap;
@@ -11,10 +11,11 @@ use std::path::Path;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 9;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -23,8 +24,6 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
     "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
     "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "c75c044edb41c5da4f8463e2da6c9ca342c04e6bd369ca9a3f34b16002c460aa",
-    "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
 ];
@@ -48,7 +47,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    super::engine::sqlite::functions::register(connection)?;
+    functions::register(connection)?;
     apply(connection, SCHEMA_VERSION).map_err(|error| {
         match error.kind() {
             refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
@@ -111,7 +110,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
 /// Returns the objects that the migrations up to `version` make.
 fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory()?;
-    super::engine::sqlite::functions::register(&connection)?;
+    functions::register(&connection)?;
     apply(&mut connection, version)
         .map_err(|error| Error::internal("the schema cannot be made in memory").with_source(error))?;
     objects(&connection)
