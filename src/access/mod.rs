@@ -9,16 +9,9 @@ mod verify;
 
 pub use verify::{Grant, Refused, holds, required, verify};
 
-use crate::error::Error;
-use crate::op::{Context, Entry, Operation};
+use crate::op::Entry;
 
-/// Returns the failure of a command whose reply could not be printed; where that was a new key, it is revoked.
-pub fn unprinted(context: &Context, entry: &Entry, name: Option<&str>, error: Error) -> Error {
-    match name {
-        Some(name) if entry.tool == operations::Create::TOOL => operations::unprinted(context, name, &error),
-        _ => error,
-    }
-}
+pub use operations::unprinted;
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "access";

@@ -10,7 +10,7 @@ use crate::clock::{Millis, rfc3339};
 use crate::content::GROUPS;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Entry, Faces, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
@@ -219,8 +219,16 @@ fn taken(db: &Db<'_>, name: &str, now: Millis, error: Error) -> Error {
     }
 }
 
+/// Returns the failure of a command whose reply could not be printed; where that was a new key, it is revoked.
+pub fn unprinted(context: &Context, entry: &Entry, name: Option<&str>, error: Error) -> Error {
+    match name {
+        Some(name) if entry.tool == Create::TOOL => revoke_unprinted(context, name, &error),
+        _ => error,
+    }
+}
+
 /// Revokes a key that was made and could not be printed: nobody has it. Returns what to say.
-pub(super) fn unprinted(context: &Context, name: &str, error: &Error) -> Error {
+fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     let author = context.author();
     let revoked = context.store.write(|db| {
         let key = access::get(db, name)?;

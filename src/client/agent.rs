@@ -62,10 +62,7 @@ impl Agent {
     pub fn named(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|agent| agent.name() == name).ok_or_else(|| {
             let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{name}'"));
-            match crate::error::nearest(name, Self::NAMES) {
-                Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint(format!("the agents are {}", Self::NAMES.join(", "))),
-            }
+            error.suggest(name, Self::NAMES, format!("the agents are {}", Self::NAMES.join(", ")))
         })
     }
 

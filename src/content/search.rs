@@ -40,7 +40,7 @@ fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String
 
 /// The hits, best first
 #[derive(Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResults {
     hits: Vec<Hit>,
 }
 
@@ -69,7 +69,7 @@ impl Operation for Search {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
-    type Output = Found;
+    type Output = SearchResults;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
@@ -126,7 +126,7 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        let data = answer::serialize(&Found { hits })?;
+        let data = answer::serialize(&SearchResults { hits })?;
         Ok(Reply::new(Body::Table(table), data))
     }
 }

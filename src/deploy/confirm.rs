@@ -28,7 +28,7 @@ pub struct Issued {
 /// Gives a token for a plan that is about to be shown.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn issue(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Issued> {
     let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();

@@ -1,4 +1,4 @@
-//! Folders held open, so that what is written lands in them wherever their paths lead meanwhile.
+//! Folders held open, so that what is written stays in them wherever their paths lead meanwhile.
 //!
 //! A path is resolved again by each system call: who swaps a folder for a link between two of them sends the second one
 //! elsewhere. Here each folder is opened once, one name after the other without following a link, and every later call

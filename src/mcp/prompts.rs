@@ -6,7 +6,7 @@ use super::Config;
 use super::json::{push_escaped, push_optional, push_string};
 use super::reads::{Era, not_found, page};
 use crate::content::answer::too_large;
-use crate::content::command::fill::{Source, fill};
+use crate::content::command::fill::{CommandText, fill};
 use crate::content::{cursor, template};
 use crate::error::Result;
 use crate::store::projects::{self, Selection};
@@ -91,7 +91,7 @@ pub(super) fn get(
                 None => Vec::new(),
             };
             let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);
-            let source = Source { name, dialect, front_matter, text: &source, declared: &declared };
+            let source = CommandText { name, dialect, front_matter, text: &source, declared: &declared };
             let text = fill(&source, given, config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {

@@ -66,21 +66,19 @@ impl Kind {
         )
         .with_details(serde_json::json!({ "name": name }));
         // A hint is not worth a second failure.
-        match self.nearest(db, project.id, name) {
-            Ok(Some(near)) => error.hint(format!("did you mean '{near}'?")),
-            _ => error,
-        }
+        let names = self.names(db, project.id, name).unwrap_or_default();
+        error.suggest(name, names.iter().map(String::as_str), "")
     }
 
-    fn nearest(self, db: &Db<'_>, project: i64, name: &str) -> Result<Option<String>> {
+    /// The names of the rows of a project, or their URIs where `name` is one.
+    fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
         let column = if name.contains(':') { "uri" } else { "name" };
         let column = if self == Kind::Prompt { "name" } else { column };
         let mut statement = db.connection.prepare_cached(&format!(
             "SELECT {column} FROM {} WHERE project_id = ?1 ORDER BY {column} LIMIT 1000",
             self.word()
         ))?;
-        let names: Vec<String> = statement.query_map([project], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        Ok(crate::error::nearest(name, names.iter().map(String::as_str)).map(str::to_owned))
+        Ok(statement.query_map([project], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Returns the failure of a row that is not as it was written.

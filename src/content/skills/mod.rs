@@ -9,6 +9,7 @@ pub mod check;
 mod change;
 mod create;
 mod show;
+mod uri;
 mod validate;
 
 use serde_json::{Map, Value};
@@ -16,12 +17,13 @@ use sha2::{Digest, Sha256};
 
 use super::command;
 use super::command::skill::{self, is_name};
-use super::uri;
 use crate::error::{Code, Result};
 use crate::op::Entry;
 use crate::store::page::Page;
 use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
+
+pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
 /// The group of the operations on skills: beside `content`, whose list stays small.
 pub const GROUP: &str = "skills";
@@ -35,15 +37,6 @@ pub const OPS: &[Entry] = &[
     Entry::of::<show::Show>(),
     Entry::of::<validate::Validate>(),
 ];
-
-/// Below it, skills.
-pub const SCHEME: &str = "skill://";
-
-/// The file that makes a folder a skill.
-pub const MAIN: &str = "SKILL.md";
-
-/// The most bytes of a `SKILL.md`: it is read whole for every list.
-pub const MAX_MAIN: i64 = 1 << 20;
 
 /// What a skill is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,31 +90,11 @@ impl Skill {
     }
 }
 
-/// Returns the URI of a file of the skill `name`.
-pub fn uri_of(name: &str, path: &str) -> String {
-    format!("{SCHEME}{}", uri::encode(&format!("{name}/{path}")))
-}
-
-/// Returns the name of the skill whose `SKILL.md` has this URI.
-pub fn name_of(uri: &str) -> Option<&str> {
-    uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
-}
-
-/// Returns the path in the skill `name` that a URI means, where it stays in its folder.
-pub fn path_of(name: &str, uri: &str) -> Option<String> {
-    let path = uri::decode(uri.strip_prefix(SCHEME)?)?;
-    let path = path.strip_prefix(name)?.strip_prefix('/')?;
-    let stays = !path.contains('\\')
-        && !path.contains(char::is_control)
-        && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    stays.then(|| path.to_owned())
-}
-
 /// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that
 /// are stored, by URI, then the prompts that pass for one, by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -150,7 +123,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
 /// Returns the skill `name`: the stored one, else the prompt that passes for it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -161,7 +134,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the skill that is stored under `name`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -189,7 +162,7 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),
