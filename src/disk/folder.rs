@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::store::deploys::Stat;
 
+mod entry;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -25,34 +26,10 @@ mod paths;
 #[cfg(not(unix))]
 use paths as system;
 
+pub use entry::{Entry, Kind};
+
 /// The most folders that are kept open at a time; a process may open 1,024 files unless told otherwise.
 const MAX_OPEN: usize = 400;
-
-/// What stands under a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A folder.
-    Folder,
-    /// Something else, such as a device.
-    Other,
-}
-
-/// What the disk says of a name.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// What it is.
-    pub kind: Kind,
-    /// Its permission bits.
-    pub mode: u32,
-    /// What tells that it was not touched since, where the system has it.
-    pub stat: Option<Stat>,
-    /// The disk and the number on it: the same for all names of one file or folder.
-    identity: (u64, u64),
-}
 
 /// A folder held open.
 pub struct Folder {
