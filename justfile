@@ -17,7 +17,7 @@ docs:
 e2e *TRANSPORTS:
     bash tests/e2e/run.sh {{TRANSPORTS}}
 
-# What Claude Code and OpenCode make of commands, offline, or the one that is named
+# What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}
 

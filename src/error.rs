@@ -84,6 +84,10 @@ codes! {
     ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "An apply was confirmed without the token that a deploy gives.";
     ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock went back behind it.";
     ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, used, or of other inputs or another plan; details.mismatch_kind says which.";
+    ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
+    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
+    ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
+    TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
     AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
     DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";
     DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and what it had written was put back; details.kept names what was changed meanwhile and left.";
@@ -108,6 +112,7 @@ codes! {
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
+    SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";

@@ -68,6 +68,33 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
+/// Reads a secret from a regular file of at most `limit` bytes, which nobody but its owner may read, as UTF-8 text.
+///
+/// # Errors
+/// As [`read_text`]; `PermissionDenied` where others may read or write it.
+pub fn read_private(path: &Path, limit: u64) -> Result<String> {
+    let file = open(path)?;
+    check_private(&file.metadata()?)?;
+    String::from_utf8(read_open(file, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+#[cfg(unix)]
+fn check_private(metadata: &Metadata) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let why = format!("others may read or write it (mode {mode:04o}); `chmod 600` keeps it to its owner");
+    Err(Error::new(ErrorKind::PermissionDenied, why))
+}
+
+/// Access lists of other systems are not looked at.
+#[cfg(not(unix))]
+fn check_private(_: &Metadata) -> Result<()> {
+    Ok(())
+}
+
 /// Refuses a file that is larger than `limit` bytes.
 ///
 /// # Errors

@@ -2,25 +2,21 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::process::{self, Failure, Limits, Output};
+use crate::process::{Environment, Failure, Limits, Output, Program};
 use crate::redact::redact;
 
 /// What would make git work on something else than the folder it is run in, as it is set inside a hook.
 const MISLEADING: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
 
-/// The limits of what lies on this machine.
-const LOCAL: Limits<'static> = Limits { time: Duration::from_secs(60), cancelled: &NEVER };
-
-static NEVER: AtomicBool = AtomicBool::new(false);
+/// How long a git may run that asks no other host.
+pub const LOCAL: Duration = Duration::from_secs(60);
 
 /// Said to every git: no hooks, no monitor, no helper of a foreign transport, no signing, no upkeep that runs on.
 const QUIET: [&str; 12] = [
@@ -41,29 +37,17 @@ const QUIET: [&str; 12] = [
 /// Runs git in `folder` and returns what it printed. The caller puts `--` before what users wrote.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end within a
-/// minute.
-pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
-    feed(folder, args, &[])
+/// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end in time;
+/// `E_CANCELLED`.
+pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
+    feed(folder, args, &[], limits)
 }
 
 /// Runs git in `folder` with `input` on its standard input, and returns what it printed.
 ///
 /// # Errors
 /// As [`run`].
-pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
-    finish(folder, args, input, &LOCAL)
-}
-
-/// Runs git in `folder` within limits, for what may take long, and returns what it printed.
-///
-/// # Errors
-/// As [`run`]; `E_CANCELLED`.
-pub fn run_within<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
-    finish(folder, args, &[], limits)
-}
-
-fn finish<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
+pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
     let output = spawn(folder, args, input, limits)?;
     if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output)) }
 }
@@ -72,8 +56,8 @@ fn finish<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Lim
 ///
 /// # Errors
 /// As [`run`].
-pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Result<Option<Vec<u8>>> {
-    let output = spawn(folder, args, &[], &LOCAL)?;
+pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Option<Vec<u8>>> {
+    let output = spawn(folder, args, &[], limits)?;
     match output.status.code() {
         Some(0) => printed(args, output).map(Some),
         Some(1) => Ok(None),
@@ -106,16 +90,16 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
 }
 
 fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Output> {
-    let mut command = Command::new("git");
-    command.args(QUIET).args(args).current_dir(folder);
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
+    let mut git = Program::new("git").args(QUIET).args(args).folder(folder).environment(Environment::Inherited);
+    git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
     // ssh in a group of its own would be stopped where it asks a terminal.
-    command.env("SSH_ASKPASS_REQUIRE", "force");
+    git = git.variable("SSH_ASKPASS_REQUIRE", "force");
     for variable in MISLEADING {
-        command.env_remove(variable);
+        git = git.without(variable);
     }
     tracing::debug!(folder = %folder.display(), args = %shown(args), "git");
-    process::run(&mut command, input, limits).map_err(|failure| match failure {
+    // The credential cache and ssh's shared connection outlive the git that began them.
+    git.leaves_children().run(input, limits).map_err(|failure| match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
         Failure::Lost(error) => Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error),
         Failure::TimedOut => {
@@ -198,11 +182,18 @@ fn posix(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+
+    fn within<T>(time: Duration, f: impl FnOnce(&Limits<'_>) -> T) -> T {
+        f(&Limits::new(time, &CancellationToken::new()))
+    }
 
     #[test]
     fn says_what_git_said() {
         let folder = tempfile::tempdir().unwrap();
+        let run = |folder: &Path, args: &[&str]| within(LOCAL, |limits| run(folder, args, limits));
         let error = run(folder.path(), &["ls-remote", "--", "https://u:secret@h.invalid:1/x y"]).unwrap_err();
         assert_eq!(error.code(), Code::GitFailed);
         assert!(error.message().starts_with("git ls-remote: fatal: "), "{error}");
@@ -210,7 +201,8 @@ mod tests {
         assert!(details["stderr"].is_string() && !details.to_string().contains("secret"), "{details}");
         assert!(!error.message().contains("secret"));
         assert_eq!(run(folder.path(), &["hash-object", "--stdin"]).unwrap().len(), 41);
-        assert_eq!(ask(folder.path(), &["config", "--local-that-is-none"]).unwrap_err().code(), Code::GitFailed);
+        let asked = within(LOCAL, |limits| ask(folder.path(), &["config", "--local-that-is-none"], limits));
+        assert_eq!(asked.unwrap_err().code(), Code::GitFailed);
         assert_eq!(run(&folder.path().join("none"), &["status"]).unwrap_err().code(), Code::NotFound);
     }
 
@@ -218,12 +210,12 @@ mod tests {
     fn ends_at_its_limits() {
         let folder = tempfile::tempdir().unwrap();
         let hang = ["-c", "alias.hang=!sleep 1000", "hang"];
-        let time = Duration::from_millis(50);
-        let error = run_within(folder.path(), &hang, &Limits { time, cancelled: &NEVER }).unwrap_err();
+        let error = within(Duration::from_millis(50), |limits| run(folder.path(), &hang, limits)).unwrap_err();
         assert_eq!(error.code(), Code::GitFailed);
         assert!(error.message().starts_with("git hang: it had not ended after 0 seconds"), "{error}");
-        let cancelled = AtomicBool::new(true);
-        let error = run_within(folder.path(), &hang, &Limits { cancelled: &cancelled, ..LOCAL }).unwrap_err();
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let error = run(folder.path(), &hang, &Limits::new(LOCAL, &cancelled)).unwrap_err();
         assert_eq!(error.code(), Code::Cancelled);
     }
 }

@@ -9,6 +9,7 @@ pub mod approved;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod consent;
 pub mod content;
 pub mod database;
 pub mod deploy;
@@ -18,24 +19,29 @@ pub mod error;
 pub mod file;
 pub mod git;
 pub mod hex;
+pub mod http;
 pub mod mcp;
 pub mod op;
 pub mod present;
 pub mod process;
 pub mod redact;
 pub mod schema;
+pub mod secret;
 pub mod shell;
 pub mod store;
 
-use op::Entry;
+use op::{Domain, Entry, Resource};
+
+/// The domains, in documentation order. Everything that a domain offers is in its own table.
+pub const DOMAINS: &[&Domain] =
+    &[&content::DOMAIN, &deploy::DOMAIN, &client::DOMAIN, &access::DOMAIN, &consent::DOMAIN, &database::DOMAIN];
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    content::OPS
-        .iter()
-        .chain(content::skills::OPS)
-        .chain(deploy::OPS)
-        .chain(client::OPS)
-        .chain(access::OPS)
-        .chain(database::OPS)
+    DOMAINS.iter().flat_map(|domain| domain.entries())
+}
+
+/// Every resource of every domain. Reading, listing, completion and subscriptions walk it.
+pub fn resources() -> impl Iterator<Item = &'static Resource> {
+    DOMAINS.iter().flat_map(|domain| domain.resources)
 }

@@ -3,18 +3,30 @@
 //! A struct whose fields are the arguments implements [`Operation`]; [`Entry::of`] erases its type, so that both
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
+mod caller;
+mod changes;
 mod context;
+mod domain;
 mod entry;
 mod finding;
+mod projected;
+mod resource;
+
+use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-pub use context::{Ask, Consent, Context, Emit, MAX_ANSWER, PAGE, Progress};
+pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
+pub use changes::{Changes, Reach};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
+pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use projected::{Projected, Projections, Run};
+pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +54,10 @@ impl Faces {
 /// What an operation does to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// Nothing: it runs on a handle that cannot write.
     Read,
+    /// Nothing that others see: it stores a confirm token, or a request for consent, for its caller.
+    Offer,
     /// Adds, and touches nothing that is there.
     Create,
     /// Changes or deletes what `restore` can bring back.
@@ -53,9 +67,14 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether the database stays as it is.
+    /// Whether the database stays as it is, to the last row.
     pub const fn reads(self) -> bool {
         matches!(self, Effect::Read)
+    }
+
+    /// Whether what the database serves changes: no read-only caller may call it, and the trail tells of it.
+    pub const fn changes(self) -> bool {
+        matches!(self, Effect::Create | Effect::Write | Effect::Destroy)
     }
 }
 
@@ -66,6 +85,20 @@ pub enum Shape {
     Sentence,
     /// The envelope of contract 000.
     Envelope,
+    /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
+    /// 004); each begins with this `schema_version`, where there is one.
+    Json(Option<&'static str>),
+}
+
+/// What the shell does where the database file does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingDatabase {
+    /// It is made.
+    Create,
+    /// The command is refused: made now, it would be looked at as if it were the one that was meant.
+    Refuse,
+    /// An empty one stands in for it until the command ends.
+    StandIn,
 }
 
 /// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
@@ -84,8 +117,16 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const ALIASES: &'static [&'static str] = &[];
     /// What it does to the database.
     const EFFECT: Effect;
+    /// Whether it reaches what lies outside of this machine, such as other hosts.
+    const OPEN_WORLD: bool = false;
+    /// What it may change of what clients see; looked at only where it changes something.
+    const CHANGES: Changes = Changes::PROJECT;
+    /// Whether a server lists it also where the rest of its group is not listed.
+    const ALWAYS_LISTED: bool = false;
     /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
     const ONE_AT_A_TIME: bool = false;
+    /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
+    const MAY_NEED_CONSENT: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.
@@ -116,6 +157,23 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         format!("{}?", Self::ABOUT)
     }
 
+    /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
+    /// the thread that reads requests, and gives the same answer again while nothing was committed.
+    fn is_hot(&self) -> bool {
+        false
+    }
+
+    /// What the shell does where the database file does not exist.
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Create
+    }
+
+    /// Takes back what nobody can use without having seen the reply, whose data this is, and returns what to say of it:
+    /// the shell could not print the reply.
+    fn unprinted(_context: &Context, _data: &Value, error: Error) -> Error {
+        error
+    }
+
     /// Does it.
     ///
     /// # Errors
@@ -134,6 +192,8 @@ pub struct Reply {
     pub body: Body,
     /// For programs: `--json`, structuredContent.
     pub data: Value,
+    /// The data of an agent's list as JSON, where it was written straight from rows; `data` is null then.
+    pub json: Option<String>,
     /// What to do next; the shell writes them to stderr.
     pub hints: Vec<String>,
     /// What the user should know though it went well.
@@ -183,6 +243,15 @@ pub struct Table {
     pub empty: String,
 }
 
+/// Returns a cell of a table as it is shown: a stored text may hold line ends, tabs or terminal escapes, none of which belong
+/// there.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().into()
+}
+
 impl Reply {
     /// Returns a reply of one sentence with data.
     pub fn sentence(text: impl Into<String>, data: Value) -> Self {
@@ -191,7 +260,7 @@ impl Reply {
 
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
-        Self { body, data, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
+        Self { body, data, json: None, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
     }
 
     /// Adds a line that says what to do next.

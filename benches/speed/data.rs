@@ -24,14 +24,7 @@ impl Data {
         let data = Self { folder: TempDir::new().expect("a scratch folder can be made") };
         let text = sources(1 << 20);
         make(&data.usual(), |db, project| {
-            for n in 0..100 {
-                let attributes = prompts::Attributes {
-                    description: Some(format!("Looks at part {n} of a change and lists what is wrong with it")),
-                    ..prompts::Attributes::default()
-                };
-                let content = text.get(n * 1024..).and_then(|rest| rest.get(..1024)).expect("the sources are ASCII");
-                prompts::insert(db, AUTHOR, project, Clock::system().uuid(), &prompt(n), attributes, content)?;
-            }
+            hundred_prompts(db, project, &text)?;
             for n in 0..150 {
                 resource(db, project, &format!("doc-{n:03}"), true, &text.as_bytes()[n * 1024..][..1024])?;
             }
@@ -58,6 +51,13 @@ impl Data {
         path
     }
 
+    /// Makes a database of the usual one's 100 prompts and nothing else.
+    pub fn prompts(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        make(&path, |db, project| hundred_prompts(db, project, &sources(1 << 20)));
+        path
+    }
+
     /// Makes a database of `rows` resources, named in the order of [`row_name`].
     pub fn large(&self, rows: usize) -> PathBuf {
         let path = self.empty(&format!("rows-{rows}.db"));
@@ -72,6 +72,23 @@ impl Data {
         }
         path
     }
+}
+
+/// A word of each prompt's description, and how many of them a search for it gives.
+pub const WORD: &str = "change";
+/// See [`WORD`].
+pub const HITS: usize = 20;
+
+fn hundred_prompts(db: &Db<'_>, project: &Project, text: &str) -> Result<()> {
+    for n in 0..100 {
+        let attributes = prompts::Attributes {
+            description: Some(format!("Looks at part {n} of a change and lists what is wrong with it")),
+            ..prompts::Attributes::default()
+        };
+        let content = text.get(n * 1024..).and_then(|rest| rest.get(..1024)).expect("the sources are ASCII");
+        prompts::insert(db, AUTHOR, project, Clock::system().uuid(), &prompt(n), attributes, content)?;
+    }
+    Ok(())
 }
 
 /// The name of prompt `n` of the usual database.

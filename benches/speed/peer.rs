@@ -102,6 +102,11 @@ impl Peer {
     pub fn resident(&self) -> u64 {
         resident(self.child.id())
     }
+
+    /// The most bytes of it that were in memory at once.
+    pub fn peak(&self) -> u64 {
+        status(self.child.id(), "VmHWM:")
+    }
 }
 
 /// CPU time of all threads of a process so far.
@@ -118,9 +123,14 @@ pub fn cpu(process: u32) -> Duration {
 
 /// Bytes of a process that are in memory.
 pub fn resident(process: u32) -> u64 {
+    status(process, "VmRSS:")
+}
+
+/// Returns a figure of a process that /proc tells in kB, in bytes.
+fn status(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc has the process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory is known");
-    line.trim().trim_end_matches(" kB").parse::<u64>().expect("VmRSS is a number") * 1024
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("its memory is known");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("the figure is a number") * 1024
 }
 
 impl Drop for Peer {

@@ -1,4 +1,4 @@
-//! What mcpkg is compared with: blocking loops that do the least one can, and a handler of axum.
+//! What mcpkg is compared with: blocking loops that do the least one can, a handler of axum, and SQLite's library.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,6 +12,7 @@ use axum::routing::post;
 use axum::serve::ListenerExt;
 use mcpkg::clock::Clock;
 use mcpkg::store::Store;
+use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use tokio::net::TcpListener;
@@ -105,6 +106,39 @@ struct Arguments {
     description: Option<String>,
     content: String,
 }
+
+/// SQLite's own library on a database, in this process.
+pub struct Library(Connection);
+
+impl Library {
+    /// Opens the database for reading.
+    pub fn open(database: &Path) -> Self {
+        Self(Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the database opens"))
+    }
+
+    /// Runs the query behind search_content of [`data::WORD`], reads what it gives, and returns how many rows those are.
+    pub fn search(&self) -> usize {
+        let mut statement = self.0.prepare_cached(SEARCH).expect("the query is prepared");
+        let query = format!("project : \"p1\" AND {{name description body}} : (\"{}\"*)", data::WORD);
+        let rows = statement.query_map([query], |row| {
+            let text = |column| row.get::<_, Option<String>>(column);
+            Ok((text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, row.get::<_, f64>(5)?, row.get::<_, i64>(6)?))
+        });
+        rows.expect("the query runs").inspect(|row| assert!(row.is_ok(), "a row")).count()
+    }
+}
+
+const SEARCH: &str = "WITH hit AS MATERIALIZED (
+    SELECT rowid AS id, bm25(search, 0, 10, 4, 1) AS badness FROM search
+     WHERE search MATCH ?1 ORDER BY badness LIMIT 20)
+  SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness, prompt.blob_id
+    FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = project_id
+   WHERE hit.id % 2 = 0
+  UNION ALL
+  SELECT 'resource', project.name, resource.name, uri, resource.description, badness, resource.blob_id
+    FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = project_id
+   WHERE hit.id % 2 = 1
+  ORDER BY badness, 2, 3";
 
 /// Hands each line of the input to `answer`, without any buffer of the standard library between.
 fn lines(mut answer: impl FnMut(&[u8], &mut File) -> io::Result<()>) {

@@ -7,14 +7,21 @@ mod life;
 mod operations;
 mod verify;
 
-pub use verify::{Grant, Refused, holds, required, verify};
+pub use crate::op::Grant;
+pub use verify::{Refused, holds, required, verify};
 
-use crate::op::Entry;
-
-pub use operations::unprinted;
+use crate::op::{Domain, Entry};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "access";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "access",
+    operations: &[OPS],
+    commands: &[("access", "Make, list and revoke the keys that clients of an HTTP server show")],
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] =

@@ -7,10 +7,9 @@ use uuid::Uuid;
 
 use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
-use crate::content::GROUPS;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Entry, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
@@ -25,6 +24,10 @@ pub struct Create {
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
+    /// Let answers of its clients' users count as consent to what an agent asks for; any holder of the key can post one
+    #[arg(long, conflicts_with = "read_only")]
+    #[serde(default)]
+    consent: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
@@ -40,12 +43,21 @@ impl Operation for Create {
         Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
         MCPKG_KEY=$(mcpkg access create laptop)";
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
     fn subject(&self) -> String {
         redact(&self.name)
+    }
+
+    /// Revokes a key that nobody has seen.
+    fn unprinted(context: &Context, data: &Value, error: Error) -> Error {
+        match data["name"].as_str() {
+            Some(name) => revoke_unprinted(context, name, &error),
+            None => error,
+        }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -70,6 +82,7 @@ impl Operation for Create {
                 name: self.name.clone(),
                 project: project.as_ref().map(|project| project.uuid),
                 read_only: self.read_only,
+                consent: self.consent,
                 created_at: author.now,
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
@@ -93,6 +106,11 @@ impl Operation for Create {
             .hint("the key is shown this once; only its SHA-256 is kept")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
             .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+        if made.consent {
+            reply
+                .hints
+                .push("whoever holds it can consent to what its agents ask for, as you can at a terminal".to_owned());
+        }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
         }
@@ -107,16 +125,17 @@ impl Operation for Create {
     }
 }
 
-/// Says which tools a key of a project lists: what they do stays inside it, so those that write to the disk are none of
-/// them.
+/// Says which tools the clients of a project's key may call: what they do stays inside it, so those that write to the
+/// disk are none of them.
 fn tools(read_only: bool) -> String {
-    let served = || crate::operations().filter(|entry| entry.faces.tool() && (!read_only || entry.effect.reads()));
-    let all = served().count();
-    let listed = served().filter(|entry| GROUPS.contains(&entry.group)).count();
+    let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
+    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
+    let within: Vec<&str> = groups.map(|group| group.name).collect();
+    let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "its clients list {listed} tools, for prompts, resources, search and skills; the {} for deploys are listed over \
-         stdio and to a key that reaches every project",
-        all - listed
+        "its clients may call {inside} tools, for prompts, resources, search and skills; the {} for deploys are served \
+         over stdio and to a key that reaches every project",
+        served().count() - inside
     )
 }
 
@@ -146,7 +165,7 @@ impl Operation for List {
             vec![
                 key.name.clone(),
                 project.as_deref().unwrap_or(all).to_owned(),
-                if key.read_only { "read" } else { "read, write" }.to_owned(),
+                may(key).to_owned(),
                 rfc3339(key.created_at),
                 key.expires_at.map_or_else(|| "never".to_owned(), rfc3339),
                 state(key, project_is_gone(key, project.as_deref()), now).to_owned(),
@@ -177,6 +196,7 @@ impl Operation for Revoke {
     const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was revoked.\n\n\
         Examples:\n  mcpkg access revoke laptop --yes";
     const EFFECT: Effect = Effect::Destroy;
+    const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -219,14 +239,6 @@ fn taken(db: &Db<'_>, name: &str, now: Millis, error: Error) -> Error {
     }
 }
 
-/// Returns the failure of a command whose reply could not be printed; where that was a new key, it is revoked.
-pub fn unprinted(context: &Context, entry: &Entry, name: Option<&str>, error: Error) -> Error {
-    match name {
-        Some(name) if entry.tool == Create::TOOL => revoke_unprinted(context, name, &error),
-        _ => error,
-    }
-}
-
 /// Revokes a key that was made and could not be printed: nobody has it. Returns what to say.
 fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     let author = context.author();
@@ -266,6 +278,15 @@ fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
     })
 }
 
+/// What a key may, as the list says it.
+const fn may(key: &Key) -> &'static str {
+    match (key.read_only, key.consent) {
+        (true, _) => "read",
+        (false, false) => "read, write",
+        (false, true) => "read, write, consent",
+    }
+}
+
 fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
     key.project.is_some() && project.is_none()
 }
@@ -290,6 +311,7 @@ fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
         "project": project,
         "project_id": key.project.map(|uuid| uuid.to_string()),
         "read_only": key.read_only,
+        "consent": key.consent,
         "created_at": rfc3339(key.created_at),
         "expires_at": key.expires_at.map(rfc3339),
         "revoked_at": key.revoked_at.map(rfc3339),

@@ -3,27 +3,12 @@
 use std::fmt;
 
 use subtle::ConstantTimeEq;
-use uuid::Uuid;
 
 use super::key;
 use crate::clock::Millis;
 use crate::error::{Code, Result};
+use crate::op::Grant;
 use crate::store::{Db, access, projects};
-
-/// What a good key allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// The key's name, for the trail.
-    pub key: String,
-    /// The project it is for; `None` for all of them.
-    pub project: Option<Uuid>,
-    /// What that project is called now; there where `project` is.
-    pub project_name: Option<String>,
-    /// Whether it may only read.
-    pub read_only: bool,
-    /// Until when it is good; for ever where `None`.
-    pub expires_at: Option<Millis>,
-}
 
 /// Why a request is not let in. What it says tells nothing to who does not hold the key's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +80,7 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
         project: key.project,
         project_name,
         read_only: key.read_only,
+        consent: key.consent,
         expires_at: key.expires_at,
     }))
 }
@@ -111,7 +97,7 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
         Err(error) => return Err(error),
     };
     let good = key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| now < expires_at);
-    if !good || key.project != grant.project || key.read_only != grant.read_only {
+    if !good || key.project != grant.project || (key.read_only, key.consent) != (grant.read_only, grant.consent) {
         return Ok(false);
     }
     match key.project {

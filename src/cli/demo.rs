@@ -2,14 +2,16 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
+use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::output::Output;
 use crate::error::{Code, Error, Result};
+use crate::process::{Environment, Failure, Limits, Program, Running};
 
 const PROMPTS: &[(&str, &str, &str, &[&str])] = &[
     ("code-review", "Review a change before it is committed", include_str!("../../assets/demo/code-review.md"), &[]),
@@ -28,6 +30,9 @@ const FILES: &[(&str, &str, &[u8])] = &[
     ("docs/contributing.md", "How to change mcpkg", include_bytes!("../../docs/contributing.md")),
     ("docs/picture.png", "A picture", include_bytes!("../../assets/demo/picture.png")),
 ];
+
+/// How long one command of the demo may take.
+const COMMAND: Duration = Duration::from_secs(60);
 
 pub(super) fn command() -> Command {
     Command::new("demo")
@@ -67,12 +72,11 @@ impl Demo<'_> {
     }
 
     /// This very binary on the demo's database, apart from what the user's environment says.
-    fn mcpkg(&self) -> Result<Process> {
+    fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
             .map_err(|error| Error::internal("the path of this program is not known").with_source(error))?;
-        let mut process = Process::new(binary);
-        process.env_remove("MCPKG_PROJECT").env_remove("MCPKG_LOG").arg("--db").arg(&self.database);
-        Ok(process)
+        let program = Program::new(binary).environment(Environment::Inherited);
+        Ok(program.args(["--db".as_ref(), self.database.as_os_str()]))
     }
 
     /// Runs a command as a user would, and shows it with what it printed.
@@ -81,12 +85,9 @@ impl Demo<'_> {
             .iter()
             .map(|word| if word.contains([' ', '=']) { format!("'{word}'") } else { (*word).to_owned() })
             .collect();
-        let answer = self
-            .mcpkg()?
-            .args(arguments)
-            .output()
-            .map_err(|error| Error::internal("this program could not be started again").with_source(error))?;
-        let text = String::from_utf8_lossy(if answer.status.success() { &answer.stdout } else { &answer.stderr });
+        let never = CancellationToken::new();
+        let answer = self.mcpkg()?.args(arguments).run(&[], &Limits::new(COMMAND, &never)).map_err(lost)?;
+        let text = if answer.status.success() { answer.stdout.text() } else { answer.stderr.text() };
         self.say(&format!("$ mcpkg {}\n  {}\n", shown.join(" "), text.trim_end()))?;
         if answer.status.success() {
             Ok(())
@@ -123,7 +124,7 @@ impl Demo<'_> {
     }
 
     fn talk(&self) -> Result<()> {
-        let mut client = Client::start(self.mcpkg()?.arg("serve"))?;
+        let mut client = Client::start(self.mcpkg()?.args(["serve"]))?;
         self.say("\n$ mcpkg serve, spoken to over its standard input and output\n")?;
         let hello = json!({
             "protocolVersion": "2025-11-25",
@@ -191,19 +192,18 @@ fn names(list: &Value) -> String {
 
 /// A client of a child process, a line each way.
 struct Client {
-    child: Child,
+    server: Running,
     input: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     next: u64,
 }
 
 impl Client {
-    fn start(process: &mut Process) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::internal("the server could not be started").with_source(error);
-        let mut child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
-        let (input, answers) = (child.stdin.take(), child.stdout.take());
+    fn start(program: Program) -> Result<Self> {
+        let mut server = program.start().map_err(lost)?;
+        let (input, answers) = (server.stdin(), server.stdout());
         let answers = answers.ok_or_else(|| Error::internal("the server has no standard output"))?;
-        Ok(Self { child, input, answers: BufReader::new(answers), next: 1 })
+        Ok(Self { server, input, answers: BufReader::new(answers), next: 1 })
     }
 
     fn send(&mut self, message: &Value) -> Result<()> {
@@ -240,15 +240,19 @@ impl Client {
 
     fn finish(mut self) -> Result<()> {
         drop(self.input.take());
-        let status = self.child.wait().map_err(|error| Error::internal("the server did not end").with_source(error))?;
-        if status.success() { Ok(()) } else { Err(Error::internal(format!("the server ended with {status}"))) }
+        match self.server.wait(Instant::now() + COMMAND, &CancellationToken::new()).map_err(lost)? {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(Error::internal(format!("the server ended with {status}"))),
+            None => Err(Error::internal("the server did not end with its input")),
+        }
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        // Only where something failed before: a server whose input has ended is gone by now.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Says how this very program failed to run.
+fn lost(failure: Failure) -> Error {
+    let error = Error::internal("this program could not be run again");
+    match failure {
+        Failure::NotStarted(cause) | Failure::Lost(cause) => error.with_source(cause),
+        Failure::TimedOut | Failure::Cancelled => error,
     }
 }

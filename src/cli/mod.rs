@@ -8,11 +8,12 @@ mod tree;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Reply, Shape};
+use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
 use crate::redact::redact;
 use crate::store::Store;
@@ -36,7 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(status) => status,
         Err(error) => {
             output.error(&error);
-            // Who stopped reading has what he wanted.
+            // A closed pipe is not an error: the reader, such as `head`, has read all that it needs.
             if output::is_closed_pipe(&error) { 0 } else { error.code().exit() }
         }
     }
@@ -126,14 +127,15 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
     }
     let database = globals.database()?;
-    if entry.group == crate::database::GROUP && entry.effect.reads() && !database.exists() {
-        // Made now, it would be checked and backed up as if it were the one that was meant.
-        return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
-            .hint("name it with --db, or make it with `mcpkg init`"));
-    }
-    // Who only looks at the agents makes no database; an empty one stands in for it until the command ends.
-    let looks = entry.group == crate::client::GROUP && (entry.effect.reads() || is_dry(arguments));
-    let stand_in = if looks && !database.exists() { Some(stand_in()?) } else { None };
+    let missing = if database.exists() { MissingDatabase::Create } else { call.missing_database() };
+    let stand_in = match missing {
+        MissingDatabase::Create => None,
+        MissingDatabase::StandIn => Some(stand_in()?),
+        MissingDatabase::Refuse => {
+            return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
+                .hint("name it with --db, or make it with `mcpkg init`"));
+        }
+    };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
     let mut context = Context::shell(Store::open(&opened)?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
@@ -141,23 +143,24 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
-    context.consent = output::consent(globals.yes);
+    context.confirmation = output::confirmation(globals.yes);
     cancel_on_interrupt(&context);
-    crate::deploy::recover(&context);
+    recover(&context);
     let command = call.command().to_owned();
     let outcome = call.run(&context);
-    if globals.json && entry.shape == Shape::Envelope {
-        return envelope(&command, outcome, output);
+    if globals.json && entry.shape != Shape::Sentence {
+        return object(entry.shape, &command, outcome, output);
     }
     let reply = outcome?;
     let status = status(&reply);
-    let name = reply.data["name"].as_str().map(str::to_owned);
-    output.reply(reply).map_err(|error| crate::access::unprinted(&context, entry, name.as_deref(), error))?;
+    let data = reply.data.clone();
+    output.reply(reply).map_err(|error| entry.unprinted(&context, &data, error))?;
     Ok(status)
 }
 
-fn is_dry(arguments: &ArgMatches) -> bool {
-    arguments.try_get_one::<bool>("dry_run").is_ok_and(|dry| dry == Some(&true))
+/// Puts right what an earlier process left half done.
+fn recover(context: &Context) {
+    crate::DOMAINS.iter().for_each(|domain| (domain.recover)(context));
 }
 
 fn stand_in() -> Result<tempfile::TempDir> {
@@ -166,11 +169,11 @@ fn stand_in() -> Result<tempfile::TempDir> {
     })
 }
 
-/// Contract 000: one object on standard output, whatever came of it.
-fn envelope(command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8> {
+/// One object on standard output, whatever came of it, as the shape has it.
+fn object(shape: Shape, command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8> {
     let (object, status) = match outcome {
-        Ok(reply) => (present::envelope(command, &reply), status(&reply)),
-        Err(error) => (present::failure(command, &error), error.code().exit()),
+        Ok(reply) => (present::object(shape, command, &reply), status(&reply)),
+        Err(error) => (present::failure(shape, command, &error), error.code().exit()),
     };
     output.print(&format!("{object:#}\n"))?;
     Ok(status)
@@ -188,11 +191,21 @@ fn status(reply: &Reply) -> u8 {
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
 fn cancel_on_interrupt(context: &Context) {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    const SIGNALS: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
         // Registered in this order, the first signal finds the flag still unset and only sets it.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&context.cancelled));
-        let _ = signal_hook::flag::register(signal, Arc::clone(&context.cancelled));
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&again));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&again));
     }
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(SIGNALS) else { return };
+    let cancelled = context.cancelled.clone();
+    // Cancelling wakes what waits, which a signal's handler may not do.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.forever().next().is_some() {
+            cancelled.cancel();
+        }
+    });
 }
 
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
@@ -210,8 +223,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     }
     if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
         let error = usage_error(error);
-        match tree::meant(arguments).filter(|entry| entry.shape == Shape::Envelope) {
-            Some(entry) => drop(envelope(&entry.cli.join(" "), Err(error), &Output::json())),
+        match tree::meant(arguments).filter(|entry| entry.shape != Shape::Sentence) {
+            Some(entry) => drop(object(entry.shape, &entry.cli.join(" "), Err(error), &Output::json())),
             None => output::json_error(&present::error(&error)),
         }
     } else {

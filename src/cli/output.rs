@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Consent, Emit, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -146,15 +146,21 @@ impl Output {
             return Ok(());
         }
         let refused = |message: String| Error::new(Code::ConfirmRequired, message);
-        if consent(yes) == Consent::Nobody {
+        if confirmation(yes) == Confirmation::Nobody {
             return Err(refused(format!(
                 "{} Nothing was changed",
                 question.replacen('?', " needs to be confirmed.", 1)
             ))
             .hint("confirm with --yes"));
         }
-        if !self.json {
-            self.body(preview)?;
+        match self.json {
+            false => self.body(preview)?,
+            // Standard output is for the data; nobody says yes to what they did not see.
+            true => {
+                if let present::Content::Text(text) = present::content(preview) {
+                    self.note(&text);
+                }
+            }
         }
         self.note(&format!("{question} [y/N] "));
         let mut answer = String::new();
@@ -225,11 +231,11 @@ impl Output {
 }
 
 /// Who can say yes: a person at a terminal, unless it was said.
-pub(super) fn consent(yes: bool) -> Consent {
+pub(super) fn confirmation(yes: bool) -> Confirmation {
     match (yes, std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        (true, _) => Consent::Given,
-        (false, true) => Consent::Ask,
-        (false, false) => Consent::Nobody,
+        (true, _) => Confirmation::Given,
+        (false, true) => Confirmation::Ask,
+        (false, false) => Confirmation::Nobody,
     }
 }
 

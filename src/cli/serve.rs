@@ -14,6 +14,9 @@ use crate::mcp;
 use crate::op::{Context, MAX_ANSWER};
 use crate::store::{Store, projects};
 
+/// What `--groups` calls all groups.
+const ALL_GROUPS: &str = "all";
+
 pub(super) fn command() -> Command {
     Command::new("serve")
         .visible_alias("start")
@@ -107,6 +110,13 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(u64).range(1..=3600))
                 .help("How long a client may take to send a request, to take an answer, to leave a connection unused [default: 30]"),
         )
+        .arg(
+            Arg::new("read-timeout")
+                .long("read-timeout")
+                .value_name("SECONDS")
+                .value_parser(read_timeout)
+                .help("How long one read of the database for a client may take, such as 30 or 0.5 [default: 30]"),
+        )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
             Arg::new("as")
@@ -121,7 +131,7 @@ pub(super) fn command() -> Command {
                 .alias("toolset")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Groups to list and to allow [default: all]"),
+                .help("Groups of tools to serve, and to list whole; `all` lists every tool [default: all are served, and those listed that most sessions need]"),
         )
         .arg(
             Arg::new("allow-outside")
@@ -159,6 +169,12 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
     })
 }
 
+/// A time in seconds, between a millisecond and an hour.
+fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it takes seconds between 0.001 and 3600".to_owned())
+}
+
 /// Says that a server will serve nothing as long as its project is not there.
 fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let Some(name) = &globals.project else { return };
@@ -174,11 +190,15 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
+    // Everything is served where no group is named; `all` asks for the whole list of it.
+    let full_list = groups.is_some();
+    let groups = groups.filter(|names| !names.iter().any(|name| name == ALL_GROUPS));
     let known: Vec<&str> = mcp::groups();
     for name in groups.iter().flatten() {
         if !known.contains(&name.as_str()) {
             let error = Error::new(Code::InvalidArgument, format!("There is no group '{name}'"));
-            return Err(error.suggest(name, known.iter().copied(), format!("the groups are {}", known.join(", "))));
+            let otherwise = format!("the groups are {}, or `{ALL_GROUPS}`", known.join(", "));
+            return Err(error.suggest(name, known.iter().copied(), otherwise));
         }
     }
     let identity = matches.get_one::<String>("as");
@@ -186,21 +206,24 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         .into_iter()
         .find(|known| identity.is_some_and(|name| name == known.name()))
         .unwrap_or_default();
-    let groups = groups.or_else(|| identity.group().map(|name| vec![name.to_owned()]));
+    let groups = groups.or_else(|| mcp::group_of(identity).map(|name| vec![name.to_owned()]));
     let config = mcp::Config {
         selection: globals.selection(),
         identity,
         groups,
+        full_list: full_list || mcp::group_of(identity).is_some(),
         grant: None,
+        connection: mcp::Connection::default(),
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
-        extended: mcp::Extended::default(),
+        providers: mcp::Providers::default(),
+        read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
-    crate::deploy::recover(&Context::shell(store.clone(), globals.selection()));
+    super::recover(&Context::shell(store.clone(), globals.selection()));
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     match network {

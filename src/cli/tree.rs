@@ -7,19 +7,6 @@ use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
 use crate::op::Entry;
 
-/// What the groups of operations are about.
-const GROUPS: &[(&str, &str)] = &[
-    ("project", "Create, select and manage projects"),
-    ("prompt", "Create, show and manage prompts"),
-    ("resource", "Create, show and manage resources: documents, images, skills"),
-    ("skill", "Create, check, show and manage skills"),
-    ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
-    ("snapshot", "Look at stored deploys, pin and prune them"),
-    ("access", "Make, list and revoke the keys that clients of an HTTP server show"),
-    ("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others"),
-    ("evolve", "Take back into the project what was changed on disk"),
-];
-
 const HELP: &str = "Examples:
   mcpkg init                                  make the database and see how to connect a client
   mcpkg project create auth-module            make a project; the first one is selected
@@ -41,27 +28,32 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .args(globals());
-    for (name, about) in GROUPS {
-        let mut group = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
-        for entry in shell_operations().filter(|entry| entry.cli.len() == 2 && entry.cli[0] == *name) {
-            group = group.subcommand(leaf(entry));
-        }
-        root = root.subcommand(group);
-    }
-    for entry in shell_operations().filter(|entry| entry.cli.len() == 1) {
-        root = root.subcommand(leaf(entry));
-    }
+    root = branches(root, &[]);
     root.subcommand(super::serve::command()).subcommand(super::demo::command()).subcommands(super::generate::commands())
+}
+
+/// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
+fn branches(mut command: Command, path: &[&'static str]) -> Command {
+    let below = |words: &[&str]| words.len() == path.len() + 1 && words.starts_with(path);
+    for (words, about) in crate::DOMAINS.iter().flat_map(|domain| domain.commands) {
+        let words: Vec<&'static str> = words.split(' ').collect();
+        if let (true, Some(name)) = (below(&words), words.last()) {
+            let branch = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
+            command = command.subcommand(branches(branch, &words));
+        }
+    }
+    shell_operations().filter(|entry| below(entry.cli)).map(leaf).fold(command, Command::subcommand)
 }
 
 /// Returns the operation that a parsed command line names, with its arguments.
 pub(super) fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
-    let (first, inner) = matches.subcommand()?;
-    let (words, arguments) = match inner.subcommand() {
-        Some((second, arguments)) => (vec![first, second], arguments),
-        None => (vec![first], inner),
-    };
-    shell_operations().find(|entry| entry.cli == words).map(|entry| (entry, arguments))
+    let mut words = Vec::new();
+    let mut innermost = matches;
+    while let Some((word, inner)) = innermost.subcommand() {
+        words.push(word);
+        innermost = inner;
+    }
+    shell_operations().find(|entry| entry.cli == words).map(|entry| (entry, innermost))
 }
 
 /// Returns the operation that a command line which could not be parsed was meant for.

@@ -1,108 +1,22 @@
 //! The text of an agent's file: edits touch the entry and nothing else, to the byte.
 
+mod change;
+mod fault;
+mod json;
+mod splice;
+#[cfg(test)]
+mod tests;
+mod toml;
+
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, Format};
-use super::{json, toml};
+
+pub use change::Change;
+pub use fault::Fault;
+pub use splice::Splice;
 
 const BOM: char = '\u{feff}';
-
-/// What an entry shall be.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// Its fields.
-    pub fields: Vec<(String, Value)>,
-    /// Whether an entry that is there goes whole, else only the fields that mcpkg writes.
-    pub replaces: bool,
-}
-
-/// The fields that mcpkg writes with any agent; what else stands in its entry is the user's.
-const OURS: [&str; 11] = [
-    "type",
-    "command",
-    "args",
-    "url",
-    "httpUrl",
-    "serverUrl",
-    "headers",
-    "http_headers",
-    "bearer_token_env_var",
-    "env_http_headers",
-    "cwd",
-];
-
-impl Change {
-    /// The fields of ours that the entry shall not have.
-    pub fn unwanted(&self) -> impl Iterator<Item = &'static str> {
-        OURS.into_iter().filter(|name| !self.fields.iter().any(|(field, _)| field == name))
-    }
-}
-
-/// Why a file cannot be edited.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The line and the column, from 1, where they are known.
-    pub at: Option<(usize, usize)>,
-    /// What is wrong.
-    pub what: String,
-}
-
-impl Fault {
-    /// Returns what is wrong with the whole.
-    pub fn new(what: impl Into<String>) -> Self {
-        Self { at: None, what: what.into() }
-    }
-
-    /// Returns what is wrong at a byte of a text.
-    pub fn at(text: &str, byte: usize, what: impl Into<String>) -> Self {
-        let before = text.get(..byte.min(text.len())).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Self { at: Some((line, column)), what: what.into() }
-    }
-}
-
-/// One edit: what stood at a byte, and what stands there now.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Splice {
-    /// Where it begins.
-    pub at: usize,
-    /// What goes.
-    pub removed: String,
-    /// What comes.
-    pub inserted: String,
-}
-
-impl Splice {
-    /// Finds what makes `after` of `before`.
-    pub fn between(before: &str, after: &str) -> Self {
-        let same = |(a, b): &(char, char)| a == b;
-        let start: usize = before.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        let (old, new) = (&before[start..], &after[start..]);
-        let end: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        Self { at: start, removed: old[..old.len() - end].to_owned(), inserted: new[..new.len() - end].to_owned() }
-    }
-
-    /// Does it; `None` where the text is another one.
-    pub fn apply(&self, before: &str) -> Option<String> {
-        let rest = before.get(self.at..)?.strip_prefix(self.removed.as_str())?;
-        Some([&before[..self.at], &self.inserted, rest].concat())
-    }
-
-    /// The edit that takes this one back.
-    pub fn reversed(&self) -> Self {
-        Self { at: self.at, removed: self.inserted.clone(), inserted: self.removed.clone() }
-    }
-
-    /// Does it where the removed text stands now, if that is one place only.
-    pub fn apply_elsewhere(&self, text: &str) -> Option<String> {
-        let mut found = text.match_indices(self.removed.as_str());
-        match (found.next(), found.next()) {
-            (Some((at, _)), None) if !self.removed.trim().is_empty() => Self { at, ..self.clone() }.apply(text),
-            _ => None,
-        }
-    }
-}
 
 /// How an agent's file is read and edited.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +27,8 @@ pub struct Document {
 
 impl Document {
     /// Returns how an agent's file is read and edited.
-    pub const fn of(agent: Agent) -> Self {
-        Self { format: agent.format(), key: agent.key() }
+    pub const fn of(agent: &Agent) -> Self {
+        Self { format: agent.format, key: agent.key }
     }
 
     /// Returns the whole document; null where it is blank.
@@ -252,6 +166,3 @@ fn marked(body: &str, plain: usize) -> usize {
     }
     at
 }
-
-#[cfg(test)]
-mod tests;

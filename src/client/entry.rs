@@ -1,84 +1,22 @@
-//! The entry that makes an agent start mcpkg, or talk to its URL, in that agent's own words.
+//! The entry that makes an agent start mcpkg, or talk to its URL, in that agent's own form.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::agent::Agent;
+use super::address::Address;
+use super::agent::{Agent, Key, Url};
+use super::agents;
+use super::binary::{running, utf8};
+use super::config_file::Scope;
 use super::document::Change;
-use super::place::Scope;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::secret;
 use crate::store::projects;
 
 /// The variable that an agent takes the bearer key from, unless told otherwise.
 pub const KEY: &str = "MCPKG_KEY";
-
-/// What an entry makes an agent do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Runs {
-    /// Start a program.
-    Command(Vec<String>),
-    /// Talk to a URL, with the headers that the file names.
-    Url(String, Vec<(String, String)>),
-}
-
-impl Runs {
-    /// Reads an agent's entry; `None` where it is neither.
-    pub fn of(entry: &Value) -> Option<Self> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let texts = |value: &Value| value.as_array().map(|words| words.iter().filter_map(text).collect::<Vec<_>>());
-        match &entry["command"] {
-            Value::String(program) => {
-                let args = texts(&entry["args"]).unwrap_or_default();
-                Some(Self::Command(std::iter::once(program.clone()).chain(args).collect()))
-            }
-            // OpenCode's is the whole line.
-            words @ Value::Array(_) => texts(words).filter(|words| !words.is_empty()).map(Self::Command),
-            _ => ["url", "httpUrl", "serverUrl"]
-                .iter()
-                .find_map(|url| entry[*url].as_str())
-                .map(|url| Self::Url(url.to_owned(), headers(entry))),
-        }
-    }
-
-    /// What it runs, for people.
-    pub fn shown(&self) -> String {
-        match self {
-            Runs::Command(words) => words.iter().map(|word| shown_word(word)).collect::<Vec<_>>().join(" "),
-            Runs::Url(url, _) => crate::redact::redact(url),
-        }
-    }
-
-    /// Whether mcpkg is what it starts.
-    pub fn is_mcpkg(&self) -> bool {
-        match self {
-            Runs::Command(words) => {
-                let program = words.first().and_then(|program| Path::new(program).file_stem()?.to_str());
-                program == Some("mcpkg") && words.iter().skip(1).any(|word| word == "serve")
-            }
-            Runs::Url(..) => false,
-        }
-    }
-}
-
-fn headers(entry: &Value) -> Vec<(String, String)> {
-    let mut headers: Vec<(String, String)> = ["headers", "http_headers"]
-        .iter()
-        .filter_map(|key| entry[*key].as_object())
-        .flatten()
-        .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-        .collect();
-    if let Some(variable) = entry["bearer_token_env_var"].as_str() {
-        headers.push(("Authorization".to_owned(), format!("Bearer ${{{variable}}}")));
-    }
-    headers
-}
-
-fn shown_word(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/\\._-+:=@%,~".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
-}
 
 /// The entry that is wanted.
 #[derive(Clone, Debug)]
@@ -105,7 +43,7 @@ impl Wanted {
     /// # Errors
     /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known.
     pub fn start(context: &Context, scope: Scope) -> Result<Self> {
-        let program = binary()?;
+        let program = running()?;
         let mut args = vec!["serve".to_owned()];
         if let Some(database) = named_database(context.database()) {
             args.extend(["--db".to_owned(), utf8(database)?]);
@@ -145,44 +83,28 @@ impl Wanted {
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` where the agent's file takes no URL.
-    pub fn entry(&self, agent: Agent) -> Result<Vec<(String, Value)>> {
+    pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
-            Wanted::Start { program, args } => match agent {
-                Agent::ClaudeCode | Agent::Cursor | Agent::Vscode => {
-                    json!({ "type": "stdio", "command": program, "args": args })
+            Wanted::Start { program, args } => (agent.start)(program, args),
+            Wanted::Url { url, key } => match agent.url {
+                Url::Refused { why, hints } => {
+                    return Err(hints
+                        .iter()
+                        .fold(Error::new(Code::InvalidArgument, why), |error, hint| error.hint(*hint)));
                 }
-                Agent::Copilot => json!({ "type": "local", "command": program, "args": args, "tools": ["*"] }),
-                Agent::Opencode => {
-                    let words: Vec<&String> = std::iter::once(program).chain(args).collect();
-                    json!({ "type": "local", "command": words })
-                }
-                Agent::ClaudeDesktop | Agent::Codex | Agent::Windsurf | Agent::Gemini => {
-                    json!({ "command": program, "args": args })
+                Url::Entry { fields, key: form, .. } => {
+                    let mut fields = fields(url);
+                    match (key, form) {
+                        (Some(key), Key::Header(form)) => {
+                            let bearer = form.replace("NAME", key);
+                            fields[agents::HEADERS] = json!({ "Authorization": format!("Bearer {bearer}") });
+                        }
+                        (Some(key), Key::Field(field)) => fields[field] = json!(key),
+                        (None, _) => {}
+                    }
+                    fields
                 }
             },
-            Wanted::Url { url, key } => {
-                let mut fields = match agent {
-                    Agent::ClaudeDesktop => {
-                        let error = Error::new(Code::InvalidArgument, "Claude Desktop's file takes commands, no URL");
-                        return Err(error
-                            .hint("without --http it starts mcpkg itself")
-                            .hint("a URL that the internet reaches is added under Settings > Connectors"));
-                    }
-                    Agent::ClaudeCode | Agent::Vscode => json!({ "type": "http", "url": url }),
-                    Agent::Copilot => json!({ "type": "http", "url": url, "tools": ["*"] }),
-                    Agent::Opencode => json!({ "type": "remote", "url": url }),
-                    Agent::Windsurf => json!({ "serverUrl": url }),
-                    Agent::Gemini => json!({ "httpUrl": url }),
-                    Agent::Codex | Agent::Cursor => json!({ "url": url }),
-                };
-                if let Some(key) = key {
-                    match bearer(agent, key) {
-                        Some(bearer) => fields["headers"] = json!({ "Authorization": format!("Bearer {bearer}") }),
-                        None => fields["bearer_token_env_var"] = json!(key),
-                    }
-                }
-                fields
-            }
         };
         let Value::Object(fields) = fields else { return Err(Error::internal("an entry is an object")) };
         Ok(fields.into_iter().collect())
@@ -237,24 +159,12 @@ fn variable(name: &str) -> Result<&str> {
     if rest.len() >= 12 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
         return no_name("--key-env was given an access key, where it takes the name of a variable".to_owned());
     }
-    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    if name.is_empty() || name.as_bytes()[0].is_ascii_digit() || !name.bytes().all(good) {
+    if !secret::is_variable(name) {
         let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
         let more = if name.chars().count() > 12 { "..." } else { "" };
         return no_name(format!("'{shown}{more}' is no name of an environment variable"));
     }
     Ok(name)
-}
-
-/// How an agent writes the value of a variable in a header; `None` where it has a field for it.
-fn bearer(agent: Agent, variable: &str) -> Option<String> {
-    Some(match agent {
-        Agent::Codex => return None,
-        Agent::ClaudeCode | Agent::ClaudeDesktop | Agent::Copilot => format!("${{{variable}}}"),
-        Agent::Cursor | Agent::Vscode | Agent::Windsurf => format!("${{env:{variable}}}"),
-        Agent::Gemini => format!("${variable}"),
-        Agent::Opencode => format!("{{env:{variable}}}"),
-    })
 }
 
 /// What has to be done to `old`, which stands there, so that it is the entry that is wanted; `None` where it is.
@@ -269,25 +179,9 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
     let change = Change { fields: fields.into_iter().map(kept).collect(), replaces };
     let is_there = |old: &Map<String, Value>| {
         let same = change.fields.iter().all(|(name, value)| old.get(name) == Some(value));
-        same && change.unwanted().all(|name| name == "cwd" || !old.contains_key(name))
+        same && change.unwanted().all(|name| name == "cwd" || !old.contains_key(&name))
     };
     (!old.is_some_and(is_there)).then_some(change)
-}
-
-/// The path of the binary that runs.
-///
-/// # Errors
-/// `E_FILE_FAILED`, `E_INVALID_PATH`.
-pub fn binary() -> Result<String> {
-    let gone = |why: String| {
-        Error::new(Code::FileFailed, format!("The running mcpkg does not know its own file: {why}"))
-            .hint("start mcpkg again by its path")
-    };
-    let path = std::env::current_exe().map_err(|error| gone(error.to_string()))?;
-    if !path.is_file() {
-        return Err(gone(format!("`{}` was replaced or deleted", path.display())));
-    }
-    utf8(&path)
 }
 
 /// The database where an agent has to be told of it: any but the one that a server finds without its user's
@@ -298,68 +192,6 @@ fn named_database(path: &Path) -> Option<&Path> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_default = !moved && default.is_some_and(|default| real(&default) == real(path));
     (!is_default).then_some(path)
-}
-
-fn utf8(path: &Path) -> Result<String> {
-    path.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::new(
-            Code::InvalidPath,
-            format!("The path `{}` is no UTF-8, which configuration files are", path.display()),
-        )
-    })
-}
-
-/// The parts of a URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
-    /// The host, without brackets.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// The path and the query.
-    pub path: String,
-}
-
-impl Address {
-    /// Takes a URL apart.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
-    pub fn parse(url: &str) -> Result<Self> {
-        let wrong = |why: &str| {
-            Error::new(Code::InvalidArgument, format!("'{}' is no URL of a server: {why}", crate::redact::redact(url)))
-                .hint("such as http://127.0.0.1:3000/mcp")
-        };
-        let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
-            (Some(rest), _) => (80, rest),
-            (_, Some(rest)) => (443, rest),
-            _ => return Err(wrong("it begins with http:// or https://")),
-        };
-        if url.chars().any(|c| c.is_whitespace() || c.is_control() || "\"'<>\\^`{|}$".contains(c)) {
-            return Err(wrong("it holds a character that a URL does not"));
-        }
-        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        if authority.contains('@') {
-            return Err(wrong("a key is taken from the environment (--key-env NAME), never from the URL"));
-        }
-        let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, port)) => (host, port.strip_prefix(':')),
-            None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
-        };
-        if host.is_empty() {
-            return Err(wrong("it names no host"));
-        }
-        let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is no number"))?;
-        let path = path.split('#').next().unwrap_or_default();
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { host: host.to_owned(), port, path })
-    }
-
-    /// Whether it is this machine.
-    pub fn is_loopback(&self) -> bool {
-        let ip: Option<std::net::IpAddr> = self.host.parse().ok();
-        self.host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
-    }
 }
 
 #[cfg(test)]
@@ -373,25 +205,23 @@ mod tests {
         Wanted::url(&context, Scope::User, url, key)
     }
 
-    fn url(agent: Agent) -> Value {
+    fn url(name: &str) -> Value {
+        let agent = agents::named(name).expect("an agent");
         let wanted = wanted("https://tools.example/mcp", None).expect("a URL");
         Value::Object(wanted.entry(agent).expect("an entry").into_iter().collect())
     }
 
     #[test]
     fn each_agent_takes_the_key_from_the_environment_in_its_own_words() {
-        let bearers: Vec<_> = Agent::ALL
-            .into_iter()
-            .filter(|agent| *agent != Agent::ClaudeDesktop)
-            .map(|agent| url(agent).to_string())
-            .inspect(|entry| assert!(entry.contains("MCPKG_KEY"), "{entry}"))
-            .collect();
-        assert_eq!(bearers.len(), 8);
-        assert_eq!(url(Agent::Codex)["bearer_token_env_var"], "MCPKG_KEY");
-        assert_eq!(url(Agent::Gemini)["headers"]["Authorization"], "Bearer $MCPKG_KEY");
-        assert_eq!(url(Agent::Opencode)["headers"]["Authorization"], "Bearer {env:MCPKG_KEY}");
-        assert_eq!(url(Agent::Vscode)["headers"]["Authorization"], "Bearer ${env:MCPKG_KEY}");
-        assert_eq!(url(Agent::ClaudeCode)["headers"]["Authorization"], "Bearer ${MCPKG_KEY}");
+        for name in agents::names().filter(|name| *name != "claude-desktop") {
+            let entry = url(name).to_string();
+            assert!(entry.contains("MCPKG_KEY"), "{entry}");
+        }
+        assert_eq!(url("codex")["bearer_token_env_var"], "MCPKG_KEY");
+        assert_eq!(url("gemini")["headers"]["Authorization"], "Bearer $MCPKG_KEY");
+        assert_eq!(url("opencode")["headers"]["Authorization"], "Bearer {env:MCPKG_KEY}");
+        assert_eq!(url("vscode")["headers"]["Authorization"], "Bearer ${env:MCPKG_KEY}");
+        assert_eq!(url("claude-code")["headers"]["Authorization"], "Bearer ${MCPKG_KEY}");
     }
 
     #[test]
@@ -429,34 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_taken_apart() {
-        let address = Address::parse("http://[::1]:3000/projects/p/mcp?x=1#y").expect("a URL");
-        let wanted = Address { host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
-        assert_eq!(address, wanted);
-        assert_eq!(
-            Address::parse("https://a").map(|address| (address.port, address.path)).ok(),
-            Some((443, "/".into()))
-        );
-        for bad in ["", "a", "ftp://a", "http://", "http://a:b/", "http://u:p@a/", "http://a/ b", "http://a/${X}"] {
-            assert!(Address::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn what_the_user_wrote_beside_is_kept() {
         let fields = vec![("command".to_owned(), json!("/m")), ("tools".to_owned(), json!(["*"]))];
         let old = json!({ "command": "/m", "tools": ["get_prompt"], "timeout": 3 });
         assert!(change(fields.clone(), Some(&old), false).is_none());
         assert!(change(fields.clone(), Some(&json!({ "command": "/m", "url": "x" })), false).is_some());
         assert!(change(fields, None, false).is_some());
-    }
-
-    #[test]
-    fn mcpkg_is_known_by_what_is_started() {
-        let is = |entry: Value| Runs::of(&entry).is_some_and(|runs| runs.is_mcpkg());
-        assert!(is(json!({ "command": "/a/mcpkg", "args": ["serve"] })));
-        assert!(is(json!({ "command": ["/a/mcpkg", "--db", "x", "serve"] })));
-        assert!(!is(json!({ "command": "npx", "args": ["mcpkg", "serve"] })));
-        assert!(!is(json!({ "url": "http://a" })));
     }
 }

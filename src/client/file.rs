@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::config_file::{ConfigFile, Scope};
 use super::document::Fault;
-use super::place::{Place, Scope};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -34,7 +34,7 @@ impl Modes {
 
 /// A file as it was read.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct FileText {
     /// Where it is for the agent.
     pub path: PathBuf,
     /// Where it is, links followed.
@@ -46,15 +46,15 @@ pub struct Read {
     read_only: bool,
 }
 
-impl Read {
+impl FileText {
     /// Reads an agent's file, through links.
     ///
     /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID` where it is no UTF-8 text, and how the disk failed.
-    pub fn of(place: &Place) -> Result<Self> {
-        let path = place.file.as_path();
+    /// `E_CLIENT_CONFIG_INVALID` where it is no UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
+    pub fn of(config: &ConfigFile) -> Result<Self> {
+        let path = config.path.as_path();
         let real = follow(path)?;
-        let folders = Modes::of(place.scope);
+        let folders = Modes::of(config.scope);
         let metadata = match fs::metadata(&real) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -89,8 +89,8 @@ impl Read {
     /// Puts another text in its place, or nothing at all; returns the folders that were made for it.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, and how else
-    /// the disk failed.
+    /// `E_PLAN_CHANGED` where it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
+    /// `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
@@ -144,7 +144,7 @@ impl Read {
     /// Keeps a copy of the file as it is below `folder`, by its content; returns where.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn back_up(&self, folder: &Path) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;
@@ -193,7 +193,7 @@ fn follow(path: &Path) -> Result<PathBuf> {
 /// Makes a folder and those above it that are missing; returns those that were made, the highest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();

@@ -1,8 +1,9 @@
 //! What `mcpkg doctor` says of the agents.
 
-use super::agent::Agent;
-use super::list::{Binary, found};
-use super::place::Place;
+use super::agents;
+use super::binary::Binary;
+use super::config_file::ConfigFile;
+use super::our_entry::our_entries;
 use crate::error::Error;
 use crate::op::{Context, Finding, Health};
 
@@ -11,15 +12,15 @@ const AREA: &str = "clients";
 /// Looks at every agent's entry without starting anything.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for agent in Agent::ALL {
-        let places = match Place::all(context, agent) {
-            Ok(places) => places,
+    for agent in agents::ALL {
+        let configs = match ConfigFile::all(context, agent) {
+            Ok(configs) => configs,
             Err(error) => return vec![unread(&error)],
         };
-        for place in &places {
-            match found(context, place) {
+        for config in &configs {
+            match our_entries(context, config) {
                 Ok(entries) => findings.extend(entries.iter().map(|found| {
-                    let (title, scope) = (agent.title(), place.scope.name());
+                    let (title, scope) = (agent.title, config.scope.name());
                     let (health, what) = match found.binary {
                         Binary::This | Binary::None => (Health::Ok, format!("runs {}", found.runs.shown())),
                         Binary::Another => (Health::Note, format!("runs another mcpkg: {}", found.runs.shown())),

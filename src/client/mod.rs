@@ -1,34 +1,35 @@
 //! The agents on the user's machine: the entry that makes each of them start mcpkg, written into the agent's own
 //! configuration and taken out again, and whether it works.
 
-mod add;
+mod address;
 mod agent;
-mod change;
+mod agents;
+mod binary;
 mod check;
+mod config_file;
 mod document;
 mod entry;
+mod entry_name;
 mod file;
 mod health;
-mod json;
-mod list;
-mod place;
+mod homes;
+mod operations;
+mod our_entry;
 mod record;
-mod remove;
-mod show;
-mod toml;
+mod runs;
+mod standing;
+mod trail;
 
-use crate::op::Entry;
-
-pub use health::health;
+use crate::op::Domain;
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "client";
 
-/// The operations of this domain, in documentation order.
-pub const OPS: &[Entry] = &[
-    Entry::of::<list::List>(),
-    Entry::of::<show::Show>(),
-    Entry::of::<add::Add>(),
-    Entry::of::<remove::Remove>(),
-    Entry::of::<check::Check>(),
-];
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "client",
+    operations: &[operations::OPS],
+    commands: &[("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others")],
+    health: health::health,
+    ..Domain::EMPTY
+};

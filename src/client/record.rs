@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::document::{Change, Document, Fault, Splice};
-use super::file::{Modes, Read, make_folders};
+use super::file::{FileText, Modes, make_folders};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::hex;
@@ -124,7 +124,7 @@ impl Records {
     /// Returns the records to change.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn hold(context: &Context) -> Result<Self> {
         let folder = folder(context);
         make_folders(&folder, Modes::PRIVATE)?;
@@ -143,13 +143,13 @@ impl Records {
         self.folder.join(agent)
     }
 
-    fn path(&self, read: &Read, name: &str) -> PathBuf {
+    fn path(&self, read: &FileText, name: &str) -> PathBuf {
         let key = format!("{}\n{name}", read.real.display());
         self.folder.join(format!("{}.json", &hash(&key)[..24]))
     }
 
     /// Returns what was done to an entry; one that cannot be read is as good as none.
-    pub fn get(&self, read: &Read, name: &str) -> Option<Record> {
+    pub fn get(&self, read: &FileText, name: &str) -> Option<Record> {
         let text = crate::file::read(&self.path(read, name), crate::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.file == read.real && record.name == name).then_some(record)
@@ -158,8 +158,8 @@ impl Records {
     /// Keeps a record, or none.
     ///
     /// # Errors
-    /// How the disk failed.
-    pub fn put(&self, read: &Read, name: &str, record: Option<&Record>) -> Result<()> {
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    pub fn put(&self, read: &FileText, name: &str, record: Option<&Record>) -> Result<()> {
         let path = self.path(read, name);
         let Some(record) = record else { return disk::remove(&path) };
         let text =
@@ -176,6 +176,7 @@ mod tests {
 
     use super::*;
     use crate::client::agent::Agent;
+    use crate::client::agents;
 
     fn change() -> Change {
         Change {
@@ -184,7 +185,11 @@ mod tests {
         }
     }
 
-    fn added(agent: Agent, before: Option<&str>) -> (Document, Record, String) {
+    fn agent(name: &str) -> &'static Agent {
+        agents::named(name).expect("an agent")
+    }
+
+    fn added(agent: &Agent, before: Option<&str>) -> (Document, Record, String) {
         let document = Document::of(agent);
         let after = document.set(before.unwrap_or_default(), "mcpkg", &change()).expect("an edit");
         let record = Record::between(document, Path::new("/f"), "mcpkg", before, &after).expect("a record");
@@ -194,17 +199,17 @@ mod tests {
     #[test]
     fn what_nobody_touched_comes_back_to_the_byte() {
         for before in ["", "{}", "{ }\n", "{\r\n\t\"a\" : 1, // one\r\n}", "\u{feff}{\"mcpServers\":{}}"] {
-            let (document, record, after) = added(Agent::Vscode, Some(before));
+            let (document, record, after) = added(agent("vscode"), Some(before));
             assert_eq!(record.undo(document, &after), Ok(Some(before.to_owned())), "{after}");
         }
-        let (document, record, after) = added(Agent::Codex, None);
+        let (document, record, after) = added(agent("codex"), None);
         assert_eq!(record.undo(document, &after), Ok(None));
     }
 
     #[test]
     fn what_others_wrote_meanwhile_stays() {
         let before = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
-        let (document, record, after) = added(Agent::Cursor, Some(before));
+        let (document, record, after) = added(agent("cursor"), Some(before));
         let since = after.replace("\"x\"", "\"y\" /* new */");
         assert_eq!(record.undo(document, &since), Ok(Some(before.replace("\"x\"", "\"y\" /* new */"))));
         // An entry behind ours, put there by another program.
@@ -216,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_made_goes_only_where_nothing_else_is_in_it() {
-        let (document, record, after) = added(Agent::ClaudeCode, None);
+        let (document, record, after) = added(agent("claude-code"), None);
         assert_eq!(record.undo(document, &after.replace("  ", "\t")), Ok(None));
         let since = after.replacen('{', "{ \"theme\": \"dark\",", 1);
         let left = record.undo(document, &since).expect("an edit").expect("a file");
@@ -226,7 +231,7 @@ mod tests {
     #[test]
     fn an_entry_that_was_there_comes_back_though_the_file_changed() {
         let before = "[mcp_servers.mcpkg] # mine\ncommand = 'npx'\n";
-        let document = Document::of(Agent::Codex);
+        let document = Document::of(agent("codex"));
         let replaces = Change { replaces: true, ..change() };
         let after = document.set(before, "mcpkg", &replaces).expect("an edit");
         let record = Record::between(document, Path::new("/f"), "mcpkg", Some(before), &after).expect("a record");

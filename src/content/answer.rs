@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use super::cursor;
 use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use crate::op::{Body, Context, Reply};
+use crate::store::blobs::damaged_value;
 use crate::store::page::Page;
+use crate::store::prompts::Argument;
 
 /// Refuses content that is too large for one answer, before it is read.
 pub(super) fn check_size(
@@ -50,7 +52,7 @@ pub(super) fn page(
     let mut page = match limit {
         Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
         Some(limit) => Page::first(limit as usize),
-        None if context.actor == "shell" => Page::all(),
+        None if context.is_shell() => Page::all(),
         None => Page::first(crate::op::PAGE),
     };
     if let Some(after) = after {
@@ -61,13 +63,41 @@ pub(super) fn page(
     Ok(page)
 }
 
+/// Whether a list call asks for a page of the usual size at most, which takes microseconds.
+pub(super) fn is_one_page(limit: Option<u32>) -> bool {
+    limit.is_none_or(|limit| limit as usize <= crate::op::PAGE)
+}
+
 /// Returns stored bytes as the text they are known to be.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)
         .map_err(|error| crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }
 
+/// Returns the arguments that a prompt declares, from the JSON that is stored.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn arguments(json: Option<&str>) -> Result<Vec<Argument>> {
+    json.map_or(Ok(Vec::new()), serde_json::from_str)
+        .map_err(|error| damaged_value("a prompt's arguments are malformed").with_source(error))
+}
+
 /// Returns a reply's data.
 pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::internal("a reply cannot be written as JSON").with_source(error))
+    serde_json::to_value(value).map_err(unwritable)
+}
+
+/// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
+pub(super) fn reply(context: &Context, body: Body, data: &impl Serialize) -> Result<Reply> {
+    if context.is_shell() {
+        return Ok(Reply::new(body, serialize(data)?));
+    }
+    let json = serde_json::to_string(data).map_err(unwritable)?;
+    Ok(Reply { json: Some(json), ..Reply::new(body, Value::Null) })
+}
+
+/// Returns the failure of a reply that cannot be written as JSON.
+pub(super) fn unwritable(error: serde_json::Error) -> Error {
+    Error::internal("a reply cannot be written as JSON").with_source(error)
 }

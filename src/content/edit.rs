@@ -1,14 +1,15 @@
 //! `mcpkg prompt edit`: the user's editor on a prompt's text.
 
 use std::io::Write;
-use std::process::Command;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::process::{Environment, Program};
 use crate::store::{blobs, prompts};
 
 /// Edit a prompt
@@ -26,6 +27,7 @@ impl Operation for Edit {
     const HELP: &'static str =
         "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -94,13 +96,10 @@ fn edit(name: &str, text: &str) -> Result<(tempfile::NamedTempFile, Vec<u8>)> {
         .tempfile()
         .map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
     file.write_all(text.as_bytes()).map_err(|error| Error::file("write", file.path(), error))?;
-    // As git does: the variable may hold arguments, so a shell splits it; the path is passed beside it.
-    let status = if cfg!(windows) {
-        Command::new("cmd").arg("/C").arg(&editor).arg(file.path()).status()
-    } else {
-        Command::new("sh").arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file.path()).status()
-    };
-    match status {
+    let (program, args) = words(&editor)
+        .ok_or_else(|| failed(format!("The editor `{editor}` cannot be split into words: a quote is open")))?;
+    let program = Program::new(program).args(args).args([file.path()]).environment(Environment::Whole);
+    match program.run_in_terminal() {
         Ok(status) if status.success() => {
             let edited = crate::file::read(file.path(), crate::file::WHOLE)
                 .map_err(|error| Error::file("read", file.path(), error))?;
@@ -108,5 +107,35 @@ fn edit(name: &str, text: &str) -> Result<(tempfile::NamedTempFile, Vec<u8>)> {
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
         Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
+    }
+}
+
+/// Returns the program and the arguments that an editor's variable holds: a path, which may have blanks in it, or words as
+/// a shell splits them. No shell runs, so `~` and variables are not filled in.
+fn words(editor: &str) -> Option<(String, Vec<String>)> {
+    if Path::new(editor).is_file() {
+        return Some((editor.to_owned(), Vec::new()));
+    }
+    // A path there has backslashes, which the shell's rules take for quotes.
+    let words =
+        if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
+    let mut words = words.into_iter();
+    Some((words.next()?, words.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editor_has_arguments_or_is_a_path_with_blanks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("my editor");
+        std::fs::write(&path, "").expect("a file");
+        let path = path.to_str().expect("UTF-8");
+        assert_eq!(words(path), Some((path.to_owned(), Vec::new())));
+        let code = ("code".to_owned(), vec!["--wait".to_owned(), "a b".to_owned()]);
+        assert_eq!(words("code --wait 'a b'"), Some(code));
+        assert_eq!(words("vim 'x"), None);
     }
 }

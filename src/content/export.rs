@@ -17,10 +17,11 @@ use super::import::manifest::{self, Entry, Manifest, What};
 use super::import::scan::File;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::blobs::{self, Verify};
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::source::Source;
-use crate::store::{Db, blobs, prompts, resources};
+use crate::store::{Db, prompts, resources};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -122,7 +123,7 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
         let path = scratch.join(done.to_string());
         let failed = |error| Error::file("write", &path, error);
         let mut file = fs::File::create(&path).map_err(failed)?;
-        blobs::stream_by_id(db, blob, |piece| {
+        blobs::stream_by_id(db, blob, Verify::Sha256, |piece| {
             if context.is_cancelled() {
                 return Err(Error::new(Code::Cancelled, "The export was given up; nothing was written"));
             }

@@ -1,7 +1,7 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`health`], [`names`], [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
@@ -23,16 +23,44 @@ pub mod uri;
 
 mod edit;
 mod health;
+mod resource;
 
-use crate::op::Entry;
-
-pub use health::health;
+use crate::op::{Domain, Entry, Group, Listed};
 
 /// The group of this domain.
 pub const GROUP: &str = "content";
 
-/// The groups of this domain: what they do stays inside one project.
-pub const GROUPS: [&str; 2] = [GROUP, skills::GROUP];
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "content",
+    operations: &[OPS, skills::OPS],
+    groups: &[
+        Group {
+            name: GROUP,
+            listed: Listed::Always,
+            within_project: true,
+            instructions: "mcpkg serves the prompts, documents, images and skills that the user keeps for the selected \
+                project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource and \
+                search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
+                revision. The user selects the project with `mcpkg project select NAME`.",
+        },
+        Group {
+            name: skills::GROUP,
+            listed: Listed::Where(skills::any),
+            within_project: true,
+            instructions: "A skill stands at skill://NAME/SKILL.md, and list_skills names them.",
+        },
+    ],
+    commands: &[
+        ("project", "Create, select and manage projects"),
+        ("prompt", "Create, show and manage prompts"),
+        ("resource", "Create, show and manage resources: documents, images, skills"),
+        ("skill", "Create, check, show and manage skills"),
+    ],
+    resources: &[resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE],
+    health: health::health,
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
 pub const OPS: &[Entry] = &[

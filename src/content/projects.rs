@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{GROUP, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::deploys;
 use crate::store::page::Page;
 use crate::store::projects::{self, Project, Reason};
@@ -28,6 +28,7 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a project; the first one is selected at once";
     const HELP: &'static str = "Examples:\n  mcpkg project create auth-module";
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -171,6 +172,7 @@ impl Operation for Select {
         `mcpkg project unbind` takes --here back.\n\n\
         Examples:\n  mcpkg project select auth-module\n  mcpkg project select auth-module --here";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -219,6 +221,7 @@ impl Operation for Unbind {
     const ABOUT: &'static str = "Take back what `project select --here` did; the project stays as it is";
     const HELP: &'static str = "Examples:\n  mcpkg project unbind\n  mcpkg project unbind ../gone";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -299,6 +302,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename project";
     const ABOUT: &'static str = "Rename a project; what it holds, its selection and its bindings stay";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -328,6 +332,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete project";
     const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
     const EFFECT: Effect = Effect::Destroy;
+    const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

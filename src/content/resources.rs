@@ -12,8 +12,8 @@ use super::media::{self, Media};
 use super::{GROUP, answer, cursor, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::blobs;
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::blobs::{self, Verify};
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Kind;
 
@@ -51,6 +51,7 @@ impl Operation for Create {
         mcpkg resource create logo file:///logo.png @logo.png";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -116,6 +117,7 @@ impl Operation for Update {
         CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
         Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -189,6 +191,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a resource from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -253,6 +256,10 @@ impl Operation for List {
     const STRUCTURED: bool = true;
     type Output = Listed;
 
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
@@ -292,8 +299,7 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no resources"),
         };
-        let data = answer::serialize(&Listed { resources, next_cursor })?;
-        Ok(Reply::new(Body::Table(table), data))
+        answer::reply(context, Body::Table(table), &Listed { resources, next_cursor })
     }
 }
 
@@ -339,6 +345,10 @@ impl Operation for Show {
     const CONTENT: bool = true;
     type Output = Shown;
 
+    fn is_hot(&self) -> bool {
+        self.output.is_none()
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(output) = &self.output {
             return self.write_to(output, context);
@@ -348,7 +358,7 @@ impl Operation for Show {
             let what = || format!("Resource '{}'", self.uri);
             let how = || format!("mcpkg resource show {} -o FILE", resource.name);
             answer::check_size(resource.size, context.max_answer, what, how)?;
-            let bytes = blobs::get(db, resource.blob)?;
+            let bytes = blobs::show(db, resource.blob)?;
             Ok((resource, bytes))
         })?;
         let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
@@ -375,7 +385,7 @@ impl Show {
             .map_err(failed)?;
         let (resource, project) = context.read(|db, project| {
             let resource = find(db, project, &self.uri)?;
-            blobs::stream_by_id(db, resource.blob, |piece| beside.write_all(piece).map_err(failed))?;
+            blobs::stream_by_id(db, resource.blob, Verify::Sha256, |piece| beside.write_all(piece).map_err(failed))?;
             Ok((resource, project.name.clone()))
         })?;
         #[cfg(unix)]

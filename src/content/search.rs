@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{GROUP, answer};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
-use crate::store::{blobs, projects, search};
+use crate::store::blobs::{self, Verify};
+use crate::store::{projects, search};
 
 /// Bytes of text around the first word found.
 const SNIPPET: usize = 160;
@@ -96,14 +97,14 @@ impl Operation for Search {
                 .map(|hit| {
                     // A damaged content must not hide the others.
                     let mut body = Vec::new();
-                    let read = blobs::stream_by_id(db, hit.blob, |piece| {
+                    let read = blobs::stream_by_id(db, hit.blob, Verify::Checksum, |piece| {
                         if body.len() < search::INDEXED << 20 {
                             body.extend_from_slice(piece);
                         }
                         Ok(())
                     });
                     let snippet = match read {
-                        Ok(()) => snippet(&String::from_utf8_lossy(&body), &words),
+                        Ok(()) => snippet(&legible(body), &words),
                         Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
                         Err(error) => return Err(error),
                     };
@@ -126,9 +127,13 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        let data = answer::serialize(&SearchResults { hits })?;
-        Ok(Reply::new(Body::Table(table), data))
+        answer::reply(context, Body::Table(table), &SearchResults { hits })
     }
+}
+
+/// Returns content as text; what is cut off in the middle of a character, or was never a text, as far as it is one.
+fn legible(content: Vec<u8>) -> String {
+    String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Returns the text around the first of the words, on one line; its beginning where no word stands as it is written.

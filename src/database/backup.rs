@@ -9,8 +9,8 @@ use serde_json::json;
 use super::GROUP;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::{Db, Serving, access, events};
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::store::{Db, access, events};
 
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,6 +35,10 @@ impl Operation for Backup {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let progress = |done, total| (context.progress)("Backing up", done, total);
         let Some(keep) = self.keep else {
@@ -45,7 +49,8 @@ impl Operation for Backup {
         };
         std::fs::create_dir_all(&self.to).map_err(|error| Error::file("make the folder", &self.to, error))?;
         // Named after its database: another one's backups in the same folder are not this one's to remove.
-        let stem = context.store.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = context.store.location().file().and_then(Path::file_stem).unwrap_or_default();
+        let stem = stem.to_string_lossy().into_owned();
         let file = self.to.join(format!("{stem}-{}.db", stamp(context.clock.now())));
         let size = context.store.backup(&file, &progress)?;
         let removed = prune(&file, &stem, keep as usize)?;
@@ -135,10 +140,9 @@ impl Operation for Restore {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let path = context.store.path();
-        let alone = Serving::keep_away(path)?;
+        let alone = context.store.keep_servers_away()?;
         if alone.is_none() && !self.while_serving {
-            return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", path.display()))
+            return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
                 .hint("stop them, or say --while-serving: they will show the restored content at once"));
         }
         let stamp = stamp(context.clock.now());

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::GROUP;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 use crate::store::check::{self, Findings};
 
 /// Check the database
@@ -29,6 +29,10 @@ impl Operation for Check {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let findings = if self.deep {
             context.store.inspect(&|done, total| (context.progress)("Verifying", done, total))?
@@ -36,7 +40,7 @@ impl Operation for Check {
             Findings { broken: context.store.read(check::faults)?, ..Findings::default() }
         };
         let verified = findings.verified;
-        let path = context.store.path().display();
+        let path = context.store.location();
         let faults: Vec<&str> = findings.faults().collect();
         if !faults.is_empty() {
             // A file that is broken is more than a content that is.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::clock::rfc3339;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use crate::store::events::{self, Event};
 
 /// Show the trail
@@ -41,6 +41,10 @@ impl Operation for Events {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let limit = self.limit as usize;

@@ -13,8 +13,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
 }
 
 fn file(context: &Context) -> Finding {
-    let path = context.store.path();
-    let shown = path.display();
+    let shown = context.store.location();
     let problem = |what: String| Finding::new("database", Health::Problem, what);
     match context.store.access() {
         Access::Writable => {}
@@ -23,7 +22,7 @@ fn file(context: &Context) -> Finding {
             return problem(format!("{shown} is read-only")).action("make it writable, and its folder");
         }
     }
-    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > QUICK) {
+    if shown.file().and_then(|file| std::fs::metadata(file).ok()).is_some_and(|metadata| metadata.len() > QUICK) {
         return Finding::new("database", Health::Note, format!("{shown} can be written; it was not looked through"))
             .action("mcpkg check");
     }

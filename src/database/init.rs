@@ -27,10 +27,11 @@ impl Operation for Init {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let database = context.store.path().display().to_string();
+        let database = context.store.location().to_string();
         let binary = std::env::current_exe().map_or_else(|_| "mcpkg".to_owned(), |path| path.display().to_string());
         // A database in the default place needs no flag; any other has to be named to the client.
-        let default = crate::database::default_path().is_some_and(|path| path == context.store.path());
+        let default =
+            crate::database::default_path().is_some_and(|path| Some(&*path) == context.store.location().file());
         let mut arguments = vec![];
         if !default {
             arguments.extend(["--db".to_owned(), database.clone()]);

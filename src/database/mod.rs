@@ -5,17 +5,25 @@ mod check;
 mod events;
 mod health;
 mod init;
+mod resource;
 
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-use crate::op::Entry;
-
-pub use health::health;
+use crate::op::{Domain, Entry};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "database";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "database",
+    operations: &[OPS],
+    resources: &[resource::EVENTS],
+    health: health::health,
+    ..Domain::EMPTY
+};
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[

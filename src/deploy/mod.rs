@@ -13,8 +13,31 @@ pub mod rollback;
 pub mod source;
 pub mod targets;
 
-pub use apply::undo::recover;
-pub use operations::OPS;
+use crate::op::{Domain, Group, Listed};
 
 /// The group of this domain.
 pub const GROUP: &str = "deploy";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "deploy",
+    operations: &[operations::OPS],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Where(source::has_root),
+        // Deploys reach beyond a project: folders, config repos.
+        within_project: false,
+        instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \
+            them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
+            user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes \
+            changes made on disk back to their source.",
+    }],
+    commands: &[
+        ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
+        ("snapshot", "Look at stored deploys, pin and prune them"),
+        ("evolve", "Take back into the project what was changed on disk"),
+    ],
+    recover: apply::undo::recover,
+    health: apply::journal::health,
+    ..Domain::EMPTY
+};

@@ -14,7 +14,6 @@ use super::attributes::Attributes;
 use super::{Found, RealFolders, failed, sha256};
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::store::deploys::Stat;
 
 mod entry;
 #[cfg(unix)]

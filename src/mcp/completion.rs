@@ -2,12 +2,12 @@
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::reads::not_found;
-use super::{Config, templates};
+use super::Config;
+use super::lookup::not_found;
 use crate::content::template;
 use crate::error::{Code, Error, Result};
-use crate::store::revisions::Kind;
-use crate::store::{Db, blobs, prompts, resources};
+use crate::op::Completing;
+use crate::store::{Db, blobs, prompts};
 
 /// Returns what can complete an argument's value.
 ///
@@ -21,9 +21,12 @@ pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestPa
             of_prompt(db, config, &reference.name, argument, typed)?
         }
         Reference::Resource(reference) => {
-            let before = request.context.as_ref().and_then(|context| context.arguments.as_ref());
-            let kind = before.and_then(|arguments| arguments.get("kind")).and_then(|word| Kind::named(word));
-            of_template(db, config, &reference.uri, &request.argument.name, kind, typed)?
+            let given = request.context.as_ref().and_then(|context| context.arguments.as_ref());
+            let given = |name: &str| given.and_then(|given| given.get(name)).map(String::as_str);
+            let (selection, limit) = (&config.selection, CompletionInfo::MAX_VALUES + 1);
+            let completing =
+                Completing { db, selection, variable: &request.argument.name, typed, given: &given, limit };
+            of_template(config, &reference.uri, &completing)?
         }
         _ => Vec::new(),
     };
@@ -61,41 +64,15 @@ fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &s
     }
 }
 
-fn of_template(
-    db: &Db<'_>,
-    config: &Config,
-    template: &str,
-    variable: &str,
-    kind: Option<Kind>,
-    typed: &str,
-) -> Result<Vec<String>> {
-    let most = CompletionInfo::MAX_VALUES + 1;
-    let names = |kind: Kind| match kind {
-        Kind::Prompt => prompts::names(db, &config.selection, typed, most),
-        Kind::Resource => resources::names(db, &config.selection, typed, most),
+fn of_template(config: &Config, template: &str, completing: &Completing<'_>) -> Result<Vec<String>> {
+    let Some(resource) = config.providers.resources().find(|resource| resource.uri == template) else {
+        let why = format!("There is no resource template '{}'", template.escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template })));
     };
-    match (template, variable) {
-        (templates::PROMPT, "name") => names(Kind::Prompt),
-        (templates::RESOURCE, "name") => names(Kind::Resource),
-        (templates::HISTORY, "kind") => Ok([Kind::Prompt, Kind::Resource].map(|kind| kind.word().to_owned()).into()),
-        (templates::HISTORY, "name") => match kind {
-            Some(kind) => names(kind),
-            None => {
-                let mut both = [names(Kind::Prompt)?, names(Kind::Resource)?].concat();
-                both.sort_unstable();
-                both.dedup();
-                Ok(both)
-            }
-        },
-        (templates::PROMPT | templates::RESOURCE | templates::HISTORY | templates::EVENTS, _) => {
-            let why = format!("The resource template '{template}' has no variable '{variable}'");
-            Err(Error::new(Code::InvalidArgument, why)
-                .with_details(serde_json::json!({ "uri": template, "argument": variable })))
-        }
-        _ => Err(Error::new(
-            Code::InvalidArgument,
-            format!("There is no resource template '{}'", template.escape_debug()),
-        )
-        .with_details(serde_json::json!({ "uri": template }))),
-    }
+    (resource.complete)(completing)?.ok_or_else(|| {
+        let variable = completing.variable;
+        let why = format!("The resource template '{template}' has no variable '{variable}'");
+        Error::new(Code::InvalidArgument, why)
+            .with_details(serde_json::json!({ "uri": template, "argument": variable }))
+    })
 }

@@ -1,38 +1,10 @@
-//! What a server serves and who it says it is; and, for each request, what that request may reach.
+//! What a server serves; and, for each request, who calls and what that request may reach.
 
-use super::extension::Extended;
+use std::time::Duration;
+
+use super::provider::Providers;
+use crate::op::{Caller, Connection, Effect, Grant, Identity};
 use crate::store::projects::Selection;
-
-/// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Identity {
-    /// Everything.
-    #[default]
-    Mcpkg,
-    /// Contract 000: the deploy tools only.
-    Agentpack,
-}
-
-impl Identity {
-    /// Every identity.
-    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
-
-    /// The name in serverInfo.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Identity::Mcpkg => "mcpkg",
-            Identity::Agentpack => "agentpack",
-        }
-    }
-
-    /// The group it is narrowed to.
-    pub const fn group(self) -> Option<&'static str> {
-        match self {
-            Identity::Mcpkg => None,
-            Identity::Agentpack => Some(crate::deploy::GROUP),
-        }
-    }
-}
 
 /// What a server serves, and what a request may reach of it.
 #[derive(Clone, Debug, Default)]
@@ -41,20 +13,59 @@ pub struct Config {
     pub selection: Selection,
     /// Who the server says it is.
     pub identity: Identity,
-    /// The groups that are listed and callable; all where `None`.
+    /// The groups that are served; all where `None`.
     pub groups: Option<Vec<String>>,
+    /// Whether every tool that is served is listed too; else what most sessions need.
+    pub full_list: bool,
     /// What the access key of a request allows, where it came with one.
-    pub grant: Option<crate::access::Grant>,
+    pub grant: Option<Grant>,
+    /// How the clients are connected.
+    pub connection: Connection,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// What a program adds.
-    pub extended: Extended,
+    pub providers: Providers,
+    /// How long one read of the database may take.
+    pub read_timeout: Duration,
     /// The most bytes of content in one answer.
     pub max_answer: u64,
     /// The most bytes of one request.
     pub max_line: u64,
     /// Whether the front answers the hot reads; without it rmcp answers all, for comparison.
     pub front: bool,
+}
+
+impl Config {
+    /// Whether the tools of a group are served.
+    pub(in crate::mcp) fn serves_group(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|names| names.iter().any(|name| name == group))
+    }
+
+    /// Whether a tool of this group and effect is served.
+    pub(in crate::mcp) fn serves(&self, group: &str, effect: Effect) -> bool {
+        self.serves_group(group) && !(self.read_only && effect.changes())
+    }
+
+    /// Whether requests under another one are answered alike while the database is the same.
+    pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
+        self.selection == other.selection
+            && self.groups == other.groups
+            && self.full_list == other.full_list
+            && self.read_only == other.read_only
+    }
+
+    /// Returns who calls in a request: the client that calls itself `name`.
+    pub(super) fn caller(&self, name: Option<&str>) -> Caller {
+        Caller::client(name, self.grant.clone(), self.connection, self.identity)
+    }
+}
+
+/// Returns the group that a server which stands in for a contract is narrowed to.
+pub const fn group_of(identity: Identity) -> Option<&'static str> {
+    match identity {
+        Identity::Mcpkg => None,
+        Identity::Agentpack => Some(crate::deploy::GROUP),
+    }
 }

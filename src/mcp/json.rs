@@ -103,11 +103,16 @@ impl Base64 {
     }
 }
 
+/// Bytes that are encoded at once: few enough that what is zeroed for them is still in the cache when it is written.
+const ENCODED_AT_ONCE: usize = 24 << 10;
+
 fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
-    let start = out.len();
-    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    let written = STANDARD.encode_slice(bytes, &mut out[start..]).unwrap_or(0);
-    out.truncate(start + written);
+    for bytes in bytes.chunks(ENCODED_AT_ONCE) {
+        let start = out.len();
+        out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+        let written = STANDARD.encode_slice(bytes, &mut out[start..]).unwrap_or(0);
+        out.truncate(start + written);
+    }
 }
 
 #[cfg(test)]

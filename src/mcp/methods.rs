@@ -89,10 +89,13 @@ pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> Er
 /// Refuses a cursor on a list that has one page only.
 pub(super) fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
     match cursor {
-        Some(cursor) => Err(error_data(
-            &Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
-                .with_details(serde_json::json!({ "cursor": cursor })),
-        )),
+        Some(cursor) => Err(error_data(&not_a_cursor(&cursor))),
         None => Ok(()),
     }
+}
+
+/// Returns the failure of a cursor on a list that has one page only.
+pub(super) fn not_a_cursor(cursor: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
+        .with_details(serde_json::json!({ "cursor": cursor }))
 }

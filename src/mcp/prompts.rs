@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::Config;
+use super::era::Era;
 use super::json::{push_escaped, push_optional, push_string};
-use super::reads::{Era, not_found, page};
-use crate::content::answer::too_large;
+use super::lookup::{not_found, page};
+use crate::content::answer::{arguments, too_large};
 use crate::content::command::fill::{CommandText, fill};
 use crate::content::{cursor, template};
 use crate::error::Result;
+use crate::store::blobs::{self, Verify};
 use crate::store::projects::{self, Selection};
-use crate::store::prompts::Argument;
-use crate::store::{Db, blobs, prompts};
+use crate::store::{Db, prompts};
 
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
@@ -85,17 +86,13 @@ pub(super) fn get(
             }
             let source = String::from_utf8(blobs::read(db, prompt.content)?)
                 .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
-            let declared: Vec<Argument> = match prompt.arguments {
-                Some(json) => serde_json::from_str(json)
-                    .map_err(|error| blobs::damaged_value("a prompt's arguments are malformed").with_source(error))?,
-                None => Vec::new(),
-            };
+            let declared = arguments(prompt.arguments)?;
             let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);
             let source = CommandText { name, dialect, front_matter, text: &source, declared: &declared };
             let text = fill(&source, given, config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {
-            blobs::stream(db, prompt.content, |piece| {
+            blobs::stream(db, prompt.content, Verify::Checksum, |piece| {
                 push_escaped(out, piece);
                 Ok(())
             })?;

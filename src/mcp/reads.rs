@@ -1,4 +1,4 @@
-//! The four hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
+//! The five hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
 //! here, so that they cannot differ.
 
 use std::borrow::Cow;
@@ -7,44 +7,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Config, prompts, resources, templates};
-use crate::content::cursor;
+use super::era::Era;
+use super::{Config, prompts, resources, templates, tools};
 use crate::error::{Code, Error, Result};
-use crate::op::PAGE;
 use crate::store::Db;
-use crate::store::page::Page;
-use crate::store::projects::{self, Selection};
-
-/// Which shape a result has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
-    /// The revisions with a handshake, 2024-11-05 to 2025-11-25.
-    Legacy,
-    /// 2026-07-28: every result says its type, lists and reads say how long they may be kept.
-    Modern,
-}
-
-/// How long a client may keep what it read: not at all, since the shell can change it at any moment and asking again
-/// costs microseconds. Its content is the user's own.
-const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
-
-impl Era {
-    /// Begins a result object.
-    pub(super) fn open(self, out: &mut Vec<u8>) {
-        out.push(b'{');
-        if self == Era::Modern {
-            out.extend_from_slice(b"\"resultType\":\"complete\",");
-        }
-    }
-
-    /// Ends a result object that may not be kept.
-    pub(super) fn close_uncached(self, out: &mut Vec<u8>) {
-        if self == Era::Modern {
-            out.extend_from_slice(CACHE);
-        }
-        out.push(b'}');
-    }
-}
 
 /// A hot read with its parameters.
 #[derive(Debug)]
@@ -53,6 +19,7 @@ pub(super) enum Read<'a> {
     Prompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
     Resources { cursor: Option<Cow<'a, str>> },
     Resource { uri: Cow<'a, str> },
+    Tools { cursor: Option<Cow<'a, str>> },
 }
 
 /// The parameters of the hot reads, not looked into yet.
@@ -71,14 +38,15 @@ struct Parameters<'a> {
 impl<'a> Read<'a> {
     /// Whether `method` is a hot read.
     pub(super) fn is_hot(method: &str) -> bool {
-        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list")
+        matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether it takes several statements, which must see one moment: a page that follows checks its cursor first.
+    /// Whether it takes several statements, which must see one moment: a list resolves its project first.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
-            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
+            Read::Prompts { .. } | Read::Resources { .. } => true,
             Read::Resource { uri } => templates::may_be(uri),
+            Read::Tools { .. } => true,
             Read::Prompt { .. } => false,
         }
     }
@@ -106,6 +74,7 @@ impl<'a> Read<'a> {
         Ok(match method {
             "prompts/list" => Read::Prompts { cursor: cursor()? },
             "resources/list" => Read::Resources { cursor: cursor()? },
+            "tools/list" => Read::Tools { cursor: cursor()? },
             "resources/read" => Read::Resource { uri: required("uri", parameters.uri)? },
             _ => Read::Prompt {
                 name: required("name", parameters.name)?,
@@ -156,34 +125,14 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
     let answered = match read {
         Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
-        Read::Resources { cursor } => resources::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Resources { cursor } => resources::list(db, config, cursor.as_deref(), era, out),
         Read::Resource { uri } => resources::read(db, config, uri, era, out),
+        Read::Tools { cursor } => tools::push_list(db, config, cursor.as_deref(), era, out),
     };
     if answered.is_err() {
         out.truncate(start);
     }
     answered
-}
-
-/// Returns the page that a cursor asks for, in the project that applies.
-pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {
-    let mut page = Page::first(PAGE);
-    if let Some(after) = after {
-        let (project, name) = cursor::decode(list, after)?;
-        let current = projects::require(db, selection)?;
-        cursor::check_project(project, current.id)?;
-        page.after = name;
-    }
-    Ok(page)
-}
-
-/// Returns the failure of a read whose row is not there: no project, or contract 001's sentence.
-pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
-    match projects::require(db, selection) {
-        Err(error) => error,
-        Ok(project) => Error::new(Code::NotFound, format!("{what} '{value}' not found in project '{}'", project.name))
-            .with_details(serde_json::json!({ key: value })),
-    }
 }
 
 #[cfg(test)]

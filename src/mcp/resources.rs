@@ -1,21 +1,24 @@
 //! resources/list and resources/read: from rows to JSON.
 
+use super::era::Era;
 use super::json::{Base64, push_escaped, push_optional, push_string};
+use super::lookup::{not_found, page};
 use super::prompts::push_next;
-use super::reads::{Era, not_found, page};
 use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
-use crate::store::blobs::Blob;
-use crate::store::projects::{self, Selection};
+use crate::op::Shown;
+use crate::store::blobs::{self, Blob, Verify};
+use crate::store::projects;
 use crate::store::resources::Key;
-use crate::store::{Db, blobs, resources};
+use crate::store::{Db, resources};
 
 /// The name of this list in cursors.
 const LIST: &str = "resources";
 
 /// Appends the result of resources/list.
-pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    let selection = &config.selection;
     let page = page(db, selection, LIST, after)?;
     era.open(out);
     out.extend_from_slice(b"\"resources\":[");
@@ -40,10 +43,29 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
     if rows == 0 {
         projects::resolve(db, selection)?;
     }
+    if !more {
+        push_listed(config, rows > 0, out);
+    }
     out.push(b']');
     push_next(out, LIST, last.filter(|_| more));
     era.close_uncached(out);
     Ok(())
+}
+
+/// Appends the resources of the domains that stand in this list, after what is stored.
+fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
+    for resource in config.providers.resources().filter(|resource| resource.shown == Shown::Listed) {
+        if std::mem::replace(&mut follows, true) {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"uri\":");
+        push_string(out, resource.uri);
+        push_optional(out, "name", Some(resource.name));
+        push_optional(out, "title", Some(resource.title));
+        push_optional(out, "description", Some(resource.description));
+        push_optional(out, "mimeType", resource.mime_type);
+        out.push(b'}');
+    }
 }
 
 /// Appends the result of resources/read: what is stored under the URI, else what a template says.
@@ -101,14 +123,14 @@ impl Contents<'_> {
         self.open(era, out);
         if self.text {
             out.extend_from_slice(b",\"text\":\"");
-            blobs::stream(db, blob, |piece| {
+            blobs::stream(db, blob, Verify::Checksum, |piece| {
                 push_escaped(out, piece);
                 Ok(())
             })?;
         } else {
             out.extend_from_slice(b",\"blob\":\"");
             let mut base64 = Base64::default();
-            blobs::stream(db, blob, |piece| {
+            blobs::stream(db, blob, Verify::Checksum, |piece| {
                 base64.push(out, piece);
                 Ok(())
             })?;

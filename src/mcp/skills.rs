@@ -8,12 +8,12 @@ use rmcp::model::{
 };
 
 use super::Config;
-use super::reads::{not_found, page};
+use super::lookup::{not_found, page};
 use crate::content::cursor;
 use crate::content::skills::{self, SCHEME, Skill};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
-use crate::store::projects::{self, Selection};
+use crate::store::projects;
 
 /// The name of this list in cursors.
 const LIST: &str = "skills";
@@ -89,12 +89,4 @@ pub(super) fn directory(db: &Db<'_>, config: &Config, uri: &str) -> Result<ListR
         return Err(not_found(db, &config.selection, "Directory", "uri", uri));
     }
     Ok(ListResourcesResult::with_all_items(children.into_values().collect()))
-}
-
-/// Returns the `SKILL.md` of a prompt that stands for the skill, and its SHA-256.
-pub(super) fn of_prompt(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<(Vec<u8>, [u8; 32])>> {
-    let Some(name) = skills::name_of(uri) else { return Ok(None) };
-    let Some(project) = projects::resolve(db, selection)? else { return Ok(None) };
-    let found = skills::prompt(db, project.id, name)?;
-    Ok(found.and_then(|(skill, text)| Some((text, skill.files.first()?.sha256))))
 }

@@ -1,6 +1,6 @@
 //! What changed, told to whoever asked: list_changed and resources/updated, to sessions and listen streams alike.
 //!
-//! One thread looks at the store. A [`Feed`] stands for what one selection of a project serves; a [`Subscriber`] knows
+//! One thread looks at the store. A [`Feed`] stands for what one selection of a project and of tools serves; a [`Subscriber`] knows
 //! what of it one client asked for and has heard. Both keep counts, not messages, so that a burst is one message and a
 //! slow client costs no memory.
 
@@ -14,8 +14,8 @@ use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification, Subscrip
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio_util::sync::CancellationToken;
 
+use super::Config;
 use crate::error::{Error, Result};
-use crate::store::projects::Selection;
 use crate::store::watch::{Change, Position};
 use crate::store::{Store, watch::Watch};
 use feed::Feed;
@@ -92,12 +92,12 @@ impl Hub {
         self.closed.cancel();
     }
 
-    /// Returns somebody who hears from now on of what changes in the project that `selection` says.
-    pub(super) fn subscribe(&self, selection: &Selection) -> Subscriber {
+    /// Returns somebody who hears from now on of what changes for requests under `config`.
+    pub(super) fn subscribe(&self, config: &Arc<Config>) -> Subscriber {
         let mut feeds = self.feeds();
-        let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| &feed.selection == selection);
+        let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
         let feed = found.unwrap_or_else(|| {
-            let feed = Arc::new(Feed::new(&self.store, selection.clone()));
+            let feed = Arc::new(Feed::new(&self.store, Arc::clone(config)));
             feeds.push(Arc::downgrade(&feed));
             feed
         });
@@ -105,8 +105,8 @@ impl Hub {
     }
 
     /// As [`Hub::subscribe`], and of these URIs too.
-    pub(super) fn subscribe_to<'a>(&self, selection: &Selection, uris: impl Iterator<Item = &'a String>) -> Subscriber {
-        let subscriber = self.subscribe(selection);
+    pub(super) fn subscribe_to<'a>(&self, config: &Arc<Config>, uris: impl Iterator<Item = &'a String>) -> Subscriber {
+        let subscriber = self.subscribe(config);
         for uri in uris {
             subscriber.want(&self.store, uri);
         }
@@ -134,8 +134,8 @@ impl Hub {
     }
 
     /// Serves one listen stream until it is cancelled or the server ends.
-    pub(super) async fn listen(&self, context: SubscriptionContext, selection: &Selection) {
-        let subscriber = self.subscribe_to(selection, context.accepted().resource_subscriptions.iter().flatten());
+    pub(super) async fn listen(&self, context: SubscriptionContext, config: &Arc<Config>) {
+        let subscriber = self.subscribe_to(config, context.accepted().resource_subscriptions.iter().flatten());
         let mut changed = subscriber.changed();
         loop {
             for notification in notifications(subscriber.news().within(context.accepted())) {

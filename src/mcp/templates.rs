@@ -1,241 +1,115 @@
-//! Resource templates: what the served project holds under URIs of mcpkg's own, so that an agent that knows resources
-//! alone finds all of it.
+//! The resources of the domains: resources/templates/list, resources/read past what is stored, and the validator of
+//! each URI.
 //!
 //! What is stored under a URI goes before a template: a database from before the scheme `mcpkg` was refused loses
 //! nothing.
 
 use rmcp::model::ResourceTemplate;
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::Config;
-use super::reads::Era;
-use super::resources::{self, Contents};
-use crate::clock::Millis;
+use super::era::Era;
+use super::resources;
 use crate::content::answer::too_large;
-use crate::content::{skills, uri};
-use crate::error::{Code, Error, Result};
-use crate::op::PAGE;
-use crate::store::projects::{self, Project, Selection};
+use crate::error::Result;
+use crate::op::{Asked, Contents, Shown, Validator};
+use crate::store::blobs::Blob;
 use crate::store::resources::Key;
-use crate::store::revisions::{self, Kind};
-use crate::store::{Db, events, prompts, validators};
-
-const SCHEME: &str = "mcpkg://";
-const MARKDOWN: &str = "text/markdown";
-const JSON: &str = "application/json";
-
-/// The URIs, as templates of RFC 6570.
-pub(super) const PROMPT: &str = "mcpkg://prompt/{name}";
-pub(super) const RESOURCE: &str = "mcpkg://resource/{name}";
-pub(super) const HISTORY: &str = "mcpkg://history/{kind}/{name}";
-/// A template without a variable: resources/list names what the user stored and nothing else (contract 001).
-pub(super) const EVENTS: &str = "mcpkg://events";
+use crate::store::{Db, validators};
 
 /// Returns what resources/templates/list answers.
-pub(super) fn list() -> Vec<ResourceTemplate> {
-    let template = |uri: &str, name: &str, title: &str, description: &str| {
-        ResourceTemplate::new(uri, name).with_title(title).with_description(description)
+pub(super) fn list(config: &Config) -> Vec<ResourceTemplate> {
+    let shown = config.providers.resources().filter(|resource| resource.shown == Shown::Template);
+    let template = |resource: &crate::op::Resource| {
+        let template = ResourceTemplate::new(resource.uri, resource.name)
+            .with_title(resource.title)
+            .with_description(resource.description);
+        match resource.mime_type {
+            Some(mime_type) => template.with_mime_type(mime_type),
+            None => template,
+        }
     };
-    vec![
-        template(PROMPT, "prompt", "Prompt", "The text of a stored prompt by its name, as it was written: a template is not rendered")
-            .with_mime_type(MARKDOWN),
-        template(RESOURCE, "resource", "Resource", "A stored resource by its name"),
-        template(HISTORY, "history", "History", "The newest revisions of a prompt or resource, also of a deleted one, without contents; kind is prompt or resource")
-            .with_mime_type(JSON),
-        template(EVENTS, "events", "Events", "The newest changes in the project, refused ones too: what, by whom, when; without contents")
-            .with_mime_type(JSON),
-    ]
+    shown.map(template).collect()
 }
 
-/// What a URI of mcpkg's own means.
-#[derive(Debug, PartialEq, Eq)]
-enum Own {
-    Prompt(String),
-    Resource(String),
-    History(Kind, String),
-    Events,
-}
-
-impl Own {
-    /// Reads a URI. Each part is decoded once, after the URI was cut at its slashes.
-    fn parse(uri: &str) -> Option<Self> {
-        let path = uri.strip_prefix(SCHEME)?;
-        let parts: Vec<String> = path.split('/').map(uri::decode).collect::<Option<_>>()?;
-        match parts.as_slice() {
-            [events] if events == "events" => Some(Own::Events),
-            [noun, name] if noun == "prompt" => Some(Own::Prompt(name.clone())),
-            [noun, name] if noun == "resource" => Some(Own::Resource(name.clone())),
-            [noun, kind, name] if noun == "history" => Some(Own::History(Kind::named(kind)?, name.clone())),
-            _ => None,
-        }
-    }
-}
-
-/// Whether a URI may be one of a template's, or a prompt's that stands for a skill.
+/// Whether a URI may be one of a domain's.
 pub(super) fn may_be(uri: &str) -> bool {
-    uri.starts_with(SCHEME) || skills::name_of(uri).is_some()
+    let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
+    let given = scheme(uri);
+    given.is_some() && crate::resources().any(|resource| scheme(resource.uri) == given)
 }
 
-/// Appends the result of resources/read where a template has the URI and there is such a thing; returns whether it did.
+/// Appends the result of resources/read where a domain has the URI and there is such a thing; returns whether it did.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
-    let selection = &config.selection;
-    let json = Contents { uri, mime_type: Some(JSON), text: true };
-    match Own::parse(uri) {
-        None => {
-            let Some((text, _)) = super::skills::of_prompt(db, selection, uri)? else { return Ok(false) };
-            let text = String::from_utf8(text).map_err(|error| {
-                crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error)
-            })?;
-            if text.len() as u64 > config.max_answer {
-                let how = format!("mcpkg skill show {} -o DIR", skills::name_of(uri).unwrap_or_default());
-                return Err(too_large(&format!("Resource '{uri}'"), text.len() as u64, config.max_answer, &how));
-            }
-            Contents { uri, mime_type: Some(MARKDOWN), text: true }.push_text(&text, era, out);
-            Ok(true)
-        }
-        Some(Own::Prompt(name)) => {
-            let found = prompts::with(db, selection, &name, |prompt| {
-                let how = || format!("mcpkg prompt show {name} --raw");
-                let contents = Contents { uri, mime_type: Some(MARKDOWN), text: true };
-                contents.push(db, config, prompt.content, how, era, out)
-            })?;
-            Ok(found.is_some())
-        }
-        Some(Own::Resource(name)) => resources::stored(db, config, Key::Name(&name), uri, era, out),
-        Some(Own::History(kind, name)) => {
-            let Some(project) = projects::resolve(db, selection)? else { return Ok(false) };
-            let rows = revisions::last(db, project.id, kind, &name, PAGE + 1)?;
-            if rows.is_empty() {
-                return Ok(false);
-            }
-            let head = [("kind", kind.word()), ("name", &name)].map(|(key, text)| (key.to_owned(), text.into()));
-            json.push_text(&newest(Map::from_iter(head), "revisions", &rows, config.max_answer)?, era, out);
-            Ok(true)
-        }
-        Some(Own::Events) => {
-            let rows = events::last_of(db, selection, PAGE + 1)?;
-            if rows.is_empty() && projects::resolve(db, selection)?.is_none() {
-                return Ok(false);
-            }
-            json.push_text(&newest(Map::new(), "events", &rows, config.max_answer)?, era, out);
-            Ok(true)
+    for resource in config.providers.resources() {
+        let Some(values) = resource.values(uri) else { continue };
+        let asked = Asked { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
+        if (resource.read)(&asked, &mut Answer { config, uri, era, out })? {
+            return Ok(true);
         }
     }
-}
-
-/// Returns an object with the first of the rows: a page of them, as far as it fits into one answer, and whether there
-/// are more.
-fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], limit: u64) -> Result<String> {
-    let mut left = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut taken = Vec::new();
-    for row in rows.iter().take(PAGE) {
-        let row = serde_json::to_value(row)
-            .map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))?;
-        match left.checked_sub(row.to_string().len() + 1) {
-            Some(rest) => left = rest,
-            None => break,
-        }
-        taken.push(row);
-    }
-    let more = taken.len() < rows.len();
-    object.insert(key.to_owned(), taken.into());
-    object.insert("more".to_owned(), more.into());
-    Ok(Value::Object(object).to_string())
-}
-
-/// What tells whether a read of a URI answers something else than before.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Validator {
-    /// A stored resource.
-    Resource(validators::Resource),
-    /// A text that a template gives.
-    Text([u8; 32]),
-    /// The newest revision: its item, its number and when it was made.
-    Revision(uuid::Uuid, i64, Millis),
-    /// The newest event and when it was, if there is one.
-    Event(Option<(i64, Millis)>),
-}
-
-/// Returns the project that applies. One that is named and gone serves nothing, as one that was never there.
-///
-/// # Errors
-/// How the disk failed.
-pub(super) fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
-    match projects::resolve(db, selection) {
-        Err(error) if error.code() == Code::NotFound => Ok(None),
-        project => project,
-    }
+    Ok(false)
 }
 
 /// Returns the validator of a URI: it changes exactly when what resources/read answers does; `None` where that finds
 /// nothing.
 ///
 /// # Errors
-/// How the disk failed.
-pub(super) fn validator(db: &Db<'_>, selection: &Selection, uri: &str) -> Result<Option<Validator>> {
-    if let Some(validator) = validators::resource(db, selection, Key::Uri(uri))? {
-        return Ok(Some(Validator::Resource(validator)));
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Option<Validator>> {
+    let selection = &config.selection;
+    if let Some(stored) = validators::resource(db, selection, Key::Uri(uri))? {
+        return Validator::of(&stored).map(Some);
     }
-    let Some(project) = served(db, selection)? else { return Ok(None) };
-    let Some(own) = Own::parse(uri) else {
-        return Ok(super::skills::of_prompt(db, selection, uri)?.map(|(_, sha256)| Validator::Text(sha256)));
-    };
-    Ok(match own {
-        Own::Prompt(name) => validators::prompt(db, selection, &name)?.map(Validator::Text),
-        Own::Resource(name) => validators::resource(db, selection, Key::Name(&name))?.map(Validator::Resource),
-        Own::History(kind, name) => {
-            let rows = revisions::last(db, project.id, kind, &name, 1)?;
-            rows.first().map(|newest| Validator::Revision(newest.item, newest.number, newest.at))
+    for resource in config.providers.resources() {
+        let Some(values) = resource.values(uri) else { continue };
+        let asked = Asked { db, selection, uri, values, max_answer: config.max_answer };
+        if let Some(validator) = (resource.validator)(&asked)? {
+            return Ok(Some(validator));
         }
-        Own::Events => {
-            let rows = events::last_of(db, selection, 1)?;
-            Some(Validator::Event(rows.first().map(|newest| (newest.seq, newest.at))))
+    }
+    Ok(None)
+}
+
+/// Where a domain hands over the contents of a resource: the result of resources/read.
+struct Answer<'a> {
+    config: &'a Config,
+    uri: &'a str,
+    era: Era,
+    out: &'a mut Vec<u8>,
+}
+
+impl Contents for Answer<'_> {
+    fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()> {
+        let (size, limit) = (text.len() as u64, self.config.max_answer);
+        if size > limit {
+            return Err(too_large(&format!("Resource '{}'", self.uri), size, limit, &shell()));
         }
-    })
+        resources::Contents { uri: self.uri, mime_type, text: true }.push_text(text, self.era, self.out);
+        Ok(())
+    }
+
+    fn blob(
+        &mut self,
+        db: &Db<'_>,
+        mime_type: Option<&str>,
+        is_text: bool,
+        blob: Blob<'_>,
+        shell: &dyn Fn() -> String,
+    ) -> Result<()> {
+        let contents = resources::Contents { uri: self.uri, mime_type, text: is_text };
+        contents.push(db, self.config, blob, shell, self.era, self.out)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::store::projects::Selection;
 
     #[test]
-    fn uris_are_read_part_by_part() {
-        let prompt = |name: &str| Some(Own::Prompt(name.to_owned()));
-        assert_eq!(Own::parse("mcpkg://prompt/a.b-c_1"), prompt("a.b-c_1"));
-        assert_eq!(Own::parse("mcpkg://prompt/%61%2Db"), prompt("a-b"));
-        assert_eq!(Own::parse("mcpkg://prompt/a%2Fb"), prompt("a/b"));
-        assert_eq!(Own::parse("mcpkg://prompt/%2561"), prompt("%61"), "decoded once");
-        assert_eq!(Own::parse("mcpkg://%70rompt/a"), prompt("a"));
-        assert_eq!(Own::parse("mcpkg://history/resource/x"), Some(Own::History(Kind::Resource, "x".to_owned())));
-        assert_eq!(Own::parse("mcpkg://events"), Some(Own::Events));
-        for unknown in [
-            "mcpkg://",
-            "mcpkg://prompt",
-            "mcpkg://prompt/a/b",
-            "mcpkg://prompt/%ff",
-            "mcpkg://history/skill/x",
-            "mcpkg:prompt/a",
-            "mcpkg://events/",
-        ] {
-            assert_eq!(Own::parse(unknown), None, "{unknown}");
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_left_out_and_said() {
-        let rows = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
-        let object = |limit| serde_json::from_str::<Value>(&newest(Map::new(), "rows", &rows, limit).unwrap()).unwrap();
-        assert_eq!(object(50), serde_json::json!({ "rows": [rows[0], rows[1]], "more": true }));
-        assert_eq!(object(5), serde_json::json!({ "rows": [], "more": true }));
-        assert_eq!(object(500)["more"], false);
-        let many = vec![0; PAGE + 1];
-        let all: Value = serde_json::from_str(&newest(Map::new(), "rows", &many, 1 << 20).unwrap()).unwrap();
-        assert_eq!((all["rows"].as_array().map(Vec::len), &all["more"]), (Some(PAGE), &Value::Bool(true)));
-    }
-
-    #[test]
-    fn a_stamp_changes_exactly_when_the_answer_does() {
+    fn a_validator_changes_exactly_when_the_answer_does() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
         let config = Config {
@@ -245,8 +119,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            actor: "mcp:test".to_owned(),
-            ..crate::op::Context::shell(store.clone(), Selection::default())
+            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",
@@ -262,7 +135,7 @@ mod tests {
             let answer = |db: &Db<'_>, uri| {
                 let mut out = Vec::new();
                 let read = super::super::resources::read(db, &config, uri, Era::Legacy, &mut out);
-                (validator(db, &config.selection, uri).unwrap(), read.is_ok().then_some(out))
+                (validator(db, &config, uri).unwrap(), read.is_ok().then_some(out))
             };
             uris.iter().map(|uri| store.read(|db| Ok(answer(db, uri))).unwrap()).collect()
         };
@@ -301,11 +174,71 @@ mod tests {
         }
     }
 
+    /// A program that adds one resource to resources/list.
+    struct Adds;
+
+    impl crate::mcp::Provider for Adds {
+        fn tools(&self, _: &Db<'_>, _: &Selection, _: &str, _: usize) -> Result<Vec<crate::mcp::Projected>> {
+            Ok(Vec::new())
+        }
+
+        fn tool(&self, _: &Db<'_>, _: &Selection, _: &str) -> Result<Option<crate::mcp::Projected>> {
+            Ok(None)
+        }
+
+        fn validator(&self, _: &Db<'_>, _: &Selection) -> Result<Validator> {
+            Validator::of(&())
+        }
+
+        fn resources(&self) -> &'static [crate::op::Resource] {
+            const STATUS: crate::op::Resource = crate::op::Resource {
+                uri: "flow://status",
+                name: "status",
+                title: "Status",
+                shown: Shown::Listed,
+                read: |_, contents| contents.text(None, "clean", &String::new).map(|()| true),
+                ..crate::op::Resource::EMPTY
+            };
+            &[STATUS]
+        }
+    }
+
     #[test]
-    fn every_template_has_its_words() {
-        for template in list() {
-            assert!(may_be(&template.uri_template));
-            assert!(template.title.is_some() && template.description.is_some(), "{}", template.name);
+    fn a_listed_resource_of_a_domain_follows_what_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
+        let context = crate::op::Context::shell(store.clone(), Selection::default());
+        for (tool, arguments) in [
+            ("create_project", serde_json::json!({ "name": "p" })),
+            ("create_resource", serde_json::json!({ "name": "doc", "uri": "file:///doc", "content": "one" })),
+        ] {
+            let entry = crate::operations().find(|entry| entry.tool == tool).unwrap();
+            entry.from_agent(arguments).unwrap().run(&context).unwrap();
+        }
+        let providers = crate::mcp::Providers(vec![std::sync::Arc::new(Adds)]);
+        let config = Config { providers, max_answer: crate::op::MAX_ANSWER, ..Config::default() };
+        let answer = |f: &dyn Fn(&Db<'_>, &mut Vec<u8>) -> Result<()>| {
+            let mut out = Vec::new();
+            store.read(|db| f(db, &mut out)).unwrap();
+            serde_json::from_slice::<Value>(&out).unwrap()
+        };
+        let listed = answer(&|db, out| resources::list(db, &config, None, Era::Legacy, out));
+        let uris: Vec<_> = listed["resources"].as_array().unwrap().iter().map(|row| row["uri"].clone()).collect();
+        assert_eq!(uris, ["file:///doc", "flow://status"]);
+        let read = answer(&|db, out| resources::read(db, &config, "flow://status", Era::Legacy, out));
+        assert_eq!(read["contents"][0]["text"], "clean");
+        assert!(!list(&config).iter().any(|template| template.uri_template == "flow://status"));
+    }
+
+    #[test]
+    fn every_resource_has_its_words() {
+        for resource in crate::resources() {
+            assert!(may_be(resource.uri), "{}", resource.uri);
+            for text in [resource.name, resource.title, resource.description] {
+                assert!(!text.is_empty() && !text.ends_with('.'), "{}: `{text}`", resource.uri);
+            }
+            let is_template = resource.uri.contains('{');
+            assert!(resource.shown != Shown::Listed || !is_template, "{} names more than one", resource.uri);
         }
     }
 }

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Body, Reply};
+use tokio_util::sync::CancellationToken;
+
+use uuid::Uuid;
+
+use super::{Body, Caller, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
@@ -18,9 +21,9 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
-/// Who says yes before something is written.
+/// Who confirms what a shell command is about to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum Confirmation {
     /// It was said already (`--yes`).
     Given,
     /// A person at a terminal is asked.
@@ -32,6 +35,9 @@ pub enum Consent {
 /// Shows what would be done and asks whether to do it; `Ok` is a yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
+/// Takes the id of a request that the caller's client shall ask its user about, once the call has ended.
+pub type Elicit = dyn Fn(Uuid) + Send + Sync;
+
 /// What an operation runs in.
 #[derive(Clone)]
 pub struct Context {
@@ -39,8 +45,8 @@ pub struct Context {
     pub store: Store,
     /// Time and ids.
     pub clock: Clock,
-    /// Who calls: `shell`, or `mcp:` and the client's name.
-    pub actor: String,
+    /// Who calls.
+    pub caller: Caller,
     /// What the call says about its project.
     pub selection: Selection,
     /// The most bytes of content one answer carries.
@@ -51,14 +57,14 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
     pub ask: Arc<Ask>,
-    /// Who says yes.
-    pub consent: Consent,
-    /// The identity that the server was started with (`serve --as`).
-    pub identity: Option<String>,
+    /// Who confirms a shell command.
+    pub confirmation: Confirmation,
     /// What this user approved on this machine, outside of any database.
     pub approved: Approved,
-    /// Set when the user gave up; long work looks at it.
-    pub cancelled: Arc<AtomicBool>,
+    /// Cancelled when the user gave up; long work looks at it, and waits end with it.
+    pub cancelled: CancellationToken,
+    /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
+    pub elicit: Option<Arc<Elicit>>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -76,10 +82,18 @@ pub const PAGE: usize = 100;
 impl Context {
     /// Returns the context of the shell.
     pub fn shell(store: Store, selection: Selection) -> Self {
+        Self::new(Caller::Shell, store, selection)
+    }
+
+    /// Returns the context of a caller, in which nobody can be asked.
+    ///
+    /// Whatever an operation says of its effect, it writes nothing for a caller who may only read.
+    pub fn new(caller: Caller, store: Store, selection: Selection) -> Self {
+        let store = if caller.rights().write { store } else { store.reading() };
         Self {
             store,
             clock: Clock::system(),
-            actor: "shell".to_owned(),
+            caller,
             selection,
             max_answer: MAX_ANSWER,
             progress: Arc::new(|_, _, _| {}),
@@ -88,10 +102,10 @@ impl Context {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
-            consent: Consent::Nobody,
-            identity: None,
+            confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
-            cancelled: Arc::new(AtomicBool::new(false)),
+            cancelled: CancellationToken::new(),
+            elicit: None,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,
@@ -100,7 +114,7 @@ impl Context {
 
     /// The path of the database that the call is about, absolute.
     pub fn database(&self) -> &Path {
-        self.stands_for.as_deref().unwrap_or_else(|| self.store.path())
+        self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
     }
 
     /// Runs `f` in one read transaction with the project that applies.
@@ -150,7 +164,7 @@ impl Context {
 
     /// Who changes something, and when.
     pub fn author(&self) -> Author<'_> {
-        Author { actor: &self.actor, now: self.clock.now() }
+        Author { actor: self.caller.actor(), now: self.clock.now() }
     }
 
     /// Appends the event of something done.
@@ -169,14 +183,19 @@ impl Context {
         events::append(db, event)
     }
 
-    /// Whether a person at a shell calls, and no agent.
+    /// Returns the same context on a handle that cannot write.
+    pub(super) fn reading(&self) -> Self {
+        Self { store: self.store.reading(), ..self.clone() }
+    }
+
+    /// Whether a person at a shell calls, or a program of theirs, and no agent.
     pub fn is_shell(&self) -> bool {
-        self.actor == "shell"
+        self.caller.is_shell()
     }
 
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_cancelled()
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

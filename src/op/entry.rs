@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Context, Effect, Faces, Operation, Reply, Shape};
+use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 use crate::error::{Code, Error, Result};
 
 /// An operation without its type.
@@ -22,8 +22,16 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// See [`Operation::EFFECT`].
     pub effect: Effect,
+    /// See [`Operation::OPEN_WORLD`].
+    pub open_world: bool,
+    /// See [`Operation::CHANGES`].
+    pub changes: Changes,
+    /// See [`Operation::ALWAYS_LISTED`].
+    pub always_listed: bool,
     /// See [`Operation::ONE_AT_A_TIME`].
     pub one_at_a_time: bool,
+    /// See [`Operation::MAY_NEED_CONSENT`].
+    pub may_need_consent: bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].
@@ -40,6 +48,7 @@ pub struct Entry {
     output: fn() -> schemars::Schema,
     from_shell: fn(&clap::ArgMatches) -> Result<Call, clap::Error>,
     from_agent: fn(&Value) -> Result<Call, serde_json::Error>,
+    unprinted: fn(&Context, &Value, Error) -> Error,
 }
 
 /// An operation with its arguments.
@@ -48,6 +57,8 @@ pub struct Call {
     subject: String,
     question: String,
     command: String,
+    hot: bool,
+    missing_database: MissingDatabase,
     run: Box<Run>,
 }
 
@@ -64,7 +75,11 @@ impl Entry {
             help: O::HELP,
             aliases: O::ALIASES,
             effect: O::EFFECT,
+            open_world: O::OPEN_WORLD,
+            changes: O::CHANGES,
+            always_listed: O::ALWAYS_LISTED,
             one_at_a_time: O::ONE_AT_A_TIME,
+            may_need_consent: O::MAY_NEED_CONSENT,
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,
@@ -76,12 +91,23 @@ impl Entry {
             output: crate::schema::generate::<O::Output>,
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
             from_agent: |arguments| O::deserialize(arguments).map(|operation| Call::new(Self::of::<O>(), operation)),
+            unprinted: O::unprinted,
         }
     }
 
     /// The name in the trail and the log, such as `prompt.create`.
     pub fn kind(&self) -> String {
         self.cli.join(".")
+    }
+
+    /// Whether the trail calls it `kind`.
+    pub fn is_kind(&self, kind: &str) -> bool {
+        self.cli.iter().copied().eq(kind.split('.'))
+    }
+
+    /// Takes back what nobody can use without having seen the reply, whose data this is; see [`Operation::unprinted`].
+    pub fn unprinted(&self, context: &Context, data: &Value, error: Error) -> Error {
+        (self.unprinted)(context, data, error)
     }
 
     /// Adds the arguments to a shell command, when they are asked for: most commands of a tree never are.
@@ -171,7 +197,7 @@ impl Entry {
 
     /// Appends the event of a call whose arguments could not be taken.
     pub fn refused(&self, context: &Context, error: &Error) {
-        if !self.effect.reads() {
+        if self.effect.changes() {
             context.refused(&self.kind(), "", error);
         }
     }
@@ -184,6 +210,8 @@ impl Call {
             subject: operation.subject(),
             question: operation.question(),
             command: operation.command(),
+            hot: operation.is_hot(),
+            missing_database: operation.missing_database(),
             run: Box::new(|context| operation.run(context)),
         }
     }
@@ -198,15 +226,28 @@ impl Call {
         &self.command
     }
 
+    /// Whether a server may answer it as a hot read; see [`Operation::is_hot`].
+    pub fn is_hot(&self) -> bool {
+        self.hot
+    }
+
+    /// What the shell does where the database file does not exist.
+    pub fn missing_database(&self) -> MissingDatabase {
+        self.missing_database
+    }
+
     /// Runs the operation; a refused change is appended to the trail.
     ///
     /// # Errors
     /// What the operation answers.
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);
-        let result = (self.run)(context);
+        let result = match entry.effect.reads() {
+            true => (self.run)(&context.reading()),
+            false => (self.run)(context),
+        };
         if let Err(error) = &result
-            && !entry.effect.reads()
+            && entry.effect.changes()
         {
             context.refused(&entry.kind(), &subject, error);
         }

@@ -6,12 +6,12 @@ use crate::error::Error;
 use crate::op::Reply;
 
 /// Returns the envelope of a reply to `command`, such as `deploy --apply`.
-pub fn envelope(command: &str, reply: &Reply) -> Value {
+pub(super) fn envelope(command: &str, reply: &Reply) -> Value {
     whole(command, true, &reply.data, &reply.warnings, &[])
 }
 
 /// Returns the envelope of a failure.
-pub fn failure(command: &str, error: &Error) -> Value {
+pub(super) fn failure(command: &str, error: &Error) -> Value {
     let mut details = match error.details() {
         Some(Value::Object(details)) => details.clone(),
         Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),

@@ -1,14 +1,14 @@
 //! How a reply or an error looks. Both faces use it; it knows neither.
 
 mod envelope;
+mod json;
 mod table;
 
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::op::{Body, Media};
+use crate::op::{Body, Media, Reply, Shape};
 
-pub use envelope::{envelope, failure};
 pub use table::{aligned, separated};
 
 /// A reply's body as a tool's result carries it.
@@ -37,6 +37,24 @@ pub fn content(body: Body) -> Content {
                 .collect::<Vec<_>>()
                 .join("\n"),
         ),
+    }
+}
+
+/// Returns a reply as one object, as its shape has it. `command` is what an envelope names, such as `deploy --apply`.
+pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
+    match shape {
+        Shape::Sentence => reply.data.clone(),
+        Shape::Envelope => envelope::envelope(command, reply),
+        Shape::Json(version) => json::reply(version, reply),
+    }
+}
+
+/// Returns a failure as one object, as the shape of what failed has it.
+pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
+    match shape {
+        Shape::Sentence => error(failed),
+        Shape::Envelope => envelope::failure(command, failed),
+        Shape::Json(version) => json::failure(version, failed),
     }
 }
 

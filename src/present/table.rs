@@ -2,7 +2,7 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, presets};
 
-use crate::op::Table;
+use crate::op::{Table, cell};
 
 /// Returns the table aligned under its headings, at most `width` columns wide where a width is known.
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
@@ -13,7 +13,7 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
         drawn.set_width(width);
     }
     for row in &table.rows {
-        drawn.add_row(row.iter().map(|cell| printable(cell)));
+        drawn.add_row(row.iter().map(|text| cell(text)));
     }
     // All but the last column, which holds the prose, keep their words whole.
     let last = table.columns.len().saturating_sub(1);
@@ -38,16 +38,11 @@ pub fn separated(table: &Table, headings: bool) -> String {
         text.push('\n');
     }
     for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(|cell| printable(cell)).collect();
+        let cells: Vec<_> = row.iter().map(|text| cell(text)).collect();
         text.push_str(&cells.join("\t"));
         text.push('\n');
     }
     text
-}
-
-/// A stored text may hold line ends, tabs or terminal escapes; none of them belongs in a cell.
-fn printable(cell: &str) -> String {
-    cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! Content, stored once per SHA-256 and verified whenever it is read.
+//! Content, stored once per SHA-256 and verified whenever it is read: by a checksum that stands beside it, and by the
+//! SHA-256 itself where what is read stands for that hash ([`Verify`]).
 
 use std::borrow::Cow;
 
-use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
+use super::engine::{Intent, Link, Row, params, sql};
 use super::source::{Source, Text};
 use crate::error::{Code, Error, Result};
 
@@ -19,25 +21,41 @@ pub struct Blob<'r> {
     /// Bytes in all.
     pub size: u64,
     pub(super) sha256: &'r [u8],
+    /// The XXH3 of its bytes; none of content from before there was one that was damaged by then.
+    checksum: Option<i64>,
     pub(super) head: &'r [u8],
 }
 
-/// The columns a query needs to make a [`Blob`], for a table alias `b`.
-macro_rules! columns {
+/// How content is verified while it is read. Either finds every flipped bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By its checksum, which costs a tenth of the SHA-256: for what is shown. Content without one: by its SHA-256.
+    Checksum,
+    /// By its SHA-256 and its checksum: for what leaves under its hash, as archives and deploy images do, and for `check`.
+    Sha256,
+}
+
+/// The columns a query needs to make a [`Blob`], for a table alias `b`. The checksum stands behind the head in the file too:
+/// asked for first, it would lead SQLite through all pages of the head twice.
+macro_rules! blob_columns {
     () => {
-        "b.id, b.size, b.sha256, b.head"
+        "b.id, b.size, b.sha256, b.head, b.checksum"
     };
 }
-pub(super) use columns;
+pub(super) use blob_columns;
+
+/// How many columns those are.
+pub(super) const COLUMNS: usize = 5;
 
 impl<'r> Blob<'r> {
-    /// Reads `columns!`, the first of which is column `first`.
-    pub(super) fn from_row(row: &'r rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
+    /// Reads `blob_columns!`, the first of which is column `first`.
+    pub(super) fn from_row(row: &Row<'r>, first: usize) -> Result<Self> {
         Ok(Self {
             id: row.get(first)?,
-            size: row.get::<_, i64>(first + 1)?.try_into().unwrap_or(0),
-            sha256: row.get_ref(first + 2)?.as_blob()?,
-            head: row.get_ref(first + 3)?.as_blob()?,
+            size: row.get::<i64>(first + 1)?.try_into().unwrap_or(0),
+            sha256: row.get(first + 2)?,
+            head: row.get(first + 3)?,
+            checksum: row.get(first + 4)?,
         })
     }
 }
@@ -46,46 +64,70 @@ impl<'r> Blob<'r> {
 /// returns `Ok`.
 ///
 /// # Errors
-/// What `each` returns; `E_DAMAGED` where the bytes are not those that were stored.
-pub fn stream(db: &Db<'_>, blob: Blob<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut hash = Sha256::new();
+/// What `each` returns; `E_DAMAGED` where the bytes are not those that were stored; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(Sha256::new);
     let mut size = blob.head.len();
-    hash.update(blob.head);
-    each(blob.head)?;
-    if blob.size > PIECE as u64 {
-        let mut statement = db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n")?;
-        let mut rows = statement.query([blob.id])?;
-        while let Some(row) = rows.next()? {
-            db.check_deadline()?;
-            let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-            hash.update(bytes);
-            size += bytes.len();
-            each(bytes)?;
-        }
+    if let Some(hash) = &mut hash {
+        hash.update(blob.head);
     }
-    if size as u64 == blob.size && hash.finalize()[..] == *blob.sha256 { Ok(()) } else { Err(damaged(blob.sha256)) }
+    let checksum = if blob.size <= PIECE as u64 {
+        each(blob.head)?;
+        xxh3_64(blob.head)
+    } else {
+        let mut checksum = Xxh3::new();
+        checksum.update(blob.head);
+        each(blob.head)?;
+        db.each(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
+            db.check_deadline()?;
+            let bytes: &[u8] = row.get(0)?;
+            if let Some(hash) = &mut hash {
+                hash.update(bytes);
+            }
+            checksum.update(bytes);
+            size += bytes.len();
+            each(bytes)
+        })?;
+        checksum.digest()
+    };
+    let intact = size as u64 == blob.size
+        && blob.checksum.is_none_or(|stored| stored == checksum.cast_signed())
+        && hash.is_none_or(|hash| hash.finalize()[..] == *blob.sha256);
+    if intact { Ok(()) } else { Err(damaged(blob.sha256)) }
 }
 
-/// Returns the whole content, verified.
+/// Returns the whole content, verified by its checksum.
 ///
 /// # Errors
 /// As [`stream`].
 pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0).min(PIECE));
-    stream(db, blob, |piece| {
+    stream(db, blob, Verify::Checksum, |piece| {
         bytes.extend_from_slice(piece);
         Ok(())
     })?;
     Ok(bytes)
 }
 
-/// Returns the whole content of the blob with key `id`, verified.
+/// Returns the whole content of the blob with key `id`, verified by its SHA-256.
 ///
 /// # Errors
 /// As [`stream`].
 pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
+    whole(db, id, Verify::Sha256)
+}
+
+/// Returns the whole content of the blob with key `id`, verified by its checksum: to be shown.
+///
+/// # Errors
+/// As [`stream`].
+pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
+    whole(db, id, Verify::Checksum)
+}
+
+fn whole(db: &Db<'_>, id: i64, verify: Verify) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    stream_by_id(db, id, |piece| {
+    stream_by_id(db, id, verify, |piece| {
         bytes.extend_from_slice(piece);
         Ok(())
     })?;
@@ -96,23 +138,20 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`stream`].
-pub fn stream_by_id(db: &Db<'_>, id: i64, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut statement = db.connection.prepare_cached(concat!("SELECT ", columns!(), " FROM blob b WHERE b.id = ?1"))?;
-    let mut rows = statement.query([id])?;
-    let row = rows.next()?.ok_or_else(|| damaged_value("a content that a row names is gone"))?;
-    stream(db, Blob::from_row(row, 0)?, each)
+pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
+    db.one(sql, params![id], |row| stream(db, Blob::from_row(row, 0)?, verify, each))?
+        .ok_or_else(|| damaged_value("a content that a row names is gone"))
 }
 
 /// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
 pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
-    let head = "SELECT head FROM blob WHERE id = ?1";
-    let mut bytes: Vec<u8> = db.connection.prepare_cached(head)?.query_row([id], |row| row.get(0))?;
-    let mut statement =
-        db.connection.prepare_cached("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n")?;
-    let mut rows = statement.query([id, pieces])?;
-    while let Some(row) = rows.next()? {
-        bytes.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
-    }
+    let mut bytes: Vec<u8> = db.single(sql!("SELECT head FROM blob WHERE id = ?1"), params![id], |row| row.get(0))?;
+    let sql = sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n");
+    db.each(sql, params![id, pieces], |row| {
+        bytes.extend_from_slice(row.get(0)?);
+        Ok(())
+    })?;
     Ok(bytes)
 }
 
@@ -122,7 +161,7 @@ pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
 /// As [`stream`].
 pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
     let mut text = Text::default();
-    stream_by_id(db, id, |piece| {
+    stream_by_id(db, id, Verify::Checksum, |piece| {
         text.add(piece);
         Ok(())
     })?;
@@ -132,7 +171,7 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 /// Stores `bytes` where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_known(db, &Sha256::digest(bytes).into(), bytes)
 }
@@ -140,22 +179,24 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
 /// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
-    insert(db, sha256, bytes.len() as u64, bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece))))
+    let pieces = bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)));
+    insert(db, sha256, xxh3_64(bytes), bytes.len() as u64, pieces)
 }
 
 /// Stores `content` where it is not stored yet, and returns its key.
 ///
 /// # Errors
-/// How the disk failed; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
 pub fn put_source(db: &Db<'_>, content: &Source) -> Result<i64> {
-    insert(db, &content.sha256, content.size(), content.pieces())
+    insert(db, &content.sha256, content.checksum, content.size(), content.pieces())
 }
 
 fn insert<'p>(
     db: &Db<'_>,
     sha256: &[u8],
+    checksum: u64,
     size: u64,
     mut pieces: impl Iterator<Item = Result<Cow<'p, [u8]>>>,
 ) -> Result<i64> {
@@ -164,33 +205,72 @@ fn insert<'p>(
     }
     let head = pieces.next().transpose()?.unwrap_or_default();
     let size = i64::try_from(size).unwrap_or(i64::MAX);
-    db.connection
-        .prepare_cached("INSERT INTO blob (sha256, size, head) VALUES (?1, ?2, ?3)")?
-        .execute(params![sha256, size, head])?;
-    let id = db.connection.last_insert_rowid();
-    let mut insert = db.connection.prepare_cached("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)")?;
+    let sql = sql!(
+        "INSERT INTO blob (sha256, size, head, checksum) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (sha256) DO NOTHING RETURNING id"
+    );
+    let Some(id) = db.one(sql, params![sha256, size, head, checksum.cast_signed()], |row| row.get(0))? else {
+        // Another process stored it between the two.
+        return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a content is neither new nor there"));
+    };
     for (n, piece) in (1_i64..).zip(pieces) {
-        insert.execute(params![id, n, piece?])?;
+        db.run(sql!("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)"), params![id, n, piece?])?;
     }
     Ok(id)
+}
+
+/// Content whose checksum is filled in by one transaction: each row is written anew, with up to a MiB of content.
+const FILLED_AT_ONCE: usize = 64;
+
+/// Gives content that has none its checksum, where its SHA-256 shows that it is whole; what is damaged gets none and is found by
+/// its SHA-256. For a database from before there were checksums; where this is cut short, the rest goes on without.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
+    let db = Db { connection, watch: None };
+    let without =
+        db.all(sql!("SELECT id FROM blob WHERE checksum IS NULL ORDER BY id"), params![], |row| row.get::<i64>(0))?;
+    for ids in without.chunks(FILLED_AT_ONCE) {
+        connection.in_transaction(None, Intent::Write, |db| {
+            for id in ids {
+                let mut checksum = Xxh3::new();
+                let read = stream_by_id(db, *id, Verify::Sha256, |piece| {
+                    checksum.update(piece);
+                    Ok(())
+                });
+                match read {
+                    Ok(()) => {
+                        let sql = sql!("UPDATE blob SET checksum = ?2 WHERE id = ?1");
+                        db.run(sql, params![id, checksum.digest().cast_signed()])?;
+                    }
+                    Err(error) if error.code() == Code::Damaged => {
+                        tracing::warn!(%error, "found while checksums were filled in")
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns the key of the blob that holds `content`, if it is stored.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }
 
 fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
-    let mut statement = db.connection.prepare_cached("SELECT id FROM blob WHERE sha256 = ?1")?;
-    Ok(statement.query_row([sha256], |row| row.get(0)).optional()?)
+    db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
 
 /// Removes the blobs that nothing refers to.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
-    db.connection.execute(
+    let sql = sql!(
         "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
@@ -198,16 +278,14 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)",
-        [],
-    )?;
-    Ok(())
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)"
+    );
+    db.run(sql, params![]).map(drop)
 }
 
 /// Returns the SHA-256 of the blob with key `id`.
 pub(super) fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
-    let mut statement = db.connection.prepare_cached("SELECT sha256 FROM blob WHERE id = ?1")?;
-    Ok(statement.query_row([id], |row| row.get(0))?)
+    db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }
 
 /// Returns the failure of a value that mcpkg would not have written.
@@ -220,4 +298,50 @@ pub(super) fn damaged(sha256: &[u8]) -> Error {
     let hex = crate::hex::encode(sha256);
     Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
         .hint("it was not served; `mcpkg restore FILE` brings back a backup")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn both_ways_find_a_flipped_bit_and_a_wrong_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let large: Vec<u8> = (0..2 * PIECE + 7).map(|n| n as u8).collect();
+        for (bytes, change) in [
+            (b"small".to_vec(), sql!("UPDATE blob SET head = substr(head, 2) WHERE id = ?1")),
+            (b"other".to_vec(), sql!("UPDATE blob SET checksum = checksum + 1 WHERE id = ?1")),
+            (large.clone(), sql!("UPDATE chunk SET bytes = substr(bytes, 2) WHERE blob_id = ?1 AND n = 2")),
+            (large[1..].to_vec(), sql!("DELETE FROM chunk WHERE blob_id = ?1 AND n = 2")),
+        ] {
+            let id = store.write(|db| put(db, &bytes)).unwrap();
+            for read in [get, show] {
+                assert!(store.read(|db| read(db, id)).unwrap() == bytes, "{bytes:?}");
+            }
+            store.write(|db| db.run(change, params![id])).unwrap();
+            for read in [get, show] {
+                assert_eq!(store.read(|db| read(db, id)).unwrap_err().code(), Code::Damaged);
+            }
+        }
+    }
+
+    #[test]
+    fn content_from_before_is_verified_by_its_sha256_until_it_has_a_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let large = vec![7; PIECE + 1];
+        let ids = store.write(|db| Ok([put(db, b"whole")?, put(db, b"hurt")?, put(db, &large)?])).unwrap();
+        let change = sql!("UPDATE blob SET checksum = NULL, head = CASE id WHEN 2 THEN substr(head, 2) ELSE head END");
+        store.write(|db| db.run(change, params![])).unwrap();
+        let read = |id| store.read(|db| show(db, id)).map_err(|error| error.code());
+        let all = || ids.map(read);
+        let expected = [Ok(b"whole".to_vec()), Err(Code::Damaged), Ok(large.clone())];
+        assert!(all() == expected);
+        fill_checksums(store.reader().unwrap().connection.link()).unwrap();
+        assert!(all() == expected);
+        let with = sql!("SELECT id FROM blob WHERE checksum IS NOT NULL ORDER BY id");
+        assert_eq!(store.read(|db| db.all(with, params![], |row| row.get::<i64>(0))).unwrap(), [1, 3]);
+    }
 }

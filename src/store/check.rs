@@ -1,9 +1,14 @@
 //! Whether the file is sound: what SQLite can tell, and what only our hashes, checksums and rules can.
 
-use rusqlite::{Connection, Row};
+use uuid::Uuid;
 
-use super::revisions::Kind;
-use super::{Db, Store, blobs, index, prompts, resources, revisions, skills, sqlite, sums};
+use super::blobs::{Verify, blob_columns};
+use super::engine::sqlite::index;
+use super::engine::{Intent, Link, Row, Sql, params, sql};
+use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
+use super::resources::row::{resource_columns, resource_listed, resource_summed};
+use super::revisions::{Kind, revision_columns};
+use super::{Db, Store, blobs, prompts, resources, revisions, skills, sums};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -34,17 +39,14 @@ impl Store {
     /// # Errors
     /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
     pub fn inspect(&self, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-        self.check_in_place()?;
-        // Not one of the pool's: the words are looked at through a temporary table.
-        let connection = sqlite::connect(self.path(), self.access(), super::READER_CACHE, false)?;
-        inspect(&connection, progress)
+        inspect(self.0.engine.inspector()?.link(), progress)
     }
 }
 
 /// Looks through the whole database of a connection; see [`Store::inspect`].
-pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-    super::in_transaction(connection, None, "BEGIN DEFERRED", |db| {
-        let mut findings = Findings { broken: structure(connection)?, ..Findings::default() };
+pub(super) fn inspect(connection: Link<'_>, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
+    connection.in_transaction(None, Intent::Read, |db| {
+        let mut findings = Findings { broken: connection.faults()?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 7] = [rows, histories, items, names, skills_of_prompts, lists, index::compare];
         let mut looked = hashes(db, &mut findings, progress);
@@ -65,40 +67,20 @@ pub(super) fn inspect(connection: &Connection, progress: &dyn Fn(u64, u64)) -> R
     })
 }
 
-/// Returns what SQLite finds wrong, a line each; empty where the file is sound.
-pub(super) fn structure(connection: &Connection) -> Result<Vec<String>> {
-    let mut faults = Vec::new();
-    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
-        match line? {
-            sound if sound == "ok" => {}
-            fault => faults.push(fault),
-        }
-    }
-    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-    for table in statement.query_map([], |row| row.get::<_, String>(0))?.take(NAMED) {
-        faults.push(format!("a row of table {} refers to one that is gone", table?));
-    }
-    Ok(faults)
-}
-
 /// Returns the faults of the database's structure; empty where it is sound.
 ///
 /// # Errors
 /// Where the damage is so large that the check itself fails.
 pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
-    structure(db.connection)
+    db.connection.faults()
 }
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
 fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> Result<()> {
-    let total: i64 = db.connection.query_row("SELECT count(*) FROM blob", [], |row| row.get(0))?;
-    let total = u64::try_from(total).unwrap_or(0);
-    let mut statement = db.connection.prepare(concat!("SELECT ", blobs::columns!(), " FROM blob b ORDER BY b.id"))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    let total: u64 = db.single(sql!("SELECT count(*) FROM blob"), params![], |row| row.get(0))?;
+    db.each(sql!("SELECT ", blob_columns!(), " FROM blob b ORDER BY b.id"), params![], |row| {
         let blob = blobs::Blob::from_row(row, 0)?;
-        match blobs::stream(db, blob, |_| Ok(())) {
+        match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
             Err(error) if error.code() == Code::Damaged => {
                 let users = users(db, blob.id)?;
                 findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));
@@ -107,30 +89,81 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> 
         }
         findings.verified += 1;
         progress(findings.verified, total);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Returns what names a blob; "nothing" where no row does.
 fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
-    let mut users: Vec<String> = db.all(
-        "SELECT DISTINCT kind || ' ''' || revision.name || ''' revision ' || number || ' in project ''' || project.name || ''''
-           FROM revision JOIN project ON project.id = project_id WHERE blob_id = ?1
-         UNION SELECT 'prompt ''' || name || '''' FROM prompt p WHERE blob_id = ?1
-            AND NOT EXISTS (SELECT 1 FROM revision WHERE item = p.uuid AND blob_id = ?1)
-         UNION SELECT 'resource ''' || name || '''' FROM resource r WHERE blob_id = ?1
-            AND NOT EXISTS (SELECT 1 FROM revision WHERE item = r.uuid AND blob_id = ?1)
-         UNION SELECT 'the deployed file ' || path FROM deployed WHERE applied_blob = ?1
-         UNION SELECT 'the file that stood before the first deploy at ' || path FROM deployed WHERE pristine_blob = ?1
-         UNION SELECT 'snapshot ' || lower(hex(uuid)) || ' before the change of ' || path
-                 FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id WHERE before_blob = ?1
-         UNION SELECT 'snapshot ' || lower(hex(uuid)) || ' after the change of ' || path
-                 FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id WHERE after_blob = ?1
-         UNION SELECT 'proposal ' || id FROM proposal WHERE base_blob = ?1 OR blob_id = ?1
-         ORDER BY 1",
-        [blob],
-        |row| Ok(row.get(0)?),
-    )?;
+    let mut users = Vec::new();
+    let sql = sql!(
+        "SELECT DISTINCT revision.kind, revision.name, revision.number, project.name
+           FROM revision JOIN project ON project.id = project_id WHERE blob_id = ?1"
+    );
+    db.each(sql, params![blob], |row| {
+        let (kind, number): (&str, i64) = (row.get(0)?, row.get(2)?);
+        let (name, project) = (sums::legible(row, 1), sums::legible(row, 3));
+        users.push(format!("{kind} '{name}' revision {number} in project '{project}'"));
+        Ok(())
+    })?;
+    for (what, sql) in [
+        (
+            "prompt",
+            sql!(
+                "SELECT name, uuid FROM prompt p WHERE blob_id = ?1
+                    AND NOT EXISTS (SELECT 1 FROM revision WHERE item = p.uuid AND blob_id = ?1)"
+            ),
+        ),
+        (
+            "resource",
+            sql!(
+                "SELECT name, uuid FROM resource r WHERE blob_id = ?1
+                    AND NOT EXISTS (SELECT 1 FROM revision WHERE item = r.uuid AND blob_id = ?1)"
+            ),
+        ),
+    ] {
+        db.each(sql, params![blob], |row| {
+            users.push(format!("{what} '{}'", sums::legible(row, 0)));
+            Ok(())
+        })?;
+    }
+    for (what, sql) in [
+        ("the deployed file", sql!("SELECT path FROM deployed WHERE applied_blob = ?1")),
+        ("the file that stood before the first deploy at", sql!("SELECT path FROM deployed WHERE pristine_blob = ?1")),
+    ] {
+        db.each(sql, params![blob], |row| {
+            users.push(format!("{what} {}", sums::legible(row, 0)));
+            Ok(())
+        })?;
+    }
+    for (when, sql) in [
+        (
+            "before",
+            sql!(
+                "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
+                  WHERE before_blob = ?1"
+            ),
+        ),
+        (
+            "after",
+            sql!(
+                "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
+                  WHERE after_blob = ?1"
+            ),
+        ),
+    ] {
+        db.each(sql, params![blob], |row| {
+            let snapshot: Uuid = row.get(0)?;
+            users.push(format!("snapshot {snapshot} {when} the change of {}", sums::legible(row, 1)));
+            Ok(())
+        })?;
+    }
+    db.each(sql!("SELECT id FROM proposal WHERE base_blob = ?1 OR blob_id = ?1"), params![blob], |row| {
+        users.push(format!("proposal {}", row.get::<i64>(0)?));
+        Ok(())
+    })?;
+    users.sort_unstable();
+    users.dedup();
     if users.is_empty() {
         users.push(format!("blob {blob}, which nothing uses,"));
     }
@@ -139,11 +172,11 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
 
 /// The checksums of prompts, resources and revisions, and the attributes of these.
 fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    look_at(db, prompts::QUERY, faults, |row| prompts::from_row(row).map(drop))?;
-    look_at(db, resources::QUERY, faults, |row| resources::from_row(row).map(drop))?;
-    look_at(db, revisions::QUERY, faults, |row| {
+    look_at(db, sql!(prompt_columns!()), faults, |row| prompts::from_row(row).map(drop))?;
+    look_at(db, sql!(resource_columns!()), faults, |row| resources::from_row(row).map(drop))?;
+    look_at(db, sql!(revision_columns!()), faults, |row| {
         let revision = revisions::from_row(row)?;
-        let read = match Kind::named(&row.get::<_, String>(1)?) {
+        let read = match Kind::named(row.get(1)?) {
             Some(Kind::Prompt) => prompts::attributes(&revision.attributes).map(drop),
             _ => resources::attributes(&revision.attributes).map(drop),
         };
@@ -155,24 +188,20 @@ fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 }
 
 /// Runs `f` on each row of a query, and keeps what it says is damaged.
-fn look_at(db: &Db<'_>, sql: &str, faults: &mut Vec<String>, mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-    let mut statement = db.connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        match f(row) {
-            // A value of a type that mcpkg does not write is damage of this row, not of the file.
-            Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => {
-                faults.push(error.message().to_owned());
-            }
-            looked => looked?,
+fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    db.each(sql, params![], |row| match f(row) {
+        // A value of a type that mcpkg does not write is damage of this row, not of the file.
+        Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => {
+            faults.push(error.message().to_owned());
+            Ok(())
         }
-    }
-    Ok(())
+        looked => looked,
+    })
 }
 
 /// An item's revisions are numbered from 1 on without a gap, and its last one says whether it lives.
 fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    let sql = "SELECT item, name, min(number), max(number), count(*) FROM revision GROUP BY item";
+    let sql = sql!("SELECT item, max(name), min(number), max(number), count(*) FROM revision GROUP BY item");
     look_at(db, sql, faults, |row| {
         let (first, last, count): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
         if first == 1 && last == count {
@@ -184,25 +213,44 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 
 /// What lives is what its last revision says, and what was not deleted lives.
 fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    for kind in [Kind::Prompt, Kind::Resource] {
-        let table = kind.word();
-        let sql = format!(
-            "SELECT i.name FROM {table} i LEFT JOIN revision v ON v.item = i.uuid AND v.number = i.revision
-              WHERE v.item IS NULL OR v.kind <> '{table}' OR v.action = 'delete' OR v.project_id <> i.project_id
-                 OR v.name <> i.name OR v.blob_id <> i.blob_id
-                 OR EXISTS (SELECT 1 FROM revision later WHERE later.item = i.uuid AND later.number > i.revision)"
-        );
-        look_at(db, &sql, faults, |row| {
-            Err(damaged(format!("{table} '{}' is not what its last revision says", sums::legible(row, 0))))
-        })?;
-        let sql = format!(
+    macro_rules! differs_from_its_revision {
+        () => {
+            " i LEFT JOIN revision v ON v.item = i.uuid AND v.number = i.revision
+               WHERE v.item IS NULL OR v.action = 'delete' OR v.project_id <> i.project_id
+                  OR v.name <> i.name OR v.blob_id <> i.blob_id
+                  OR EXISTS (SELECT 1 FROM revision later WHERE later.item = i.uuid AND later.number > i.revision)"
+        };
+    }
+    macro_rules! last_of_what_lives {
+        () => {
             "SELECT v.name FROM revision v
-              WHERE v.kind = '{table}' AND v.action <> 'delete'
-                AND NOT EXISTS (SELECT 1 FROM revision later WHERE later.item = v.item AND later.number > v.number)
-                AND NOT EXISTS (SELECT 1 FROM {table} i WHERE i.uuid = v.item)"
-        );
-        look_at(db, &sql, faults, |row| {
-            Err(damaged(format!("{table} '{}' is gone although nobody deleted it", sums::legible(row, 0))))
+              WHERE v.action <> 'delete'
+                AND NOT EXISTS (SELECT 1 FROM revision later WHERE later.item = v.item AND later.number > v.number)"
+        };
+    }
+    let prompt = (
+        Kind::Prompt,
+        sql!("SELECT i.name FROM prompt", differs_from_its_revision!(), " OR v.kind <> 'prompt'"),
+        sql!(
+            last_of_what_lives!(),
+            " AND v.kind = 'prompt' AND NOT EXISTS (SELECT 1 FROM prompt i WHERE i.uuid = v.item)"
+        ),
+    );
+    let resource = (
+        Kind::Resource,
+        sql!("SELECT i.name FROM resource", differs_from_its_revision!(), " OR v.kind <> 'resource'"),
+        sql!(
+            last_of_what_lives!(),
+            " AND v.kind = 'resource' AND NOT EXISTS (SELECT 1 FROM resource i WHERE i.uuid = v.item)"
+        ),
+    );
+    for (kind, differs, gone) in [prompt, resource] {
+        let kind = kind.word();
+        look_at(db, differs, faults, |row| {
+            Err(damaged(format!("{kind} '{}' is not what its last revision says", sums::legible(row, 0))))
+        })?;
+        look_at(db, gone, faults, |row| {
+            Err(damaged(format!("{kind} '{}' is gone although nobody deleted it", sums::legible(row, 0))))
         })?;
     }
     Ok(())
@@ -210,22 +258,24 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 
 /// Names are those that mcpkg takes, and ids are UUIDs.
 fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    let sql = "SELECT 'project', name, uuid FROM project UNION ALL SELECT 'prompt', name, uuid FROM prompt
-               UNION ALL SELECT 'resource', name, uuid FROM resource UNION ALL SELECT kind, name, item FROM revision";
+    let sql = sql!(
+        "SELECT 'project', name, uuid FROM project UNION ALL SELECT 'prompt', name, uuid FROM prompt
+         UNION ALL SELECT 'resource', name, uuid FROM resource UNION ALL SELECT kind, name, item FROM revision"
+    );
     look_at(db, sql, faults, |row| {
-        row.get::<_, [u8; 16]>(2)?;
-        if is_name(&row.get::<_, String>(1)?) {
+        row.get::<Uuid>(2)?;
+        if is_name(row.get(1)?) {
             return Ok(());
         }
-        let what: String = row.get(0)?;
+        let what: &str = row.get(0)?;
         Err(damaged(format!("the {what} '{}' has a name that mcpkg does not take", sums::legible(row, 1))))
     })
 }
 
 /// Each prompt is found as the skill that its name makes it.
 fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    look_at(db, "SELECT name, skill FROM prompt", faults, |row| {
-        if skills::name(&row.get::<_, String>(0)?) == row.get::<_, String>(1)? {
+    look_at(db, sql!("SELECT name, skill FROM prompt"), faults, |row| {
+        if skills::name(row.get(0)?) == row.get::<&str>(1)? {
             return Ok(());
         }
         Err(damaged(format!("the prompt '{}' is kept under another skill's name", sums::legible(row, 0))))
@@ -244,29 +294,39 @@ pub fn is_name_byte(byte: u8) -> bool {
 
 /// Columns that hold a list hold one, and an image is a content with its mode, a link, or nothing.
 fn lists(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    for (table, columns) in [
-        ("module", &["tags", "targets"][..]),
-        ("snapshot", &["targets"]),
-        ("snapshot_file", &["targets", "module_ids"]),
-        ("deployed", &["targets", "module_ids"]),
+    for (table, columns, sql) in [
+        ("module", &["tags", "targets"][..], sql!("SELECT tags, targets FROM module")),
+        ("snapshot", &["targets"], sql!("SELECT targets FROM snapshot")),
+        ("snapshot_file", &["targets", "module_ids"], sql!("SELECT targets, module_ids FROM snapshot_file")),
+        ("deployed", &["targets", "module_ids"], sql!("SELECT targets, module_ids FROM deployed")),
     ] {
-        for column in columns {
-            let sql = format!(
-                "SELECT 1 FROM {table} WHERE NOT json_valid({column}) OR json_type({column}) <> 'array'
-                    OR EXISTS (SELECT 1 FROM json_each({column}) WHERE type <> 'text')"
-            );
-            look_at(db, &sql, faults, |_| Err(damaged(format!("a row of table {table} has malformed {column}"))))?;
-        }
+        look_at(db, sql, faults, |row| {
+            for (index, column) in columns.iter().enumerate() {
+                if serde_json::from_str::<Vec<String>>(row.get(index)?).is_err() {
+                    return Err(damaged(format!("a row of table {table} has malformed {column}")));
+                }
+            }
+            Ok(())
+        })?;
     }
-    for (table, image) in
-        [("snapshot_file", "before"), ("snapshot_file", "after"), ("deployed", "applied"), ("deployed", "pristine")]
-    {
-        let sql = format!(
-            "SELECT path FROM {table} WHERE ({image}_blob IS NULL) <> ({image}_mode IS NULL)
-                OR ({image}_blob IS NOT NULL AND {image}_link IS NOT NULL) OR {image}_mode NOT BETWEEN 0 AND 4095"
-        );
-        look_at(db, &sql, faults, |row| {
-            Err(damaged(format!("{}: its image '{image}' in table {table} is malformed", sums::legible(row, 0))))
+    for (table, image, sql) in [
+        ("snapshot_file", "before", sql!("SELECT path, before_blob, before_mode, before_link FROM snapshot_file")),
+        ("snapshot_file", "after", sql!("SELECT path, after_blob, after_mode, after_link FROM snapshot_file")),
+        ("deployed", "applied", sql!("SELECT path, applied_blob, applied_mode, applied_link FROM deployed")),
+        ("deployed", "pristine", sql!("SELECT path, pristine_blob, pristine_mode, pristine_link FROM deployed")),
+    ] {
+        look_at(db, sql, faults, |row| {
+            let (blob, mode, link): (Option<i64>, Option<i64>, Option<&str>) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            let is_image = match (blob, mode, link) {
+                (Some(_), Some(mode), None) => (0..=0o7777).contains(&mode),
+                (None, None, _) => true,
+                _ => false,
+            };
+            if is_image {
+                return Ok(());
+            }
+            let path = sums::legible(row, 0);
+            Err(damaged(format!("{path}: its image '{image}' in table {table} is malformed")))
         })?;
     }
     Ok(())

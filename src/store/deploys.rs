@@ -1,10 +1,10 @@
 //! What is deployed where: places, and the files that are kept there.
 
-use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Db;
+use super::engine::{Row, damaged, params, sql};
+use super::{Db, blobs};
 use crate::error::Result;
 
 /// What stood, stands or shall stand at a path.
@@ -27,11 +27,11 @@ pub enum Image {
 
 impl Image {
     /// Reads blob, SHA-256, mode and link from column `first` on.
-    pub(super) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
-        if let Some(link) = row.get::<_, Option<String>>(first + 3)? {
+    pub(super) fn from_row(row: &Row<'_>, first: usize) -> Result<Self> {
+        if let Some(link) = row.get(first + 3)? {
             return Ok(Image::Link(link));
         }
-        Ok(match row.get::<_, Option<i64>>(first)? {
+        Ok(match row.get(first)? {
             None => Image::Absent,
             Some(blob) => Image::File { blob, sha256: row.get(first + 1)?, mode: row.get(first + 2)? },
         })
@@ -108,11 +108,23 @@ pub struct Deployed {
     pub stat: Option<Stat>,
 }
 
-const COLUMNS: &str = "d.path, d.place_id, d.root, d.targets, d.module_ids, d.block, d.written,
-    d.applied_blob, a.sha256, d.applied_mode, d.applied_link,
-    d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode,
-    d.pristine_attributes
-  FROM deployed d LEFT JOIN blob a ON a.id = d.applied_blob LEFT JOIN blob p ON p.id = d.pristine_blob";
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! deployed_files {
+    () => {
+        "SELECT d.path, d.place_id, d.root, d.targets, d.module_ids, d.block, d.written,
+                d.applied_blob, a.sha256, d.applied_mode, d.applied_link,
+                d.pristine_blob, p.sha256, d.pristine_mode, d.pristine_link, d.size, d.mtime, d.ctime, d.inode,
+                d.pristine_attributes
+           FROM deployed d LEFT JOIN blob a ON a.id = d.applied_blob LEFT JOIN blob p ON p.id = d.pristine_blob"
+    };
+}
+
+/// The columns that [`key_from_row`] reads.
+macro_rules! place_key {
+    () => {
+        "source, origin, machine, root"
+    };
+}
 
 /// The source of a project, as [`PlaceKey::source`] has it.
 pub fn project_source(project: Uuid) -> String {
@@ -122,98 +134,97 @@ pub fn project_source(project: Uuid) -> String {
 /// Returns the key of a place, where anything was ever deployed there.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
-    Ok(db
-        .connection
-        .prepare_cached("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4")?
-        .query_row(params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
-        .optional()?)
+    let sql = sql!("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4");
+    db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
 }
 
 /// Returns the key of a place, made where it is new.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     if let Some(id) = place(db, key)? {
         return Ok(id);
     }
-    db.connection
-        .prepare_cached("INSERT INTO place (source, origin, machine, root) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![key.source, key.origin, key.machine, key.root])?;
-    Ok(db.connection.last_insert_rowid())
+    let sql = sql!(
+        "INSERT INTO place (source, origin, machine, root) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (source, origin, machine, root) DO NOTHING RETURNING id"
+    );
+    let made = db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))?;
+    // Another process may have made it between the two.
+    made.map_or_else(|| place(db, key), |id| Ok(Some(id)))?
+        .ok_or_else(|| blobs::damaged_value("a place is neither new nor there"))
 }
 
 /// Returns what a place is.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT source, origin, machine, root FROM place WHERE id = ?1")?;
-    Ok(statement.query_row([place], |row| {
-        Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
-    })?)
+    db.single(sql!("SELECT ", place_key!(), " FROM place WHERE id = ?1"), params![place], key_from_row)
+}
+
+fn key_from_row(row: &Row<'_>) -> Result<PlaceKey> {
+    Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
 }
 
 /// Returns the files of a place by path.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
-    let mut statement =
-        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE d.place_id = ?1 ORDER BY d.path"))?;
-    let rows = statement.query_map([place], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
 }
 
 /// Returns the file at a path of a machine, whoever keeps it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
-    Ok(db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} WHERE d.machine = ?1 AND d.path = ?2"))?
-        .query_row([machine, path], from_row)
-        .optional()?)
+    db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
 
 /// Returns a root below which files of a source were written and not taken back, on any machine; `None` where there
 /// are none. A file that was merely equal does not count, nor one that is gone and had nothing before it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
-    Ok(db
-        .connection
-        .prepare_cached(
-            "SELECT place.root FROM deployed JOIN place ON place.id = place_id
-              WHERE source = ?1 AND written = 1
-                AND coalesce(applied_blob, applied_link, pristine_blob, pristine_link) IS NOT NULL
-              ORDER BY 1 LIMIT 1",
-        )?
-        .query_row([source], |row| row.get(0))
-        .optional()?)
+    let sql = sql!(
+        "SELECT place.root FROM deployed JOIN place ON place.id = place_id
+          WHERE source = ?1 AND written = 1
+            AND (coalesce(applied_blob, pristine_blob) IS NOT NULL OR coalesce(applied_link, pristine_link) IS NOT NULL)
+          ORDER BY 1 LIMIT 1"
+    );
+    db.one(sql, params![source], |row| row.get(0))
 }
 
 /// Keeps a file's row; the path is this place's from now on.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     let (applied_blob, applied_mode, applied_link) = file.applied.columns();
     let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
     let stat = |f: fn(&Stat) -> i64| file.stat.as_ref().map(f);
-    db.connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO deployed (machine, path, place_id, root, targets, module_ids, block, written,
+    db.run(
+        sql!(
+            "INSERT INTO deployed (machine, path, place_id, root, targets, module_ids, block, written,
                applied_blob, applied_mode, applied_link, pristine_blob, pristine_mode, pristine_link,
                size, mtime, ctime, inode, pristine_attributes)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
-        )?
-        .execute(params![
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+             ON CONFLICT (machine, path) DO UPDATE SET
+               place_id = excluded.place_id, root = excluded.root, targets = excluded.targets,
+               module_ids = excluded.module_ids, block = excluded.block, written = excluded.written,
+               applied_blob = excluded.applied_blob, applied_mode = excluded.applied_mode,
+               applied_link = excluded.applied_link, pristine_blob = excluded.pristine_blob,
+               pristine_mode = excluded.pristine_mode, pristine_link = excluded.pristine_link,
+               size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, inode = excluded.inode,
+               pristine_attributes = excluded.pristine_attributes"
+        ),
+        params![
             machine,
             file.path,
             file.place,
@@ -233,51 +244,46 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
             stat(|stat| stat.ctime),
             stat(|stat| stat.inode),
             file.pristine_attributes,
-        ])?;
+        ],
+    )?;
     Ok(())
 }
 
 /// Lets a path of a place go: it is nobody's from now on. What another place keeps stays.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
-    db.connection
-        .prepare_cached("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3")?
-        .execute(params![machine, path, place])?;
+    let sql = sql!("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3");
+    db.run(sql, params![machine, path, place])?;
     Ok(())
 }
 
 /// Returns the places where files of a source are kept, for a message.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
-    let mut statement = db.connection.prepare_cached(
-        "SELECT source, origin, machine, root FROM place
-          WHERE source = ?1 AND EXISTS (SELECT 1 FROM deployed WHERE place_id = place.id) ORDER BY id",
-    )?;
-    let rows = statement.query_map([source], |row| {
-        Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!(
+        "SELECT ",
+        place_key!(),
+        " FROM place WHERE source = ?1 AND EXISTS (SELECT 1 FROM deployed WHERE place_id = place.id) ORDER BY id"
+    );
+    db.all(sql, params![source], key_from_row)
 }
 
 /// A list of words as its column holds it.
-pub(super) fn list(words: &[String]) -> impl ToSql + use<> {
+pub(super) fn list(words: &[String]) -> String {
     Value::from(words).to_string()
 }
 
 /// A list of words from its column.
-pub(super) fn words(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
-    let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
+pub(super) fn words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
+    serde_json::from_str(row.get(column)?).map_err(|error| damaged("a list of words is malformed").with_source(error))
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployed> {
-    let stat = match row.get::<_, Option<i64>>(15)? {
+fn from_row(row: &Row<'_>) -> Result<Deployed> {
+    let stat = match row.get(15)? {
         None => None,
         Some(size) => Some(Stat { size, mtime: row.get(16)?, ctime: row.get(17)?, inode: row.get(18)? }),
     };

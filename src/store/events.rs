@@ -1,9 +1,9 @@
 //! The trail and the change feed: one row for every mutation and every refused one, without contents.
 
-use rusqlite::{Params, params};
 use serde::Serialize;
 
 use super::Db;
+use super::engine::{Row, params, sql};
 use super::projects::{Selection, resolved};
 use crate::clock::{self, Millis};
 use crate::error::Result;
@@ -45,23 +45,22 @@ pub struct Event {
     pub outcome: String,
 }
 
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! events {
+    () => {
+        "SELECT seq, at, actor, project, kind, subject, outcome FROM event"
+    };
+}
+
 /// Appends an event.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
-    db.connection
-        .prepare_cached(
-            "INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            event.at,
-            plain(event.actor),
-            event.project,
-            event.kind,
-            plain(event.subject),
-            event.outcome
-        ])?;
+    db.run(
+        sql!("INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+        params![event.at, plain(event.actor), event.project, event.kind, plain(event.subject), event.outcome],
+    )?;
     Ok(())
 }
 
@@ -73,17 +72,17 @@ pub(super) fn plain(text: &str) -> String {
 /// Returns the events after `seq`, oldest first, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
-    select(db, "WHERE seq > ?1 ORDER BY seq LIMIT ?2", params![seq, most(limit)])
+    db.all(sql!(events!(), " WHERE seq > ?1 ORDER BY seq LIMIT ?2"), params![seq, most(limit)], from_row)
 }
 
 /// Returns the last `limit` events, oldest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
-    let mut events = select(db, "ORDER BY seq DESC LIMIT ?1", [most(limit)])?;
+    let mut events = db.all(sql!(events!(), " ORDER BY seq DESC LIMIT ?1"), params![most(limit)], from_row)?;
     events.reverse();
     Ok(events)
 }
@@ -91,39 +90,37 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
 /// Returns the last `limit` events of the project that applies, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
-    let of =
-        concat!("WHERE project = (SELECT name FROM project WHERE id = ", resolved!(), ") ORDER BY seq DESC LIMIT ?3");
-    select(db, of, params![selection.named, selection.directory, most(limit)])
+    let sql = sql!(
+        events!(),
+        " WHERE project = (SELECT name FROM project WHERE id = ",
+        resolved!(),
+        ") ORDER BY seq DESC LIMIT ?3"
+    );
+    db.all(sql, params![selection.named, selection.directory, most(limit)], from_row)
 }
 
 /// Returns the newest event's place, 0 where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
-    Ok(db.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?)
+    db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
 fn most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn select(db: &Db<'_>, rest: &str, parameters: impl Params) -> Result<Vec<Event>> {
-    let mut statement = db
-        .connection
-        .prepare_cached(&format!("SELECT seq, at, actor, project, kind, subject, outcome FROM event {rest}"))?;
-    let rows = statement.query_map(parameters, |row| {
-        Ok(Event {
-            seq: row.get(0)?,
-            at: row.get(1)?,
-            actor: row.get(2)?,
-            project: row.get(3)?,
-            kind: row.get(4)?,
-            subject: row.get(5)?,
-            outcome: row.get(6)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+fn from_row(row: &Row<'_>) -> Result<Event> {
+    Ok(Event {
+        seq: row.get(0)?,
+        at: row.get(1)?,
+        actor: row.get(2)?,
+        project: row.get(3)?,
+        kind: row.get(4)?,
+        subject: row.get(5)?,
+        outcome: row.get(6)?,
+    })
 }

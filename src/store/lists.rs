@@ -3,10 +3,10 @@
 //! A count for each list of a project stands among the settings; the transaction that changes what the list shows raises it.
 //! So every process sees the change whoever made it, and at the cost of one row however long the list is.
 
-use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::Db;
+use super::engine::{params, sql};
 use super::projects::Project;
 use super::revisions::Kind;
 use crate::error::Result;
@@ -46,36 +46,37 @@ impl List {
 /// Returns the validator of a project's list.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     let filled = match kind {
-        Kind::Prompt => "SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1",
-        Kind::Resource => "SELECT 1 FROM resource WHERE project_id = ?1 LIMIT 1",
+        Kind::Prompt => sql!("SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1"),
+        Kind::Resource => sql!("SELECT 1 FROM resource WHERE project_id = ?1 LIMIT 1"),
     };
-    if !db.connection.prepare_cached(filled)?.exists([project.id])? {
+    if db.one(filled, params![project.id], |_| Ok(()))?.is_none() {
         return Ok(List::EMPTY);
     }
-    let mut statement = db.connection.prepare_cached("SELECT CAST(value AS INTEGER) FROM setting WHERE key = ?1")?;
-    let count = statement.query_row([key(project, kind)], |row| row.get(0)).optional()?;
+    let count = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
+    let count = db.one(count, params![key(project, kind)], |row| row.get(0))?;
     // A database of an older schema has no count until its list changes.
     Ok(List(Some((project.uuid, count.unwrap_or(0)))))
 }
 
 /// Notes that a project's list shows something else from now on.
 pub(super) fn changed(db: &Db<'_>, project: &Project, kind: Kind) -> Result<()> {
-    db.connection
-        .prepare_cached(
-            "INSERT INTO setting (key, value) VALUES (?1, 1)
-             ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-        )?
-        .execute([key(project, kind)])?;
+    db.run(
+        sql!(
+            "INSERT INTO setting (key, value) VALUES (?1, '1')
+             ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT)"
+        ),
+        params![key(project, kind)],
+    )?;
     Ok(())
 }
 
 /// Forgets the counts of a project that is deleted.
 pub(super) fn forget(db: &Db<'_>, project: &Project) -> Result<()> {
     let keys = [Kind::Prompt, Kind::Resource].map(|kind| key(project, kind));
-    db.connection.prepare_cached("DELETE FROM setting WHERE key IN (?1, ?2)")?.execute(params![keys[0], keys[1]])?;
+    db.run(sql!("DELETE FROM setting WHERE key IN (?1, ?2)"), params![keys[0], keys[1]])?;
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use super::open::{beside, unavailable};
+use super::Store;
+use super::engine::Engine;
+use super::engine::sqlite::open::{beside, unavailable};
 use crate::error::{Code, Error, Result};
 use crate::file;
 
@@ -17,7 +19,7 @@ impl Serving {
     ///
     /// # Errors
     /// `E_DB_BUSY` while a restore runs.
-    pub fn announce(path: &Path) -> Result<Self> {
+    fn announce(path: &Path) -> Result<Self> {
         let file = open_lock_file(&beside(path, ".serving"))?;
         file.try_lock_shared().map_err(|_| {
             Error::new(Code::Busy, format!("The database `{}` is being restored", path.display()))
@@ -30,13 +32,46 @@ impl Serving {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn keep_away(path: &Path) -> Result<Option<Self>> {
+    fn keep_away(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".serving"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(unavailable(path, &error)),
         }
+    }
+}
+
+impl Store {
+    /// Announces a server at this database; [`Store::keep_servers_away`] sees it while the returned guard lives.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn announce(&self) -> Result<Serving> {
+        Serving::announce(self.file())
+    }
+
+    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
+        Serving::keep_away(self.file())
+    }
+
+    /// Takes the right to apply deploys of this database; `None` where another process, or another thread of this one,
+    /// has it.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn begin_apply(&self) -> Result<Option<Applying>> {
+        Applying::begin(self.file())
+    }
+
+    /// The file beside which the locks stand.
+    fn file(&self) -> &Path {
+        let Engine::Sqlite(database) = &self.0.engine;
+        database.path()
     }
 }
 
@@ -76,7 +111,7 @@ impl Applying {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
-    pub fn begin(path: &Path) -> Result<Option<Self>> {
+    fn begin(path: &Path) -> Result<Option<Self>> {
         let file = open_lock_file(&beside(path, ".applying"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { file })),

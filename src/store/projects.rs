@@ -2,13 +2,22 @@
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
+use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
-use super::{Db, blobs, lists, search, sqlite};
+use super::{Db, blobs, lists, search};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
+
+const NAME: Unique = Unique::new("project", &["name"]);
+
+/// The columns that [`from_row`] reads.
+macro_rules! columns {
+    () => {
+        "id, uuid, name, created_at"
+    };
+}
 
 /// A project's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +67,7 @@ pub enum Reason {
 /// query compares its `project_id` with this, so that a hot read resolves its project in its one statement; a literal, so that the statement's text is made by the compiler and not for each request.
 macro_rules! resolved {
     () => {
-        "(CASE WHEN ?1 IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
+        "(CASE WHEN CAST(?1 AS TEXT) IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
            ELSE coalesce((SELECT project_id FROM directory
                            WHERE path <= ?2 AND (path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/')
                            ORDER BY path DESC LIMIT 1),
@@ -67,19 +76,38 @@ macro_rules! resolved {
 }
 pub(super) use resolved;
 
+/// Returns the key of the project that applies, if any. Lists ask for it first: resolved in each row, it would cost as much as
+/// the row.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(super) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
+    let resolved =
+        db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;
+    Ok(resolved.flatten())
+}
+
 /// Returns the project that applies, if any.
 ///
 /// # Errors
 /// `E_NOT_FOUND` where the selection names a project that does not exist.
 pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
-    let found = db
-        .connection
-        .prepare_cached(concat!("SELECT id, uuid, name, created_at FROM project WHERE id = ", resolved!()))?
-        .query_row(params![selection.named, selection.directory], from_row)
-        .optional()?;
+    let sql = sql!("SELECT ", columns!(), " FROM project WHERE id = ", resolved!());
+    let found = db.one(sql, params![selection.named, selection.directory], from_row)?;
     match (&found, &selection.named) {
         (None, Some(name)) => Err(missing(db, name)?),
         _ => Ok(found),
+    }
+}
+
+/// Returns the project that applies, if any. One that is named and gone serves nothing, as one that was never there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
+    match resolve(db, selection) {
+        Err(error) if error.code() == Code::NotFound => Ok(None),
+        project => project,
     }
 }
 
@@ -97,7 +125,7 @@ pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
 /// Returns why the project of `selection` applies; call it only where one does.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
@@ -107,12 +135,12 @@ pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
 
 /// Returns the bound folder that counts for `directory`: itself, or the nearest one above it.
 fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
-    let mut statement = db.connection.prepare_cached(
+    let sql = sql!(
         "SELECT path FROM directory
           WHERE path <= ?1 AND (path = ?1 OR substr(?1, 1, length(path) + 1) = path || '/')
-          ORDER BY path DESC LIMIT 1",
-    )?;
-    Ok(statement.query_row([directory], |row| row.get(0)).optional()?)
+          ORDER BY path DESC LIMIT 1"
+    );
+    db.one(sql, params![directory], |row| row.get(0))
 }
 
 /// Adds a project; the first one becomes the selected one. Returns it, and whether it was selected.
@@ -120,16 +148,14 @@ fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
 /// # Errors
 /// `E_ALREADY_EXISTS`.
 pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Project, bool)> {
-    db.connection
-        .prepare_cached("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3)")?
-        .execute(params![uuid.as_bytes(), name, now])
-        .map_err(|error| taken(error, name))?;
-    let id = db.connection.last_insert_rowid();
-    let first = db.connection.execute(
+    let sql = sql!("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3) RETURNING id");
+    let id = db.insert(sql, params![uuid, name, now]).map_err(|error| taken(error, name))?;
+    let sql = sql!(
         "INSERT INTO selection (one, project_id)
-         SELECT 1, ?1 WHERE (SELECT count(*) FROM (SELECT 1 FROM project LIMIT 2)) = 1",
-        [id],
-    )?;
+         SELECT 1, CAST(?1 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM project WHERE id <> ?1)
+         ON CONFLICT (one) DO NOTHING"
+    );
+    let first = db.run(sql, params![id])?;
     Ok((Project { id, uuid, name: name.to_owned(), created_at: now }, first == 1))
 }
 
@@ -138,12 +164,8 @@ pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Proje
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
-    let found = db
-        .connection
-        .prepare_cached("SELECT id, uuid, name, created_at FROM project WHERE name = ?1")?
-        .query_row([name], from_row)
-        .optional()?;
-    match found {
+    let sql = sql!("SELECT ", columns!(), " FROM project WHERE name = ?1");
+    match db.one(sql, params![name], from_row)? {
         Some(project) => Ok(project),
         None => Err(missing(db, name)?),
     }
@@ -152,11 +174,9 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
 /// Returns the project with this id, if it is still there.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT id, uuid, name, created_at FROM project WHERE uuid = ?1")?;
-    Ok(statement.query_row([uuid.as_bytes()], from_row).optional()?)
+    db.one(sql!("SELECT ", columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// A project with what it holds.
@@ -172,32 +192,38 @@ pub struct Summary {
     pub selected: bool,
 }
 
-const SUMMARY: &str = "SELECT id, uuid, name, created_at,
-    (SELECT count(*) FROM prompt WHERE project_id = project.id),
-    (SELECT count(*) FROM resource WHERE project_id = project.id),
-    EXISTS (SELECT 1 FROM selection WHERE project_id = project.id)
-  FROM project";
+/// The query whose rows [`summary_from_row`] reads, without its conditions.
+macro_rules! summary {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", (SELECT count(*) FROM prompt WHERE project_id = project.id),
+               (SELECT count(*) FROM resource WHERE project_id = project.id),
+               EXISTS (SELECT 1 FROM selection WHERE project_id = project.id)
+             FROM project"
+        )
+    };
+}
 
 /// Returns a page of projects by name.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
-    let mut statement = db.connection.prepare_cached(&format!("{SUMMARY} WHERE name > ?1 ORDER BY name LIMIT ?2"))?;
-    let rows = statement.query_map(params![page.after, page.fetch()], summary_from_row)?;
-    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
+    let sql = sql!(summary!(), " WHERE name > ?1 ORDER BY name LIMIT ?2");
+    Ok(page.slice(db.all(sql, params![page.after, page.fetch()], summary_from_row)?))
 }
 
 /// Returns what a project holds.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
-    let mut statement = db.connection.prepare_cached(&format!("{SUMMARY} WHERE id = ?1"))?;
-    Ok(statement.query_row([project.id], summary_from_row)?)
+    db.single(sql!(summary!(), " WHERE id = ?1"), params![project.id], summary_from_row)
 }
 
-fn summary_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Summary> {
+fn summary_from_row(row: &Row<'_>) -> Result<Summary> {
     Ok(Summary { project: from_row(row)?, prompts: row.get(4)?, resources: row.get(5)?, selected: row.get(6)? })
 }
 
@@ -207,10 +233,10 @@ fn summary_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Summary> {
 /// `E_NOT_FOUND`, `E_ALREADY_EXISTS`.
 pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     let mut project = get(db, name)?;
-    db.connection
-        .prepare_cached("UPDATE project SET name = ?2 WHERE id = ?1")?
-        .execute(params![project.id, to])
-        .map_err(|error| taken(error, to))?;
+    let sql = sql!("UPDATE project SET name = ?2 WHERE id = ?1");
+    if db.run(sql, params![project.id, to]).map_err(|error| taken(error, to))? == 0 {
+        return Err(missing(db, name)?);
+    }
     to.clone_into(&mut project.name);
     Ok(project)
 }
@@ -222,7 +248,9 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
     search::unindex_project(db, project.id)?;
-    db.connection.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([project.id])?;
+    if db.run(sql!("DELETE FROM project WHERE id = ?1"), params![project.id])? == 0 {
+        return Err(missing(db, name)?);
+    }
     lists::forget(db, &project)?;
     blobs::sweep(db)?;
     Ok(project)
@@ -234,12 +262,13 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
 /// `E_NOT_FOUND`.
 pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
-    db.connection
-        .prepare_cached(
+    db.run(
+        sql!(
             "INSERT INTO selection (one, project_id) VALUES (1, ?1)
-             ON CONFLICT (one) DO UPDATE SET project_id = excluded.project_id",
-        )?
-        .execute([project.id])?;
+             ON CONFLICT (one) DO UPDATE SET project_id = excluded.project_id"
+        ),
+        params![project.id],
+    )?;
     Ok(project)
 }
 
@@ -249,12 +278,13 @@ pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
 /// `E_NOT_FOUND`.
 pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     let project = get(db, name)?;
-    db.connection
-        .prepare_cached(
+    db.run(
+        sql!(
             "INSERT INTO directory (path, project_id) VALUES (?1, ?2)
-             ON CONFLICT (path) DO UPDATE SET project_id = excluded.project_id",
-        )?
-        .execute(params![directory, project.id])?;
+             ON CONFLICT (path) DO UPDATE SET project_id = excluded.project_id"
+        ),
+        params![directory, project.id],
+    )?;
     Ok(project)
 }
 
@@ -263,15 +293,9 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
 /// # Errors
 /// `E_NOT_FOUND` where it is not bound.
 pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
-    let project = db
-        .connection
-        .prepare_cached(
-            "SELECT id, uuid, name, created_at FROM project
-              WHERE id = (SELECT project_id FROM directory WHERE path = ?1)",
-        )?
-        .query_row([directory], from_row)
-        .optional()?;
-    let Some(project) = project else {
+    let sql =
+        sql!("SELECT ", columns!(), " FROM project WHERE id = (SELECT project_id FROM directory WHERE path = ?1)");
+    let Some(project) = db.one(sql, params![directory], from_row)? else {
         let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))
             .with_details(serde_json::json!({ "directory": directory }));
         return Err(match bound(db, directory)? {
@@ -279,37 +303,34 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
             None => error.hint("`mcpkg project show NAME` lists the folders bound to a project"),
         });
     };
-    db.connection.prepare_cached("DELETE FROM directory WHERE path = ?1")?.execute([directory])?;
+    db.run(sql!("DELETE FROM directory WHERE path = ?1"), params![directory])?;
     Ok(project)
 }
 
 /// Returns the folders bound to a project, by path.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path")?;
-    let rows = statement.query_map([project], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path");
+    db.all(sql, params![project], |row| row.get(0))
 }
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Project> {
-    Ok(Project { id: row.get(0)?, uuid: Uuid::from_bytes(row.get(1)?), name: row.get(2)?, created_at: row.get(3)? })
+fn from_row(row: &Row<'_>) -> Result<Project> {
+    Ok(Project { id: row.get(0)?, uuid: row.get(1)?, name: row.get(2)?, created_at: row.get(3)? })
 }
 
-fn taken(error: rusqlite::Error, name: &str) -> Error {
-    if sqlite::violates(&error, "project.name") {
-        Error::new(Code::AlreadyExists, format!("Project '{name}' already exists"))
-            .with_details(serde_json::json!({ "name": name }))
-    } else {
-        error.into()
+fn taken(error: Error, name: &str) -> Error {
+    if !NAME.is_violated_by(&error) {
+        return error;
     }
+    Error::new(Code::AlreadyExists, format!("Project '{name}' already exists"))
+        .with_details(serde_json::json!({ "name": name }))
 }
 
 fn missing(db: &Db<'_>, name: &str) -> Result<Error> {
-    let mut statement = db.connection.prepare_cached("SELECT name FROM project ORDER BY name LIMIT 1000")?;
-    let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let sql = sql!("SELECT name FROM project ORDER BY name LIMIT 1000");
+    let names: Vec<String> = db.all(sql, params![], |row| row.get(0))?;
     let error = Error::new(Code::NotFound, format!("Project '{name}' does not exist"))
         .with_details(serde_json::json!({ "name": name }));
     Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg project list` shows the projects there are"))

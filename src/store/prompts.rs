@@ -1,25 +1,27 @@
 //! Prompts.
 
-use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::blobs::{self, Blob};
+use super::blobs::{self, Blob, blob_columns};
+use super::engine::{Row, Unique, Value, params, sql};
+use super::items::{self, Item, json};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
-use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
-use super::sums::{self, DAMAGED, intact};
-use super::{Db, search, skills, sqlite};
-use crate::clock::Millis;
+use super::projects::{self, Project, Selection, resolved};
+use super::revisions::{self, Author, Change, Kind, Revision};
+use super::sums::{self, DAMAGED};
+use super::{Db, search, skills};
 use crate::error::{Error, Result};
 
 mod dialect;
-mod row;
+pub(super) mod row;
 
 pub use dialect::Dialect;
-use row::{LISTED, REST, check, columns, is_plain_json, listed, placeholder, summed};
-pub(super) use row::{QUERY, from_row};
+pub(super) use row::from_row;
+use row::{REST, check, is_plain_json, placeholder, prompt_columns, prompt_listed, prompt_summed};
+
+const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,26 +61,10 @@ pub struct Attributes {
 }
 
 /// A prompt's row.
-#[derive(Clone, Debug)]
-pub struct Prompt {
-    /// The key inside the database.
-    pub id: i64,
-    /// The id that users see.
-    pub uuid: Uuid,
-    /// Unique in its project.
-    pub name: String,
-    /// What else a user set.
-    pub attributes: Attributes,
-    /// The key of its content.
-    pub blob: i64,
-    /// Bytes of its content.
-    pub size: i64,
-    /// How often it was written.
-    pub revision: i64,
-    /// When it was made.
-    pub created_at: Millis,
-    /// When it was last written.
-    pub updated_at: Millis,
+pub type Prompt = Item<Attributes>;
+
+impl items::Attributes for Attributes {
+    const KIND: Kind = Kind::Prompt;
 }
 
 /// What prompts/list needs of a row, borrowed. Of a damaged row only the name, as far as it can be read, and a
@@ -112,110 +98,97 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
-/// What `each` returns, or how the disk failed.
+/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT ",
-        listed!(),
-        ", ",
-        resolved!(),
-        " FROM prompt p WHERE p.project_id = ",
-        resolved!(),
-        " AND p.name > ?3 ORDER BY p.name LIMIT ?4"
-    ))?;
-    let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        if seen == page.limit {
-            return Ok(true);
-        }
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let sql = sql!(
+        "SELECT p.name, p.description, p.arguments, p.listed_sum
+           FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3"
+    );
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
-        // The index may lead to a row of another project.
-        if !intact(row, LISTED)? || !is_plain_json(row.get_ref(3)?) || row.get_ref(0)? != row.get_ref(5)? {
-            let name = sums::legible(row, 1);
-            each(&Line { project: row.get(0)?, name: &name, description: Some(DAMAGED), arguments: None })?;
-            continue;
+        if seen > page.limit {
+            return Ok(());
         }
-        each(&Line {
-            project: row.get(0)?,
-            name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-            description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-            arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        })?;
-    }
-    Ok(false)
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(3)? != Value::Integer(sum) || !is_plain_json(arguments) {
+            let name = sums::legible(row, 0);
+            return each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None });
+        }
+        each(&Line { project, name: name.read(0)?, description: description.read(1)?, arguments: arguments.read(2)? })
+    })?;
+    Ok(seen > page.limit)
 }
 
 /// Hands `f` the prompt `name` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// What `f` returns, or how the disk failed.
+/// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,
     name: &str,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let mut statement = db.connection.prepare_cached(concat!(
+    let sql = sql!(
         "SELECT ",
-        summed!(),
+        prompt_summed!(),
         ", ",
-        blobs::columns!(),
-        ", ",
+        blob_columns!(),
+        // Joined so that the project is resolved once.
+        ", resolved.id FROM (SELECT ",
         resolved!(),
-        " FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
-        resolved!()
-    ))?;
-    let mut rows = statement.query(params![selection.named, selection.directory, name])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    check(row)?;
-    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(1)?.as_str() != Ok(name) {
-        return Err(Kind::Prompt.damaged(name));
-    }
-    let body = Body {
-        description: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        template: row.get(6)?,
-        dialect: Dialect::from_row(row, 13)?,
-        arguments: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        front_matter: row.get_ref(8)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        content: Blob::from_row(row, REST)?,
-    };
-    f(&body).map(Some)
+        " AS id) AS resolved CROSS JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
+          JOIN blob b ON b.id = p.blob_id"
+    );
+    db.one(sql, params![selection.named, selection.directory, name], |row| {
+        check(row)?;
+        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(1)? == name;
+        if !is_asked_for {
+            return Err(Kind::Prompt.damaged(name));
+        }
+        f(&Body {
+            description: row.get(2)?,
+            template: row.get(6)?,
+            dialect: Dialect::from_row(row, 13)?,
+            arguments: row.get(3)?,
+            front_matter: row.get(8)?,
+            content: Blob::from_row(row, REST)?,
+        })
+    })
 }
 
 /// Hands `each` the templates of all projects: the names of project and prompt, and the content.
 ///
 /// # Errors
-/// What `each` returns, or how the disk failed.
+/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> Result<()>) -> Result<()> {
-    let mut statement = db.connection.prepare_cached(concat!(
+    let sql = sql!(
         "SELECT project.name, p.name, ",
-        blobs::columns!(),
+        blob_columns!(),
         " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
           WHERE p.template = 1 AND p.dialect IS NULL ORDER BY 1, 2"
-    ))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let name = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
-        each(name(0)?, name(1)?, Blob::from_row(row, 2)?)?;
-    }
-    Ok(())
+    );
+    db.each(sql, params![], |row| each(row.get(0)?, row.get(1)?, Blob::from_row(row, 2)?))
 }
 
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
@@ -223,7 +196,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
 /// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -234,7 +207,7 @@ fn slice(
     page: &Page,
     from_row: impl FnMut(&Row<'_>) -> Result<Prompt>,
 ) -> Result<Slice<Prompt>> {
-    let sql = concat!(columns!(), " WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3");
+    let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3");
     Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
@@ -249,12 +222,13 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
 /// Returns the prompt `name` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
-    db.one(concat!(columns!(), " WHERE p.project_id = ?1 AND p.name = ?2"), params![project, name], |row| {
+    let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
+    db.one(sql, params![project, name], |row| {
         let prompt = from_row(row)?;
         // The index may lead to another row.
-        let is_asked_for = prompt.name == name && row.get::<_, i64>(0)? == project;
+        let is_asked_for = prompt.name == name && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
     })
 }
@@ -262,16 +236,9 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT name FROM prompt WHERE project_id = ",
-        resolved!(),
-        " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
-    ))?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![selection.named, selection.directory, prefix, limit], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    items::names(db, selection, Kind::Prompt, prefix, limit)
 }
 
 /// Adds a prompt; one made under the name of a deleted one goes on with its id and history.
@@ -287,18 +254,8 @@ pub fn insert(
     attributes: Attributes,
     content: &str,
 ) -> Result<Prompt> {
-    let (uuid, number) = revisions::deleted(db, project.id, Kind::Prompt, name)?.unwrap_or((uuid, 0));
-    let prompt = Prompt {
-        id: 0,
-        uuid,
-        name: name.to_owned(),
-        attributes,
-        blob: blobs::put(db, content.as_bytes())?,
-        size: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        revision: number,
-        created_at: author.now,
-        updated_at: author.now,
-    };
+    let blob = blobs::put(db, content.as_bytes())?;
+    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64))?;
     write(db, author, project, prompt, Change { action: "create", restored: None }, content)
 }
 
@@ -325,14 +282,7 @@ pub fn update(
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
-    let mut prompt = get(db, project, name)?;
-    prompt.revision = revisions::next(prompt.revision)?;
-    let sha256 = blobs::sha256(db, prompt.blob)?;
-    keep_revision(db, author, project, &prompt, &sha256, Change { action: "delete", restored: None })?;
-    db.connection.prepare_cached("DELETE FROM prompt WHERE id = ?1")?.execute([prompt.id])?;
-    search::unindex(db, Kind::Prompt, prompt.id)?;
-    lists::changed(db, project, Kind::Prompt)?;
-    Ok(prompt)
+    items::delete(db, author, project, get(db, project, name)?)
 }
 
 /// Brings back the state of `revision`: a live prompt keeps its name, a deleted one gets `name`.
@@ -341,31 +291,15 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     // A damaged row is made whole by what is brought back.
-    let live = db.one(concat!(columns!(), " WHERE p.uuid = ?1"), [revision.item.as_bytes()], |row| {
-        from_row(row)
-            .or_else(|error| Ok(Prompt { uuid: revision.item, name: name.to_owned(), ..placeholder(row, error)? }))
+    let live = db.one(sql!(prompt_columns!(), " WHERE p.uuid = ?1"), params![revision.item], |row| {
+        from_row(row).or_else(|error| Ok(Prompt { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     let content = blobs::get(db, revision.blob)?;
     let text = std::str::from_utf8(&content).map_err(|_| blobs::damaged_value("a prompt's content is not UTF-8"))?;
-    let attributes = attributes(&revision.attributes)?;
-    let mut prompt = live.unwrap_or(Prompt {
-        id: 0,
-        uuid: revision.item,
-        name: name.to_owned(),
-        attributes: Attributes::default(),
-        blob: 0,
-        size: 0,
-        revision: 0,
-        created_at: author.now,
-        updated_at: author.now,
-    });
-    prompt.attributes = attributes;
+    let mut prompt: Prompt = items::restored(db, author, name, revision, live)?;
     if prompt.name != revision.name {
         prompt.attributes.file = None;
     }
-    prompt.blob = revision.blob;
-    prompt.size = revision.size;
-    prompt.revision = revisions::newest(db, revision.item)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, prompt, change, text)
 }
@@ -375,8 +309,7 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
 /// # Errors
 /// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
-    serde_json::from_str(json)
-        .map_err(|error| blobs::damaged_value("a prompt's attributes are malformed").with_source(error))
+    items::attributes(json)
 }
 
 /// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
@@ -398,69 +331,54 @@ fn write(
     }
     prompt.revision = revisions::next(prompt.revision)?;
     prompt.updated_at = author.now;
-    let taken = |error: rusqlite::Error| {
-        if sqlite::violates(&error, "prompt.name") { Kind::Prompt.taken(project, &prompt.name) } else { error.into() }
+    let taken = |error: Error| {
+        if NAME.is_violated_by(&error) { Kind::Prompt.taken(project, &prompt.name) } else { error }
     };
     let skill = skills::name(&prompt.name);
     let sha256 = blobs::sha256(db, prompt.blob)?;
     let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
-    if prompt.id == 0 {
-        db.connection
-            .prepare_cached(
-                "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                     revision, created_at, updated_at, listed_sum, row_sum, dialect, skill)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-            )?
-            .execute(params![
-                prompt.uuid.as_bytes(),
-                project.id,
-                prompt.name,
-                description,
-                template,
-                arguments,
-                front_matter,
-                file,
-                prompt.blob,
-                prompt.revision,
-                prompt.created_at,
-                prompt.updated_at,
-                listed_sum,
-                row_sum,
-                dialect,
-                skill
-            ])
-            .map_err(taken)?;
-        prompt.id = db.connection.last_insert_rowid();
+    let columns = params![
+        prompt.uuid,
+        project.id,
+        prompt.name,
+        description,
+        template,
+        arguments,
+        front_matter,
+        file,
+        prompt.blob,
+        prompt.revision,
+        prompt.created_at,
+        prompt.updated_at,
+        listed_sum,
+        row_sum,
+        dialect,
+        skill
+    ];
+    let id = if prompt.id == 0 {
+        let sql = sql!(
+            "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
+                                 revision, created_at, updated_at, listed_sum, row_sum, dialect, skill)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) RETURNING id"
+        );
+        db.insert(sql, columns).map_err(taken)?
     } else {
-        db.connection
-            .prepare_cached(
-                "UPDATE prompt SET name = ?2, description = ?3, template = ?4, arguments = ?5, front_matter = ?6, file = ?7,
-                                   blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
-                                   row_sum = ?13, dialect = ?14, skill = ?15 WHERE id = ?1",
-            )?
-            .execute(params![
-                prompt.id,
-                prompt.name,
-                description,
-                template,
-                arguments,
-                front_matter,
-                file,
-                prompt.blob,
-                prompt.revision,
-                prompt.created_at,
-                prompt.updated_at,
-                listed_sum,
-                row_sum,
-                dialect,
-                skill
-            ])
-            .map_err(taken)?;
-    }
+        let sql = sql!(
+            "UPDATE prompt SET project_id = ?2, name = ?3, description = ?4, template = ?5, arguments = ?6, front_matter = ?7,
+                               file = ?8, blob_id = ?9, revision = ?10, created_at = ?11, updated_at = ?12, listed_sum = ?13,
+                               row_sum = ?14, dialect = ?15, skill = ?16
+              WHERE uuid = ?1"
+        );
+        if db.run(sql, columns).map_err(taken)? == 0 {
+            return Err(Kind::Prompt.missing(db, project, &prompt.name));
+        }
+        prompt.id
+    };
+    prompt.id = id;
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Prompt)?;
     }
-    keep_revision(db, author, project, &prompt, &sha256, change)?;
+    items::keep_revision(db, author, project, &prompt, &sha256, change)?;
     search::index(
         db,
         Kind::Prompt,
@@ -477,12 +395,13 @@ fn write(
 fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<Difference> {
     let Attributes { description, template, dialect, front_matter, file, .. } = &prompt.attributes;
     let dialect = dialect.map(Dialect::word);
-    let mut statement = db.connection.prepare_cached(
-        "SELECT name IS ?2 AND description IS ?3 AND arguments IS ?4,
-                template IS ?5 AND dialect IS ?6 AND front_matter IS ?7 AND file IS ?8 AND blob_id IS ?9
-                AND created_at = ?10 AND updated_at = ?11
-           FROM prompt WHERE id = ?1",
-    )?;
+    let sql = sql!(
+        "SELECT name = ?2 AND description IS NOT DISTINCT FROM ?3
+                AND arguments IS NOT DISTINCT FROM ?4,
+                template = ?5 AND dialect IS NOT DISTINCT FROM ?6 AND front_matter IS NOT DISTINCT FROM ?7
+                AND file IS NOT DISTINCT FROM ?8 AND blob_id = ?9 AND created_at = ?10 AND updated_at = ?11
+           FROM prompt WHERE id = ?1"
+    );
     // Of a damaged row that is brought back the times are not known, so that it is always written anew.
     let item = params![
         prompt.id,
@@ -497,34 +416,5 @@ fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<D
         prompt.created_at,
         prompt.updated_at
     ];
-    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
-}
-
-fn keep_revision(
-    db: &Db<'_>,
-    author: Author<'_>,
-    project: &Project,
-    prompt: &Prompt,
-    sha256: &[u8; 32],
-    change: Change<'_>,
-) -> Result<()> {
-    revisions::insert(
-        db,
-        author,
-        NewRevision {
-            project: project.id,
-            kind: Kind::Prompt,
-            item: prompt.uuid,
-            number: prompt.revision,
-            change,
-            name: &prompt.name,
-            attributes: &json(&prompt.attributes)?,
-            blob: prompt.blob,
-            sha256,
-        },
-    )
-}
-
-fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
+    db.single(sql, item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))
 }

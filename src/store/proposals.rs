@@ -1,8 +1,7 @@
 //! Changes that users made to deployed files, offered to the project they came from.
 
-use rusqlite::{OptionalExtension, Row, params};
-
 use super::Db;
+use super::engine::{Row, params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
 
@@ -50,23 +49,27 @@ pub struct Proposal {
     pub created_at: Millis,
 }
 
-const COLUMNS: &str = "id, item, module_id, path, base_blob, blob_id, state, actor, created_at FROM proposal";
+/// The columns that [`from_row`] reads.
+macro_rules! columns {
+    () => {
+        "id, item, module_id, path, base_blob, blob_id, state, actor, created_at"
+    };
+}
 
 /// Keeps a proposal and returns its number; an open one for the same item and file is replaced, since it is of the same
 /// file as it was earlier.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
-    db.connection
-        .prepare_cached("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND state = 'open'")?
-        .execute(params![new.project, new.item])?;
-    db.connection
-        .prepare_cached(
+    let replaced = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND state = 'open'");
+    db.run(replaced, params![new.project, new.item])?;
+    db.insert(
+        sql!(
             "INSERT INTO proposal (project_id, item, module_id, path, base_blob, blob_id, state, actor, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', ?7, ?8)",
-        )?
-        .execute(params![
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', ?7, ?8) RETURNING id"
+        ),
+        params![
             new.project,
             new.item,
             new.module_id,
@@ -75,47 +78,40 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
             new.blob,
             super::events::plain(new.actor),
             new.now
-        ])?;
-    Ok(db.connection.last_insert_rowid())
+        ],
+    )
 }
 
 /// Returns the proposals of a project, open ones only or all, by number.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
-    let mut statement = db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} WHERE project_id = ?1 AND (?2 OR state = 'open') ORDER BY id"))?;
-    let rows = statement.query_map(params![project, all], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql =
+        sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");
+    db.all(sql, params![project, all], from_row)
 }
 
 /// Returns a proposal of a project.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
-    Ok(db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} WHERE project_id = ?1 AND id = ?2"))?
-        .query_row([project, id], from_row)
-        .optional()?)
+    let sql = sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND id = ?2");
+    db.one(sql, params![project, id], from_row)
 }
 
-/// Says what became of a proposal.
+/// Says what became of an open proposal; returns whether it was still open.
 ///
 /// # Errors
-/// How the disk failed.
-pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis) -> Result<()> {
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis) -> Result<bool> {
     let state = if accepted { "accepted" } else { "rejected" };
-    db.connection
-        .prepare_cached("UPDATE proposal SET state = ?2, decided_at = ?3 WHERE id = ?1")?
-        .execute(params![id, state, now])?;
-    Ok(())
+    let sql = sql!("UPDATE proposal SET state = ?2, decided_at = ?3 WHERE id = ?1 AND state = 'open'");
+    Ok(db.run(sql, params![id, state, now])? == 1)
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Proposal> {
+fn from_row(row: &Row<'_>) -> Result<Proposal> {
     Ok(Proposal {
         id: row.get(0)?,
         item: row.get(1)?,

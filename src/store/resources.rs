@@ -1,24 +1,27 @@
 //! Resources.
 
-use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::blobs::{self, Blob};
+use super::blobs::{self, Blob, Verify, blob_columns};
+use super::engine::{Row, Unique, Value, params, sql};
+use super::items::{self, Item};
 use super::lists::{self, Difference};
 use super::page::{Page, Slice};
-use super::projects::{Project, Selection, resolved};
-use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
+use super::projects::{self, Project, Selection, resolved};
+use super::revisions::{self, Author, Change, Kind, Revision};
 use super::source::Source;
-use super::sums::{self, DAMAGED, intact};
-use super::{Db, search, sqlite};
-use crate::clock::Millis;
+use super::sums::{self, DAMAGED};
+use super::{Db, search};
 use crate::error::{Code, Error, Result};
 
-mod row;
+pub(super) mod row;
 
-use row::{LISTED, REST, check, columns, listed, placeholder, summed};
-pub(super) use row::{QUERY, from_row};
+pub(super) use row::from_row;
+use row::{REST, check, placeholder, resource_columns, resource_listed, resource_summed};
+
+const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
+const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
 
 /// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,26 +42,10 @@ pub struct Attributes {
 }
 
 /// A resource's row.
-#[derive(Clone, Debug)]
-pub struct Resource {
-    /// The key inside the database.
-    pub id: i64,
-    /// The id that users see.
-    pub uuid: Uuid,
-    /// Unique in its project.
-    pub name: String,
-    /// What else a user set.
-    pub attributes: Attributes,
-    /// The key of its content.
-    pub blob: i64,
-    /// Bytes of its content.
-    pub size: i64,
-    /// How often it was written.
-    pub revision: i64,
-    /// When it was made.
-    pub created_at: Millis,
-    /// When it was last written.
-    pub updated_at: Millis,
+pub type Resource = Item<Attributes>;
+
+impl items::Attributes for Attributes {
+    const KIND: Kind = Kind::Resource;
 }
 
 /// What resources/list needs of a row, borrowed. Of a damaged row only name and URI, as far as they can be read, and a
@@ -92,48 +79,46 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page.
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
 ///
 /// # Errors
-/// What `each` returns, or how the disk failed.
+/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT ",
-        listed!(),
-        ", ",
-        resolved!(),
-        " FROM resource r WHERE r.project_id = ",
-        resolved!(),
-        " AND r.name > ?3 ORDER BY r.name LIMIT ?4"
-    ))?;
-    let mut rows = statement.query(params![selection.named, selection.directory, page.after, page.fetch()])?;
-    let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        if seen == page.limit {
-            return Ok(true);
-        }
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let sql = sql!(
+        "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
+           FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3"
+    );
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
-        // The index may lead to a row of another project.
-        if !intact(row, LISTED)? || row.get_ref(0)? != row.get_ref(6)? {
-            let (name, uri) = (sums::legible(row, 1), sums::legible(row, 2));
-            let (project, description) = (row.get(0)?, Some(DAMAGED));
-            each(&Line { project, name: &name, uri: &uri, description, mime_type: None })?;
-            continue;
+        if seen > page.limit {
+            return Ok(());
+        }
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
+            [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
+            let (name, uri) = (sums::legible(row, 0), sums::legible(row, 1));
+            return each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None });
         }
         each(&Line {
-            project: row.get(0)?,
-            name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-            uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
-            description: row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-            mime_type: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        })?;
-    }
-    Ok(false)
+            project,
+            name: name.read(0)?,
+            uri: uri.read(1)?,
+            description: description.read(2)?,
+            mime_type: mime_type.read(3)?,
+        })
+    })?;
+    Ok(seen > page.limit)
 }
 
 /// By which of its two unique columns a resource is meant.
@@ -146,7 +131,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
-    /// Where it stands in the rows of [`columns`].
+    /// Its column in the rows of `resource_columns!`.
     fn column(self) -> usize {
         match self {
             Key::Name(_) => 1,
@@ -158,71 +143,60 @@ impl Key<'_> {
 /// Hands `f` the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// What `f` returns, or how the disk failed.
+/// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,
     key: Key<'_>,
     f: impl FnOnce(&Body<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    macro_rules! by {
-        ($column:literal) => {
+    macro_rules! body {
+        () => {
             concat!(
                 "SELECT ",
-                summed!(),
+                resource_summed!(),
                 ", ",
-                blobs::columns!(),
-                ", ",
+                blob_columns!(),
+                // Joined so that the project is resolved once.
+                ", resolved.id FROM (SELECT ",
                 resolved!(),
-                " FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
-                $column,
-                " = ?3 AND r.project_id = ",
-                resolved!()
+                " AS id) AS resolved CROSS JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"
             )
         };
     }
     let (sql, value) = match key {
-        Key::Name(name) => (by!("name"), name),
-        Key::Uri(uri) => (by!("uri"), uri),
+        Key::Name(name) => (sql!(body!(), " AND r.name = ?3"), name),
+        Key::Uri(uri) => (sql!(body!(), " AND r.uri = ?3"), uri),
     };
-    let mut statement = db.connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![selection.named, selection.directory, value])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    check(row)?;
-    if row.get_ref(0)? != row.get_ref(REST + 4)? || row.get_ref(key.column())?.as_str() != Ok(value) {
-        return Err(Kind::Resource.damaged(value));
-    }
-    let body = Body {
-        name: row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?,
-        uri: row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?,
-        mime_type: row.get_ref(4)?.as_str_or_null().map_err(rusqlite::Error::from)?,
-        text: row.get(7)?,
-        content: Blob::from_row(row, REST)?,
-    };
-    f(&body).map(Some)
+    db.one(sql, params![selection.named, selection.directory, value], |row| {
+        check(row)?;
+        let is_asked_for =
+            row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(key.column())? == value;
+        if !is_asked_for {
+            return Err(Kind::Resource.damaged(value));
+        }
+        f(&Body {
+            name: row.get(1)?,
+            uri: row.get(2)?,
+            mime_type: row.get(4)?,
+            text: row.get(7)?,
+            content: Blob::from_row(row, REST)?,
+        })
+    })
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
-    let mut statement = db.connection.prepare_cached(concat!(
-        "SELECT name FROM resource WHERE project_id = ",
-        resolved!(),
-        " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
-    ))?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![selection.named, selection.directory, prefix, limit], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    items::names(db, selection, Kind::Resource, prefix, limit)
 }
 
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged, and how the disk failed.
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, from_row)
 }
@@ -230,7 +204,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
 /// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -241,7 +215,7 @@ fn slice(
     page: &Page,
     from_row: impl FnMut(&Row<'_>) -> Result<Resource>,
 ) -> Result<Slice<Resource>> {
-    let sql = concat!(columns!(), " WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3");
+    let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3");
     Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
@@ -256,16 +230,16 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
 /// Returns the resource `key` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
     let (sql, value) = match key {
-        Key::Name(name) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
-        Key::Uri(uri) => (concat!(columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
+        Key::Name(name) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
+        Key::Uri(uri) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
     };
     db.one(sql, params![project, value], |row| {
         let resource = from_row(row)?;
         // The index may lead to another row.
-        let is_asked_for = row.get_ref(key.column())?.as_str() == Ok(value) && row.get::<_, i64>(0)? == project;
+        let is_asked_for = row.get::<&str>(key.column())? == value && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
     })
 }
@@ -273,20 +247,20 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
-    let below = " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?2 || char(0x10ffff) ORDER BY r.uri";
-    db.all(&[columns!(), below].concat(), params![project, prefix], from_row)
+    let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
+    // No URI holds the last character there is.
+    db.all(sql, params![project, prefix, format!("{prefix}\u{10ffff}")], from_row)
 }
 
 /// Returns the resource with the id `uuid` of a project, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
-    let sql = concat!(columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
-    let found = db.one(sql, params![project, uuid.as_bytes()], from_row)?;
-    match found {
+    let sql = sql!(resource_columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
+    match db.one(sql, params![project, uuid], from_row)? {
         Some(found) if found.uuid != uuid => Err(Kind::Resource.damaged(&found.name)),
         found => Ok(found),
     }
@@ -305,18 +279,8 @@ pub fn insert(
     attributes: Attributes,
     content: &Source,
 ) -> Result<Resource> {
-    let (uuid, number) = revisions::deleted(db, project.id, Kind::Resource, name)?.unwrap_or((uuid, 0));
-    let resource = Resource {
-        id: 0,
-        uuid,
-        name: name.to_owned(),
-        attributes,
-        blob: blobs::put_source(db, content)?,
-        size: i64::try_from(content.size()).unwrap_or(i64::MAX),
-        revision: number,
-        created_at: author.now,
-        updated_at: author.now,
-    };
+    let blob = blobs::put_source(db, content)?;
+    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size()))?;
     write(db, author, project, resource, Change { action: "create", restored: None })
 }
 
@@ -345,14 +309,7 @@ pub fn update(
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
-    let mut resource = get(db, project, name)?;
-    resource.revision = revisions::next(resource.revision)?;
-    let sha256 = blobs::sha256(db, resource.blob)?;
-    keep_revision(db, author, project, &resource, &sha256, Change { action: "delete", restored: None })?;
-    db.connection.prepare_cached("DELETE FROM resource WHERE id = ?1")?.execute([resource.id])?;
-    search::unindex(db, Kind::Resource, resource.id)?;
-    lists::changed(db, project, Kind::Resource)?;
-    Ok(resource)
+    items::delete(db, author, project, get(db, project, name)?)
 }
 
 /// Brings back the state of `revision`: a live resource keeps its name, a deleted one gets `name`.
@@ -367,23 +324,12 @@ pub fn restore(
     revision: &Revision,
 ) -> Result<Resource> {
     // A damaged row is made whole by what is brought back.
-    let live = db.one(concat!(columns!(), " WHERE r.uuid = ?1"), [revision.item.as_bytes()], |row| {
+    let live = db.one(sql!(resource_columns!(), " WHERE r.uuid = ?1"), params![revision.item], |row| {
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
     // What is damaged is not brought back as if it were good.
-    blobs::stream_by_id(db, revision.blob, |_| Ok(()))?;
-    let attributes = attributes(&revision.attributes)?;
-    let resource = Resource {
-        id: live.as_ref().map_or(0, |live| live.id),
-        uuid: revision.item,
-        name: live.as_ref().map_or_else(|| name.to_owned(), |live| live.name.clone()),
-        attributes,
-        blob: revision.blob,
-        size: revision.size,
-        revision: revisions::newest(db, revision.item)?,
-        created_at: live.as_ref().map_or(author.now, |live| live.created_at),
-        updated_at: live.as_ref().map_or(author.now, |live| live.updated_at),
-    };
+    blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
+    let resource = items::restored(db, author, name, revision, live)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, resource, change)
 }
@@ -393,8 +339,7 @@ pub fn restore(
 /// # Errors
 /// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
-    serde_json::from_str(json)
-        .map_err(|error| blobs::damaged_value("a resource's attributes are malformed").with_source(error))
+    items::attributes(json)
 }
 
 /// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
@@ -413,74 +358,61 @@ fn write(
     }
     resource.revision = revisions::next(resource.revision)?;
     resource.updated_at = author.now;
-    let taken = |error: rusqlite::Error| {
-        if sqlite::violates(&error, "resource.uri") {
+    let taken = |error: Error| {
+        if URI.is_violated_by(&error) {
             Error::new(
                 Code::AlreadyExists,
                 format!("Resource with URI '{uri}' already exists in project '{}'", project.name),
             )
             .with_details(serde_json::json!({ "uri": uri }))
-        } else if sqlite::violates(&error, "resource.name") {
+        } else if NAME.is_violated_by(&error) {
             Kind::Resource.taken(project, &resource.name)
         } else {
-            error.into()
+            error
         }
     };
     let sha256 = blobs::sha256(db, resource.blob)?;
     let (listed_sum, row_sum) = row::sums(project.id, &resource, &sha256);
-    if resource.id == 0 {
-        db.connection
-            .prepare_cached(
-                "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
-                                       revision, created_at, updated_at, listed_sum, row_sum)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-            )?
-            .execute(params![
-                resource.uuid.as_bytes(),
-                project.id,
-                resource.name,
-                uri,
-                description,
-                mime_type,
-                text,
-                executable,
-                resource.blob,
-                resource.revision,
-                resource.created_at,
-                resource.updated_at,
-                listed_sum,
-                row_sum
-            ])
-            .map_err(taken)?;
-        resource.id = db.connection.last_insert_rowid();
+    let columns = params![
+        resource.uuid,
+        project.id,
+        resource.name,
+        uri,
+        description,
+        mime_type,
+        text,
+        executable,
+        resource.blob,
+        resource.revision,
+        resource.created_at,
+        resource.updated_at,
+        listed_sum,
+        row_sum
+    ];
+    let id = if resource.id == 0 {
+        let sql = sql!(
+            "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
+                                   revision, created_at, updated_at, listed_sum, row_sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id"
+        );
+        db.insert(sql, columns).map_err(taken)?
     } else {
-        db.connection
-            .prepare_cached(
-                "UPDATE resource SET name = ?2, uri = ?3, description = ?4, mime_type = ?5, text = ?6, executable = ?7,
-                                     blob_id = ?8, revision = ?9, created_at = ?10, updated_at = ?11, listed_sum = ?12,
-                                     row_sum = ?13 WHERE id = ?1",
-            )?
-            .execute(params![
-                resource.id,
-                resource.name,
-                uri,
-                description,
-                mime_type,
-                text,
-                executable,
-                resource.blob,
-                resource.revision,
-                resource.created_at,
-                resource.updated_at,
-                listed_sum,
-                row_sum
-            ])
-            .map_err(taken)?;
-    }
+        let sql = sql!(
+            "UPDATE resource SET project_id = ?2, name = ?3, uri = ?4, description = ?5, mime_type = ?6, text = ?7,
+                                 executable = ?8, blob_id = ?9, revision = ?10, created_at = ?11, updated_at = ?12,
+                                 listed_sum = ?13, row_sum = ?14
+              WHERE uuid = ?1"
+        );
+        if db.run(sql, columns).map_err(taken)? == 0 {
+            return Err(Kind::Resource.missing(db, project, &resource.name));
+        }
+        resource.id
+    };
+    resource.id = id;
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Resource)?;
     }
-    keep_revision(db, author, project, &resource, &sha256, change)?;
+    items::keep_revision(db, author, project, &resource, &sha256, change)?;
     if resource.attributes.text {
         let description = resource.attributes.description.as_deref();
         let body = blobs::beginning(db, resource.blob, search::INDEXED as i64)?;
@@ -495,11 +427,11 @@ fn write(
 /// Returns how a resource differs from its row.
 fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
-    let mut statement = db.connection.prepare_cached(
-        "SELECT name IS ?2 AND uri IS ?3 AND description IS ?4 AND mime_type IS ?5,
-                text IS ?6 AND executable IS ?7 AND blob_id IS ?8 AND created_at = ?9 AND updated_at = ?10
-           FROM resource WHERE id = ?1",
-    )?;
+    let sql = sql!(
+        "SELECT name = ?2 AND uri = ?3 AND description IS NOT DISTINCT FROM ?4 AND mime_type IS NOT DISTINCT FROM ?5,
+                text = ?6 AND executable = ?7 AND blob_id = ?8 AND created_at = ?9 AND updated_at = ?10
+           FROM resource WHERE id = ?1"
+    );
     // Of a damaged row that is brought back the times are not known, so that it is always written anew.
     let item = params![
         resource.id,
@@ -513,32 +445,5 @@ fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
         resource.created_at,
         resource.updated_at
     ];
-    Ok(statement.query_row(item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))?)
-}
-
-fn keep_revision(
-    db: &Db<'_>,
-    author: Author<'_>,
-    project: &Project,
-    resource: &Resource,
-    sha256: &[u8; 32],
-    change: Change<'_>,
-) -> Result<()> {
-    let attributes = serde_json::to_string(&resource.attributes)
-        .map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))?;
-    revisions::insert(
-        db,
-        author,
-        NewRevision {
-            project: project.id,
-            kind: Kind::Resource,
-            item: resource.uuid,
-            number: resource.revision,
-            change,
-            name: &resource.name,
-            attributes: &attributes,
-            blob: resource.blob,
-            sha256,
-        },
-    )
+    db.single(sql, item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))
 }

@@ -2,19 +2,18 @@
 
 use std::ops::Range;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::Db;
+use super::engine::{Row, Unique, params, sql};
 use super::projects::Project;
 use super::sums::{self, checksum, intact};
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
-macro_rules! columns {
+macro_rules! revision_columns {
     () => {
         "SELECT v.project_id, v.kind, v.item, v.number, v.action, v.restored, v.name, v.attributes, b.sha256, v.actor,
                 v.at, v.row_sum, v.blob_id, b.size
@@ -22,8 +21,9 @@ macro_rules! columns {
     };
 }
 
-/// [`columns`] for other files.
-pub(super) const QUERY: &str = columns!();
+pub(super) use revision_columns;
+
+const NUMBER: Unique = Unique::new("revision", &["item", "number"]);
 
 const ROW: Range<usize> = 0..11;
 
@@ -72,13 +72,14 @@ impl Kind {
 
     /// The names of the rows of a project, or their URIs where `name` is one.
     fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
-        let column = if name.contains(':') { "uri" } else { "name" };
-        let column = if self == Kind::Prompt { "name" } else { column };
-        let mut statement = db.connection.prepare_cached(&format!(
-            "SELECT {column} FROM {} WHERE project_id = ?1 ORDER BY {column} LIMIT 1000",
-            self.word()
-        ))?;
-        Ok(statement.query_map([project], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+        let sql = match self {
+            Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
+            Kind::Resource if name.contains(':') => {
+                sql!("SELECT uri FROM resource WHERE project_id = ?1 ORDER BY uri LIMIT 1000")
+            }
+            Kind::Resource => sql!("SELECT name FROM resource WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
+        };
+        db.all(sql, params![project], |row| row.get(0))
     }
 
     /// Returns the failure of a row that is not as it was written.
@@ -164,50 +165,59 @@ pub struct Revision {
     pub actor: String,
 }
 
+/// Keeps a revision.
+///
+/// # Errors
+/// `E_DB_BUSY` where the item has a revision of that number already: another process wrote it meanwhile.
 pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
-    let integer = ValueRef::Integer;
-    let actor = super::events::plain(author.actor);
-    let row_sum = checksum([
-        integer(new.project),
-        sums::text(Some(new.kind.word())),
-        ValueRef::Blob(new.item.as_bytes()),
-        integer(new.number),
-        sums::text(Some(new.change.action)),
-        new.change.restored.map_or(ValueRef::Null, integer),
-        sums::text(Some(new.name)),
-        sums::text(Some(new.attributes)),
-        ValueRef::Blob(new.sha256),
-        sums::text(Some(&actor)),
-        integer(author.now),
+    let (kind, actor) = (new.kind.word(), super::events::plain(author.actor));
+    let row_sum = checksum(params![
+        new.project,
+        kind,
+        new.item,
+        new.number,
+        new.change.action,
+        new.change.restored,
+        new.name,
+        new.attributes,
+        new.sha256,
+        actor,
+        author.now
     ]);
-    db.connection
-        .prepare_cached(
-            "INSERT INTO revision (project_id, kind, item, number, action, restored, name, attributes, blob_id, actor, at,
-                                   row_sum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            new.project,
-            new.kind.word(),
-            new.item.as_bytes(),
-            new.number,
-            new.change.action,
-            new.change.restored,
-            new.name,
-            new.attributes,
-            new.blob,
-            actor,
-            author.now,
-            row_sum
-        ])?;
-    Ok(())
+    let sql = sql!(
+        "INSERT INTO revision (project_id, kind, item, number, action, restored, name, attributes, blob_id, actor, at,
+                               row_sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    );
+    let columns = params![
+        new.project,
+        kind,
+        new.item,
+        new.number,
+        new.change.action,
+        new.change.restored,
+        new.name,
+        new.attributes,
+        new.blob,
+        actor,
+        author.now,
+        row_sum
+    ];
+    db.run(sql, columns).map(drop).map_err(|error| {
+        if !NUMBER.is_violated_by(&error) {
+            return error;
+        }
+        Error::new(Code::Busy, format!("{} '{}' was changed meanwhile", new.kind.title(), new.name))
+            .hint("try again; nothing was changed")
+            .with_source(error)
+    })
 }
 
 /// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it. One that is
 /// damaged has the action `damaged` and nothing but its number.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
     last(db, project, kind, name, usize::MAX)
 }
@@ -215,14 +225,14 @@ pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<
 /// Returns the newest `limit` of the revisions that [`history`] returns.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());
     };
-    let sql = concat!(columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
+    let sql = sql!(revision_columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    db.all(sql, params![item.as_bytes(), limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
+    db.all(sql, params![item, limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
 /// Returns revision `number` of the item that has or last had `name`.
@@ -231,8 +241,8 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
 /// `E_NOT_FOUND` where there is no such item or revision.
 pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
-    let sql = concat!(columns!(), " WHERE v.item = ?1 AND v.number = ?2");
-    let found = db.one(sql, params![item.as_bytes(), number], from_row)?;
+    let sql = sql!(revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
+    let found = db.one(sql, params![item, number], from_row)?;
     // The index may lead to another row.
     if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
         return Err(kind.damaged(name));
@@ -251,62 +261,51 @@ pub(super) fn next(number: i64) -> Result<i64> {
 
 /// Returns the newest number an item reached, 0 where it has none.
 pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
-    Ok(db
-        .connection
-        .prepare_cached("SELECT coalesce(max(number), 0) FROM revision WHERE item = ?1")?
-        .query_row([item.as_bytes()], |row| row.get(0))?)
+    let sql = sql!("SELECT coalesce(max(number), 0) FROM revision WHERE item = ?1");
+    db.single(sql, params![item], |row| row.get(0))
 }
 
 /// Returns the deleted item that last had `name`, with its newest number: one made anew under the name goes on with its
 /// history, so that what was deleted can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
-    let found = db
-        .connection
-        .prepare_cached(
-            "SELECT item, (SELECT max(number) FROM revision of WHERE of.item = revision.item) FROM revision
-              WHERE project_id = ?1 AND kind = ?2 AND name = ?3 ORDER BY rowid DESC LIMIT 1",
-        )?
-        .query_row(params![project, kind.word(), name], |row| Ok((Uuid::from_bytes(row.get(0)?), row.get(1)?)))
-        .optional()?;
-    let Some((item, number)) = found else {
-        return Ok(None);
+    let sql = sql!(
+        "SELECT item, (SELECT max(number) FROM revision of WHERE of.item = revision.item) FROM revision
+          WHERE project_id = ?1 AND kind = ?2 AND name = ?3 ORDER BY rowid DESC LIMIT 1"
+    );
+    let found: Option<(Uuid, i64)> =
+        db.one(sql, params![project, kind.word(), name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let lives = match kind {
+        Kind::Prompt => sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE uuid = ?1)"),
+        Kind::Resource => sql!("SELECT EXISTS (SELECT 1 FROM resource WHERE uuid = ?1)"),
     };
-    let lives: bool = db
-        .connection
-        .prepare_cached(&format!("SELECT EXISTS (SELECT 1 FROM {} WHERE uuid = ?1)", kind.word()))?
-        .query_row([item.as_bytes()], |row| row.get(0))?;
-    Ok((!lives).then_some((item, number)))
+    match found {
+        Some((item, _)) if db.single(lives, params![item], |row| row.get(0))? => Ok(None),
+        found => Ok(found),
+    }
 }
 
 /// The item that has the name now goes before one that had it; of those the last written, whatever the clock said.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
-    let table = kind.word();
-    let found = db
-        .connection
-        .prepare_cached(&format!("SELECT uuid FROM {table} WHERE project_id = ?1 AND name = ?2"))?
-        .query_row(params![project, name], |row| row.get(0).map(Uuid::from_bytes))
-        .optional()?;
-    if found.is_some() {
-        return Ok(found);
+    let has = match kind {
+        Kind::Prompt => sql!("SELECT uuid FROM prompt WHERE project_id = ?1 AND name = ?2"),
+        Kind::Resource => sql!("SELECT uuid FROM resource WHERE project_id = ?1 AND name = ?2"),
+    };
+    if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {
+        return Ok(Some(found));
     }
-    Ok(db
-        .connection
-        .prepare_cached(
-            "SELECT item FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3
-             ORDER BY rowid DESC LIMIT 1",
-        )?
-        .query_row(params![project, table, name], |row| row.get(0).map(Uuid::from_bytes))
-        .optional()?)
+    let had =
+        sql!("SELECT item FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3 ORDER BY rowid DESC LIMIT 1");
+    db.one(had, params![project, kind.word(), name], |row| row.get(0))
 }
 
 pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, ROW)? {
-        let what = format!("Revision {} of '{}' is damaged", row.get::<_, i64>(3)?, sums::legible(row, 6));
+        let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, sums::legible(row, 6));
         return Err(Error::new(Code::Damaged, what)
             .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
     }
     Ok(Revision {
-        item: Uuid::from_bytes(row.get(2)?),
+        item: row.get(2)?,
         number: row.get(3)?,
         action: row.get(4)?,
         restored: row.get(5)?,

@@ -1,10 +1,11 @@
 //! Skills: the resources below `skill://NAME/`, `SKILL.md` among them, and the prompts that can pass for one.
 
-use rusqlite::params;
-
 use super::Db;
+use super::engine::{params, sql};
 use super::page::{Page, Slice};
+use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::prompts::{self, Prompt};
+use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::resources::{self, Resource};
 use crate::error::Result;
 
@@ -39,68 +40,74 @@ pub struct File {
 /// Returns a page of the names below which there is a `SKILL.md`, in the order of their URIs.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
     // Of `skill://NAME/SKILL.md`: 8 bytes before the name, 9 after it.
-    let mut statement = db.connection.prepare_cached(
+    let sql = sql!(
         "SELECT substr(uri, 9, length(uri) - 17) FROM resource
-          WHERE project_id = ?1 AND uri > ?2 AND uri < 'skill:/0' AND substr(uri, -9) = '/SKILL.md'
-            AND length(uri) > 17 AND instr(substr(uri, 9, length(uri) - 17), '/') = 0
-          ORDER BY uri LIMIT ?3",
-    )?;
+          WHERE project_id = ?1 AND uri > ?2 AND uri < 'skill:/0' AND substr(uri, length(uri) - 8) = '/SKILL.md'
+            AND length(uri) > 17 AND uri NOT LIKE 'skill://%/%/SKILL.md'
+          ORDER BY uri LIMIT ?3"
+    );
     let after = if page.after.is_empty() { "skill://".to_owned() } else { format!("skill://{}/SKILL.md", page.after) };
-    let rows = statement.query_map(params![project, after, page.fetch()], |row| row.get(0))?;
-    Ok(page.slice(rows.collect::<rusqlite::Result<_>>()?))
+    Ok(page.slice(db.all(sql, params![project, after, page.fetch()], |row| row.get(0))?))
 }
 
 /// Returns the files below `skill://NAME/`, by URI.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
-    let sql = [resources::QUERY, " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri"].concat();
+    let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri");
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
-    db.all(&sql, params![project, from, to], |row| {
-        Ok(File { resource: resources::from_row(row)?, sha256: row.get("sha256")? })
+    db.all(sql, params![project, from, to], |row| {
+        Ok(File { resource: resources::from_row(row)?, sha256: row.get(resources::row::SHA256)? })
     })
 }
 
 /// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the
 /// first by name.
-const BETTER: &str = "SELECT better.name FROM prompt better INDEXED BY prompt_skill
-  WHERE better.project_id = ?1 AND better.skill = p.skill AND better.id <> p.id
-    AND (better.name = p.skill OR (better.name < p.name AND p.name <> p.skill))";
+macro_rules! better {
+    () => {
+        "SELECT better.name FROM prompt better INDEXED BY prompt_skill
+          WHERE better.project_id = ?1 AND better.skill = p.skill AND better.id <> p.id
+            AND (better.name = p.skill OR (better.name < p.name AND p.name <> p.skill))"
+    };
+}
 
 /// The `SKILL.md` that goes before a prompt.
-const STORED: &str = "SELECT resource.name FROM resource
-  WHERE resource.project_id = ?1 AND uri = 'skill://' || p.skill || '/SKILL.md'";
+macro_rules! stored {
+    () => {
+        "SELECT resource.name FROM resource
+          WHERE resource.project_id = ?1 AND uri = 'skill://' || p.skill || '/SKILL.md'"
+    };
+}
 
 /// Returns a page of the prompts by name that stand for a skill: those whose name for one neither a stored `SKILL.md`
 /// nor a better prompt has.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
-    let sql = [
-        prompts::QUERY,
+    let sql = sql!(
+        prompt_columns!(),
         " WHERE p.project_id = ?1 AND p.name > ?2 AND NOT EXISTS (",
-        STORED,
+        stored!(),
         ") AND NOT EXISTS (",
-        BETTER,
-        ") ORDER BY p.name LIMIT ?3",
-    ]
-    .concat();
-    Ok(page.slice(db.all(&sql, params![project, page.after, page.fetch()], prompts::from_row)?))
+        better!(),
+        ") ORDER BY p.name LIMIT ?3"
+    );
+    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], prompts::from_row)?))
 }
 
 /// Returns the prompt that stands for the skill `name`, if there is one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql =
-        [prompts::QUERY, " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1"].concat();
-    db.one(&sql, params![project, name], prompts::from_row)
+        sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1");
+    db.one(sql, params![project, name], prompts::from_row)
 }
 
 /// A prompt that no agent finds as a skill, since another item has its name for one.
@@ -118,11 +125,17 @@ pub struct Hidden {
 /// replaces is none of them.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
-    let sql = format!(
-        "SELECT p.name, p.skill, ({BETTER} ORDER BY better.name <> p.skill, better.name LIMIT 1) FROM prompt p
-          WHERE p.project_id = ?1 AND p.name <> p.skill AND (EXISTS ({STORED}) OR EXISTS ({BETTER})) ORDER BY p.name"
+    let sql = sql!(
+        "SELECT p.name, p.skill, (",
+        better!(),
+        " ORDER BY better.name <> p.skill, better.name LIMIT 1) FROM prompt p
+           WHERE p.project_id = ?1 AND p.name <> p.skill AND (EXISTS (",
+        stored!(),
+        ") OR EXISTS (",
+        better!(),
+        ")) ORDER BY p.name"
     );
-    db.all(&sql, [project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
+    db.all(sql, params![project], |row| Ok(Hidden { prompt: row.get(0)?, skill: row.get(1)?, by: row.get(2)? }))
 }

@@ -1,9 +1,9 @@
 //! Stored deploys: each file's image before and after, so that every one of them can be taken back.
 
-use rusqlite::{OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::deploys::{Image, list, words};
+use super::engine::{Row, params, sql};
 use super::{Db, blobs};
 use crate::clock::Millis;
 use crate::error::Result;
@@ -53,8 +53,8 @@ impl Keep {
         }
     }
 
-    fn from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Self> {
-        let word = row.get_ref(column)?.as_str()?;
+    fn from_row(row: &Row<'_>, column: usize) -> Result<Self> {
+        let word: &str = row.get(column)?;
         // The column's check takes no other word.
         Ok(Self::ALL.into_iter().find(|keep| keep.word() == word).unwrap_or(Keep::Claimed))
     }
@@ -165,26 +165,45 @@ pub struct File {
     pub attributes: Option<String>,
 }
 
-const COLUMNS: &str = "id, uuid, place_id, kind, state, targets, profile, rolled_back_to, pinned, actor, created_at,
-    (SELECT count(*) FROM snapshot_file WHERE snapshot_id = snapshot.id) FROM snapshot";
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! snapshots {
+    () => {
+        "SELECT id, uuid, place_id, kind, state, targets, profile, rolled_back_to, pinned, actor, created_at,
+                (SELECT count(*) FROM snapshot_file WHERE snapshot_id = snapshot.id)
+           FROM snapshot"
+    };
+}
 
-const FILE_COLUMNS: &str = "f.path, f.root, f.op, f.targets, f.module_ids, f.block,
-    f.before_blob, b.sha256, f.before_mode, f.before_link, f.after_blob, a.sha256, f.after_mode, f.after_link, f.snapshot_id, f.keep,
-    f.before_attributes
-  FROM snapshot_file f LEFT JOIN blob b ON b.id = f.before_blob LEFT JOIN blob a ON a.id = f.after_blob";
+/// The query whose rows [`file_from_row`] reads, without its conditions.
+macro_rules! snapshot_files {
+    () => {
+        "SELECT f.path, f.root, f.op, f.targets, f.module_ids, f.block,
+                f.before_blob, b.sha256, f.before_mode, f.before_link,
+                f.after_blob, a.sha256, f.after_mode, f.after_link, f.snapshot_id, f.keep, f.before_attributes
+           FROM snapshot_file f LEFT JOIN blob b ON b.id = f.before_blob LEFT JOIN blob a ON a.id = f.after_blob"
+    };
+}
+
+/// The files of snapshot `s` that changed the disk and were not taken back.
+macro_rules! kept {
+    () => {
+        "s.state IN ('applied', 'pruned')"
+    };
+}
 
 /// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
-    db.connection
-        .prepare_cached(
-            "INSERT INTO snapshot (uuid, place_id, kind, state, targets, profile, plan_hash, rolled_back_to, actor, created_at)
-             VALUES (?1, ?2, ?3, 'applying', ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute(params![
-            new.uuid.as_bytes(),
+    let id = db.insert(
+        sql!(
+            "INSERT INTO snapshot (uuid, place_id, kind, state, targets, profile, plan_hash, rolled_back_to, actor,
+                                   created_at)
+             VALUES (?1, ?2, ?3, 'applying', ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id"
+        ),
+        params![
+            new.uuid,
             new.place,
             new.kind.word(),
             list(new.targets),
@@ -193,25 +212,27 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
             new.rolled_back_to,
             super::events::plain(new.actor),
             new.now
-        ])?;
-    let id = db.connection.last_insert_rowid();
-    let mut insert = db.connection.prepare_cached(
+        ],
+    )?;
+    let sql = sql!(
         "INSERT INTO snapshot_file (snapshot_id, seq, place_id, path, root, op, targets, module_ids, block,
            before_blob, before_mode, before_link, after_blob, after_mode, after_link, keep, before_attributes)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-    )?;
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
+    );
     for (seq, file) in (0_i64..).zip(files) {
         let (before_blob, before_mode, before_link) = file.before.columns();
         let (after_blob, after_mode, after_link) = file.after.columns();
-        insert.execute(params![
+        let keep = file.keep.word();
+        let (targets, module_ids) = (list(&file.targets), list(&file.module_ids));
+        let columns = params![
             id,
             seq,
             new.place,
             file.path,
             file.root,
             file.op,
-            list(&file.targets),
-            list(&file.module_ids),
+            targets,
+            module_ids,
             file.block,
             before_blob,
             before_mode,
@@ -219,13 +240,13 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
             after_blob,
             after_mode,
             after_link,
-            file.keep.word(),
+            keep,
             file.attributes
-        ])?;
+        ];
+        db.run(sql, columns)?;
     }
-    let mut insert = db.connection.prepare_cached("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)")?;
     for folder in folders {
-        insert.execute(params![id, folder])?;
+        db.run(sql!("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)"), params![id, folder])?;
     }
     Ok(id)
 }
@@ -233,84 +254,69 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
 /// Says how a snapshot ended. Without a time something is left to be done for it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
-    db.connection
-        .prepare_cached("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1")?
-        .execute(params![id, state.word(), now])?;
+    let sql = sql!("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1");
+    db.run(sql, params![id, state.word(), now])?;
     Ok(())
 }
 
 /// Says that nothing is left to be done for a snapshot.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
-    db.connection.prepare_cached("UPDATE snapshot SET finished_at = ?2 WHERE id = ?1")?.execute([id, now])?;
+    db.run(sql!("UPDATE snapshot SET finished_at = ?2 WHERE id = ?1"), params![id, now])?;
     Ok(())
 }
 
 /// Whether something is left to be done for any snapshot: one look at an index.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)")?;
-    Ok(statement.query_row([], |row| row.get(0))?)
+    let sql = sql!("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)");
+    db.single(sql, params![], |row| row.get(0))
 }
 
 /// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
-    let mut statement =
-        db.connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE finished_at IS NULL ORDER BY id DESC"))?;
-    let rows = statement.query_map([], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.all(sql!(snapshots!(), " WHERE finished_at IS NULL ORDER BY id DESC"), params![], from_row)
 }
 
 /// Returns the snapshot that users see as `uuid`.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
-    Ok(db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} WHERE uuid = ?1"))?
-        .query_row([uuid.as_bytes()], from_row)
-        .optional()?)
+    db.one(sql!(snapshots!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// Returns the snapshots of a place, or of all places, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: Option<i64>) -> Result<Vec<Snapshot>> {
-    let mut statement = db
-        .connection
-        .prepare_cached(&format!("SELECT {COLUMNS} WHERE ?1 IS NULL OR place_id = ?1 ORDER BY id DESC"))?;
-    let rows = statement.query_map([place], from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!(snapshots!(), " WHERE CAST(?1 AS BIGINT) IS NULL OR place_id = ?1 ORDER BY id DESC");
+    db.all(sql, params![place], from_row)
 }
 
 /// Returns the files of a snapshot in the order in which they were applied.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
-    let mut statement =
-        db.connection.prepare_cached(&format!("SELECT {FILE_COLUMNS} WHERE f.snapshot_id = ?1 ORDER BY f.seq"))?;
-    let rows = statement.query_map([id], file_from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.all(sql!(snapshot_files!(), " WHERE f.snapshot_id = ?1 ORDER BY f.seq"), params![id], file_from_row)
 }
 
 /// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
 /// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
         // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
@@ -324,7 +330,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 /// user had changed about it then. `after` of a row is that image.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
@@ -342,26 +348,30 @@ fn changed_since(
     whole: bool,
     fold: impl Fn(Option<File>, Option<File>) -> Option<File>,
 ) -> Result<Vec<File>> {
-    const KEPT: &str = "s.state IN ('applied', 'pruned')";
-    let mut statement = db.connection.prepare_cached(&format!(
+    let paths = sql!(
         "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND (f.snapshot_id >= ?2 OR ?3) AND {KEPT} ORDER BY path"
-    ))?;
-    let paths: Vec<String> =
-        statement.query_map(params![place, id, whole], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let mut last = db.connection.prepare_cached(&format!(
-        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND {KEPT} ORDER BY f.snapshot_id DESC LIMIT 1"
-    ))?;
-    let mut first = db.connection.prepare_cached(&format!(
-        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND {KEPT} ORDER BY f.snapshot_id LIMIT 1"
-    ))?;
+          WHERE f.place_id = ?1 AND (f.snapshot_id >= ?2 OR ?3 = 1) AND ",
+        kept!(),
+        " ORDER BY path"
+    );
+    let last = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id DESC LIMIT 1"
+    );
+    let first = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id LIMIT 1"
+    );
+    let paths: Vec<String> = db.all(paths, params![place, id, whole], |row| row.get(0))?;
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
-        let kept = last.query_row(params![place, path, id], file_from_row).optional()?;
+        let kept = db.one(last, params![place, path, id], file_from_row)?;
         let kept = kept.filter(|file| file.keep != Keep::Nobody);
-        let from_then_on = first.query_row(params![place, path, id], file_from_row).optional()?;
+        let from_then_on = db.one(first, params![place, path, id], file_from_row)?;
         found.extend(fold(kept, from_then_on));
     }
     Ok(found)
@@ -370,47 +380,44 @@ fn changed_since(
 /// Returns what snapshot `from` and later ones did to a file of a place, newest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
-    let mut statement = db.connection.prepare_cached(&format!(
-        "SELECT {FILE_COLUMNS} JOIN snapshot s ON s.id = f.snapshot_id
-          WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND s.state IN ('applied', 'pruned')
-          ORDER BY f.snapshot_id DESC"
-    ))?;
-    let rows = statement.query_map(params![place, path, from], file_from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id DESC"
+    );
+    db.all(sql, params![place, path, from], file_from_row)
 }
 
 /// Returns the folders that a place's snapshots from `id` on made, the deepest first.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
-    let mut statement = db.connection.prepare_cached(
-        "SELECT DISTINCT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
-          WHERE place_id = ?1 AND snapshot_id >= ?2 ORDER BY length(path) DESC",
-    )?;
-    let rows = statement.query_map([place, id], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!(
+        "SELECT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
+          WHERE place_id = ?1 AND snapshot_id >= ?2 GROUP BY path ORDER BY length(path) DESC"
+    );
+    db.all(sql, params![place, id], |row| row.get(0))
 }
 
 /// Returns the folders that a snapshot made, in order.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
-    let mut statement =
-        db.connection.prepare_cached("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path")?;
-    let rows = statement.query_map([id], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = sql!("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path");
+    db.all(sql, params![id], |row| row.get(0))
 }
 
 /// Pins a snapshot, or lets it go: pruning leaves a pinned one alone.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
-    db.connection.prepare_cached("UPDATE snapshot SET pinned = ?2 WHERE id = ?1")?.execute(params![id, pinned])?;
+    db.run(sql!("UPDATE snapshot SET pinned = ?2 WHERE id = ?1"), params![id, pinned])?;
     Ok(())
 }
 
@@ -418,23 +425,20 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 /// before it, and one to pristine the first. The folders stay known. Returns how many files' images went.
 ///
 /// # Errors
-/// How the disk failed.
-pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<usize> {
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
+    let pruned =
+        sql!("UPDATE snapshot SET state = 'pruned' WHERE id = ?1 AND state = 'applied' AND finished_at IS NOT NULL");
     for id in ids {
-        db.connection
-            .prepare_cached(
-                "UPDATE snapshot SET state = 'pruned' WHERE id = ?1 AND state = 'applied' AND finished_at IS NOT NULL",
-            )?
-            .execute([id])?;
+        db.run(pruned, params![id])?;
     }
     // Nothing is ever rolled back to one that was undone.
-    db.connection.execute(
-        "DELETE FROM snapshot_file WHERE snapshot_id IN (SELECT id FROM snapshot WHERE state = 'undone')",
-        [],
-    )?;
-    let gone = db.connection.execute(
-        "DELETE FROM snapshot_file WHERE rowid IN (
-           SELECT f.rowid FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
+    let undone =
+        sql!("DELETE FROM snapshot_file WHERE snapshot_id IN (SELECT id FROM snapshot WHERE state = 'undone')");
+    db.run(undone, params![])?;
+    let sql = sql!(
+        "DELETE FROM snapshot_file WHERE (snapshot_id, seq) IN (
+           SELECT f.snapshot_id, f.seq FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
             WHERE s.state = 'pruned'
               AND EXISTS (SELECT 1 FROM snapshot_file e JOIN snapshot es ON es.id = e.snapshot_id
                            WHERE e.place_id = f.place_id AND e.path = f.path
@@ -443,17 +447,17 @@ pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<usize> {
                            WHERE n.place_id = f.place_id AND n.path = f.path
                            AND n.snapshot_id > f.snapshot_id AND ns.state IN ('applied', 'pruned')
                            AND NOT EXISTS (SELECT 1 FROM snapshot k WHERE k.place_id = f.place_id
-                                            AND k.state = 'applied' AND k.id >= f.snapshot_id AND k.id < n.snapshot_id)))",
-        [],
-    )?;
+                                            AND k.state = 'applied' AND k.id >= f.snapshot_id AND k.id < n.snapshot_id)))"
+    );
+    let gone = db.run(sql, params![])?;
     blobs::sweep(db)?;
     Ok(gone)
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+fn from_row(row: &Row<'_>) -> Result<Snapshot> {
     Ok(Snapshot {
         id: row.get(0)?,
-        uuid: Uuid::from_bytes(row.get(1)?),
+        uuid: row.get(1)?,
         place: row.get(2)?,
         kind: row.get(3)?,
         state: row.get(4)?,
@@ -467,7 +471,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     })
 }
 
-fn file_from_row(row: &Row<'_>) -> rusqlite::Result<File> {
+fn file_from_row(row: &Row<'_>) -> Result<File> {
     Ok(File {
         snapshot: row.get(14)?,
         keep: Keep::from_row(row, 15)?,

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::blobs::PIECE;
 use crate::error::{Code, Error, Result};
@@ -18,6 +19,8 @@ pub struct Source {
     holder: Holder,
     size: u64,
     pub(super) sha256: [u8; 32],
+    /// The XXH3 of its bytes.
+    pub(super) checksum: u64,
     is_text: bool,
 }
 
@@ -159,6 +162,7 @@ fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
 #[derive(Default)]
 struct Survey {
     hash: Sha256,
+    checksum: Xxh3,
     size: u64,
     text: Text,
 }
@@ -166,6 +170,7 @@ struct Survey {
 impl Survey {
     fn add(&mut self, piece: &[u8]) {
         self.hash.update(piece);
+        self.checksum.update(piece);
         self.size += piece.len() as u64;
         self.text.add(piece);
     }
@@ -175,7 +180,13 @@ impl Survey {
     }
 
     fn source(self, holder: Holder) -> Source {
-        Source { holder, size: self.size, sha256: self.sha256(), is_text: self.text.so_far() }
+        Source {
+            holder,
+            size: self.size,
+            sha256: self.sha256(),
+            checksum: self.checksum.digest(),
+            is_text: self.text.so_far(),
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! What tells whether a read answers something else than before, without reading the content.
 
-use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
 
 use super::Db;
+use super::engine::{params, sql};
 use super::projects::{Selection, resolved};
 use super::resources::Key;
 use crate::error::Result;
 
 /// What decides what a read of a resource answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Resource {
     sha256: [u8; 32],
     mime_type: Option<String>,
@@ -18,37 +19,34 @@ pub struct Resource {
 /// Returns the validator of the resource `key` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
-    macro_rules! by {
-        ($column:literal) => {
+    macro_rules! of_project {
+        () => {
             concat!(
-                "SELECT b.sha256, r.mime_type, r.text FROM resource r JOIN blob b ON b.id = r.blob_id WHERE r.",
-                $column,
-                " = ?3 AND r.project_id = ",
+                "SELECT b.sha256, r.mime_type, r.text FROM resource r JOIN blob b ON b.id = r.blob_id
+                  WHERE r.project_id = ",
                 resolved!()
             )
         };
     }
     let (sql, value) = match key {
-        Key::Name(name) => (by!("name"), name),
-        Key::Uri(uri) => (by!("uri"), uri),
+        Key::Name(name) => (sql!(of_project!(), " AND r.name = ?3"), name),
+        Key::Uri(uri) => (sql!(of_project!(), " AND r.uri = ?3"), uri),
     };
-    let mut statement = db.connection.prepare_cached(sql)?;
-    let validator = statement.query_row(params![selection.named, selection.directory, value], |row| {
+    db.one(sql, params![selection.named, selection.directory, value], |row| {
         Ok(Resource { sha256: row.get(0)?, mime_type: row.get(1)?, text: row.get(2)? })
-    });
-    Ok(validator.optional()?)
+    })
 }
 
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
-    let mut statement = db.connection.prepare_cached(concat!(
+    let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",
         resolved!()
-    ))?;
-    Ok(statement.query_row(params![selection.named, selection.directory, name], |row| row.get(0)).optional()?)
+    );
+    db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
 }

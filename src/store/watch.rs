@@ -1,9 +1,8 @@
 //! Noticing what other processes, and this one, commit.
 
-use rusqlite::Connection;
-
+use super::engine::{Connection, Version, params, sql};
 use super::events::{self, Event};
-use super::{Db, Store, sqlite};
+use super::{Db, Store};
 use crate::error::Result;
 
 /// A connection of its own that looks for new commits; cheap to ask often.
@@ -11,7 +10,7 @@ pub struct Watch {
     store: Store,
     connection: Connection,
     /// None before the first look.
-    version: Option<i64>,
+    version: Option<Version>,
     position: Position,
 }
 
@@ -37,20 +36,19 @@ impl Store {
     /// Returns where the order of things stands now; cheap enough for every start.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn position(&self) -> Result<Position> {
-        self.glance(position)
+        self.read_once(position)
     }
 
     /// Returns a watch whose first look tells what came after `position`.
     ///
     /// # Errors
-    /// `E_DB_REPLACED`, or how the disk failed.
+    /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn watch(&self, position: Position) -> Result<Watch> {
-        self.notice_replacement();
-        self.check_in_place()?;
-        let connection = sqlite::connect(self.path(), self.access(), super::POOLED_CACHE, true)?;
-        Ok(Watch { store: self.clone(), connection, version: None, position })
+        self.0.engine.notice_replacement();
+        self.0.engine.check_in_place()?;
+        Ok(Watch { store: self.clone(), connection: self.0.engine.slim_reader()?, version: None, position })
     }
 }
 
@@ -58,20 +56,20 @@ impl Watch {
     /// Returns what was committed since the last look, and notices where the file was removed or replaced.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn look(&mut self) -> Result<Change> {
-        self.store.notice_replacement();
-        let version = self.data_version()?;
+        self.store.0.engine.notice_replacement();
+        let version = self.connection.link().version()?;
         if self.version == Some(version) {
             return Ok(Change::None);
         }
-        let db = Db { connection: &self.connection, watch: None };
+        let db = Db { connection: self.connection.link(), watch: None };
         let now = position(&db)?;
         if now.generation != self.position.generation {
             (self.version, self.position) = (Some(version), now);
             return Ok(Change::Restored);
         }
-        // A checkpoint moves data_version too: without an event after the last one nothing happened.
+        // A checkpoint of SQLite's is another version too: without an event after the last one nothing happened.
         let news = events::after(&db, self.position.seq, usize::MAX)?;
         self.version = Some(version);
         if let Some(last) = news.last() {
@@ -79,14 +77,10 @@ impl Watch {
         }
         Ok(if news.is_empty() { Change::None } else { Change::Events(news) })
     }
-
-    fn data_version(&self) -> Result<i64> {
-        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
-    }
 }
 
 fn position(db: &Db<'_>) -> Result<Position> {
-    let sql = "SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)";
-    let row = |row: &rusqlite::Row<'_>| Ok(Position { generation: row.get(0)?, seq: row.get(1)? });
-    Ok(db.connection.prepare_cached(sql)?.query_row([], row)?)
+    let sql =
+        sql!("SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)");
+    db.single(sql, params![], |row| Ok(Position { generation: row.get(0)?, seq: row.get(1)? }))
 }

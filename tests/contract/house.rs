@@ -26,28 +26,76 @@ fn room(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// Code without what tests and comments say, wherever in the file they stand.
+/// Code without comments and without modules of tests, wherever in the file they stand.
 fn code(text: &str) -> String {
-    let mut shipped = Vec::new();
+    let mut kept = Vec::new();
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     while let Some(line) = lines.next() {
-        let is_test = line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test");
-        if !is_test {
-            shipped.push(line);
+        if !line.starts_with("#[cfg(") || !line.contains("test") {
+            kept.push(line);
             continue;
         }
-        // The item that is of tests only, up to its own closing brace.
-        let mut item = lines.by_ref().skip_while(|line| line.starts_with("#["));
-        if item.next().is_some_and(|line| !line.ends_with(';')) {
-            let _ = item.find(|line| *line == "}");
+        let under_test = lines.next().unwrap_or_default();
+        if under_test.ends_with('{') {
+            // Items begin and end in the first column.
+            lines.find(|line| line.starts_with('}')).expect("an end");
         }
     }
-    shipped.join("\n")
+    kept.join("\n")
+}
+
+#[test]
+fn modules_of_tests_are_left_out_and_what_follows_is_read() {
+    let text = "use a;\n#[cfg(test)]\nmod tests {\n    use b;\n}\n#[cfg(test)]\nmod more;\n// use c;\nuse d;";
+    assert_eq!(code(text), "use a;\nuse d;");
+}
+
+/// The paths below `crate::` that a file names.
+fn used(text: &str) -> Vec<String> {
+    let code = code(text);
+    let path = |rest: &str| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_:".contains(c))).unwrap_or(rest.len());
+        rest[..end].to_owned()
+    };
+    code.split("crate::").skip(1).map(path).collect()
+}
+
+/// What outside of a domain names it, besides its line in lib.rs. A new domain is named by nobody: it is its folder, its
+/// file in the store, its migration, and its line.
+const NAMED_BY: &[(&str, &[&str])] = &[
+    // What a project holds is what MCP calls prompts, resources and skills, and what is deployed.
+    ("content", &["access/", "client/", "deploy/", "mcp/"]),
+    // Contract 000's own identity.
+    ("deploy", &["mcp/config.rs"]),
+    // A server asks who comes in, and a client is told when it needs a key.
+    ("access", &["client/", "mcp/"]),
+    // Where the database is.
+    ("database", &["cli/mod.rs", "client/"]),
+];
+
+#[test]
+fn a_domain_is_named_by_nobody_but_its_line() {
+    let lib = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("lib.rs");
+    for domain in mcpkg::DOMAINS {
+        assert_eq!(lib.matches(&format!("pub mod {};", domain.name)).count(), 1);
+        assert_eq!(lib.matches(&format!("{}::", domain.name)).count(), 1, "{} has one line in the table", domain.name);
+        let known = NAMED_BY.iter().find(|(name, _)| *name == domain.name).map_or(&[][..], |(_, files)| files);
+        let mut unused: Vec<&str> = known.to_vec();
+        for (path, text) in sources().iter().filter(|(path, _)| room(path) != domain.name) {
+            let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a source");
+            let inside = inside.to_string_lossy().replace('\\', "/");
+            if used(text).iter().any(|used| used.split("::").next() == Some(domain.name)) {
+                let place = known.iter().find(|place| inside.starts_with(**place));
+                assert!(place.is_some(), "src/{inside} names the domain {}", domain.name);
+                unused.retain(|place| !inside.starts_with(place));
+            }
+        }
+        assert!(unused.is_empty(), "{unused:?} no longer name the domain {}", domain.name);
+    }
 }
 
 #[test]
 fn imports_go_down_only() {
-    const DOMAINS: [&str; 5] = ["access", "client", "content", "database", "deploy"];
     for (path, text) in sources() {
         let room = room(&path);
         let allowed: &[&str] = match room.as_str() {
@@ -57,6 +105,7 @@ fn imports_go_down_only() {
                 "op",
                 "hex",
                 "access",
+                "consent",
                 "content",
                 "deploy",
                 "redact",
@@ -65,6 +114,8 @@ fn imports_go_down_only() {
                 "file",
                 "clock",
                 "operations",
+                "resources",
+                "DOMAINS",
             ],
             "present" => &["op", "error"],
             "op" => &["approved", "store", "error", "clock", "schema"],
@@ -73,17 +124,19 @@ fn imports_go_down_only() {
             "store" => &["error", "clock", "file", "hex"],
             "error" => &[],
             "file" | "process" | "redact" => &[],
+            "secret" => &["disk", "error", "file", "process", "shell"],
+            "http" => &[],
             "disk" => &["error", "file", "store"],
             "approved" => &["disk", "error", "file", "hex"],
             "clock" => &["error"],
             "git" => &["error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
-            "access" => {
-                &["op", "store", "error", "clock", "hex", "redact", "content::names", "content::GROUPS", "operations"]
-            }
+            "access" => &["op", "store", "error", "clock", "hex", "redact", "content::names", "operations", "DOMAINS"],
+            "consent" => &["op", "approved", "store", "error", "clock", "disk", "hex"],
             "deploy" => &[
                 "op",
+                "consent",
                 "approved",
                 "store",
                 "error",
@@ -100,9 +153,8 @@ fn imports_go_down_only() {
                 "content::files",
                 "content::skills",
                 "content::uri",
-                "client::health",
-                "content::health",
-                "database::health",
+                // `doctor` asks each domain how it is.
+                "DOMAINS",
             ],
             "client" => &[
                 "op",
@@ -115,17 +167,22 @@ fn imports_go_down_only() {
                 "git",
                 "disk",
                 "file",
+                "http",
+                "process",
                 "redact",
+                "secret",
                 "access::required",
                 "content::names",
                 "database::default_path",
             ],
-            domain if DOMAINS.contains(&domain) => &["op", "store", "error", "file", "clock", "diff", "hex", "shell"],
+            // The editor.
+            "content" => &["op", "store", "error", "file", "clock", "diff", "hex", "process"],
+            domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
+                &["op", "store", "error", "file", "clock", "diff", "hex", "shell"]
+            }
             other => panic!("a room nobody knows: {other}"),
         };
-        for used in code(&text).split("crate::").skip(1) {
-            let end = used.find(|c: char| !(c.is_ascii_alphanumeric() || "_:".contains(c))).unwrap_or(used.len());
-            let path_used = &used[..end];
+        for path_used in used(&text) {
             let name = path_used.split("::").next().unwrap_or_default();
             let named = allowed.iter().any(|allowed| {
                 name == *allowed || path_used == *allowed || path_used.starts_with(&format!("{allowed}::"))
@@ -136,8 +193,9 @@ fn imports_go_down_only() {
 }
 
 #[test]
-fn the_sql_engine_is_named_in_the_store_only() {
-    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "store") {
+fn the_sql_engine_is_named_in_its_folder_only() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/engine/sqlite");
+    for (path, text) in sources().iter().filter(|(path, _)| !path.starts_with(&folder)) {
         for engine in ["rusqlite", "r2d2", "refinery"] {
             assert!(!code(text).contains(engine), "{} names {engine}", path.display());
         }
@@ -145,16 +203,41 @@ fn the_sql_engine_is_named_in_the_store_only() {
 }
 
 #[test]
-fn git_is_run_in_one_place() {
-    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "git") {
-        assert!(!code(text).contains("Command::new(\"git\")"), "{} runs git", path.display());
+fn programs_are_started_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "process") {
+        for starter in ["process::Command", "process::{Child, Command", "process::*", "::command::Command"] {
+            assert!(!code(text).contains(starter), "{} starts programs", path.display());
+        }
+        let is_git = room(path) == "git";
+        assert!(is_git || !code(text).contains("Program::new(\"git\")"), "{} runs git", path.display());
+    }
+}
+
+#[test]
+fn other_hosts_are_asked_in_one_place() {
+    // An own address is listened on elsewhere; the server waits for its own listener.
+    const CONNECTS: [&str; 8] = [
+        "TcpStream::connect",
+        "TcpSocket",
+        "UdpSocket",
+        "ToSocketAddrs",
+        "lookup_host",
+        "reqwest",
+        "hyper::client",
+        "ClientConfig",
+    ];
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "http") {
+        for connect in CONNECTS {
+            let found = code(text).contains(connect) && !path.ends_with("tests.rs");
+            assert!(!found, "{} uses {connect} where crate::http speaks to other hosts", path.display());
+        }
     }
 }
 
 #[test]
 fn files_are_read_in_one_place() {
-    // A folder that is synced, a shell's own pipe, the name of the machine.
-    const OTHERWISE: [&str; 4] = ["store/open.rs", "store/source.rs", "disk.rs", "deploy/repo/identity.rs"];
+    // A folder that is synced, a shell's own pipe.
+    const OTHERWISE: [&str; 3] = ["store/engine/sqlite/open.rs", "store/source.rs", "disk.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
         if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
             continue;

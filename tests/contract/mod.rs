@@ -3,5 +3,6 @@
 mod circles;
 mod docs;
 mod house;
+mod promises;
 mod schemas;
 mod table;

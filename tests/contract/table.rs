@@ -4,6 +4,9 @@ use std::collections::HashSet;
 
 use mcpkg::op::{Effect, Entry};
 use mcpkg::operations;
+use serde_json::json;
+
+use crate::support::{Client, Scratch};
 
 fn command(entry: &Entry) -> clap::Command {
     let mut command = mcpkg::cli::command();
@@ -23,7 +26,7 @@ fn names_are_unique_and_well_formed() {
         assert!(!entry.faces.shell() || paths.insert(entry.cli), "`{}` comes twice", entry.cli.join(" "));
         let good = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         assert!(entry.tool.len() <= 64 && good(entry.tool), "{}", entry.tool);
-        assert!((1..=2).contains(&entry.cli.len()), "{}", entry.tool);
+        assert!((1..=3).contains(&entry.cli.len()), "{}", entry.tool);
         for text in [entry.title, entry.about] {
             assert!(!text.is_empty() && !text.ends_with('.'), "{}: `{text}`", entry.tool);
         }
@@ -70,19 +73,85 @@ fn hints_follow_the_effect() {
     for tool in tools.as_array().expect("tools") {
         let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
         let hints = &tool["annotations"];
-        assert_eq!(hints["readOnlyHint"], entry.effect.reads(), "{tool}");
-        assert_eq!(hints["openWorldHint"], false, "{tool}");
+        assert_eq!(hints["readOnlyHint"], !entry.effect.changes(), "{tool}");
+        assert_eq!(hints["openWorldHint"], entry.open_world, "{tool}");
         assert!(tool["title"].is_string(), "{tool}");
-        if !entry.effect.reads() {
+        if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
         }
     }
 }
 
+/// Returns the names of the tools that a server lists, and the bytes of the list.
+fn listed(scratch: &Scratch, arguments: &[&str]) -> (Vec<String>, usize) {
+    let mut client = Client::start(scratch, arguments).shake_hands("2025-11-25");
+    let result = client.result("tools/list", json!({}));
+    client.finish();
+    assert!(result.get("nextCursor").is_none(), "more than a page");
+    let tools = result["tools"].as_array().expect("tools").iter();
+    (tools.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect(), result.to_string().len())
+}
+
+fn skill(scratch: &Scratch) {
+    scratch.ok(&["skill", "create", "review", "# Look", "--description", "Reviews a change"]);
+}
+
 #[test]
-fn the_default_list_stays_small() {
-    let size = mcpkg::mcp::listed_tools(Some(&["content".to_owned()])).to_string().len();
-    assert!(size <= 8 * 1024, "tools/list of the content group is {size} bytes");
+fn the_default_list_is_what_most_sessions_need_in_8_kib() {
+    let scratch = Scratch::with_project();
+    let (names, bytes) = listed(&scratch, &[]);
+    assert!(bytes <= 8 << 10, "tools/list is {bytes} bytes");
+    assert!(names.iter().any(|name| name == "create_prompt"));
+    let skills: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains("skill")).collect();
+    assert_eq!(skills, ["list_skills", "get_skill"]);
+    assert!(!names.iter().any(|name| name == "plan"));
+}
+
+#[test]
+fn the_whole_list_is_32_kib_at_most() {
+    let scratch = Scratch::with_project();
+    let (names, bytes) = listed(&scratch, &["--groups", "all"]);
+    assert!(bytes <= 32 << 10, "tools/list is {bytes} bytes");
+    let served: Vec<&str> = operations().filter(|entry| entry.faces.tool()).map(|entry| entry.tool).collect();
+    assert_eq!(names, served);
+}
+
+#[test]
+fn writers_of_skills_are_listed_where_there_is_a_skill() {
+    let scratch = Scratch::with_project();
+    skill(&scratch);
+    let (names, _) = listed(&scratch, &[]);
+    assert!(names.iter().any(|name| name == "update_skill"), "{names:?}");
+}
+
+#[test]
+fn deploys_are_listed_where_there_is_a_deploy_root() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "select", "p", "--here"]);
+    let (names, _) = listed(&scratch, &[]);
+    assert!(names.iter().any(|name| name == "deploy_apply"), "{names:?}");
+}
+
+#[test]
+fn a_tool_that_is_not_listed_can_be_called_by_its_name() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::start(&scratch, &[]);
+    let info = json!({ "name": "test-client", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
+    let instructions = client.result("initialize", hello)["instructions"].to_string();
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for name in ["create_skill", "deploy_apply", "mcpkg serve --groups all"] {
+        assert!(instructions.contains(name), "{instructions}");
+    }
+    let arguments = json!({ "name": "review", "content": "# Look", "description": "Reviews a change" });
+    let (text, failed) = client.call("create_skill", arguments);
+    assert!(!failed, "{text}");
+    client.finish();
+    // What a server was told not to serve it does not.
+    let mut client = Client::start(&scratch, &["--groups", "content"]).shake_hands("2025-11-25");
+    let refused = client.error("tools/call", json!({ "name": "validate_skills", "arguments": {} }));
+    assert_eq!(refused["code"], -32602, "{refused}");
+    client.finish();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use mcpkg::clock::Clock;
 use mcpkg::error::{Code, Error};
-use mcpkg::op::Context;
+use mcpkg::op::{Caller, Connection, Context, Identity};
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};
@@ -175,7 +175,7 @@ fn at_a_fixed_time() -> (Place, Context) {
     let place = Place::with_project();
     let mut context = place.scratch.context();
     context.clock = Clock::fixed(1_800_000_000_000);
-    context.actor = "mcp:test".to_owned();
+    context.caller = Caller::client(Some("test"), None, Connection::Stdio, Identity::Mcpkg);
     context.selection.directory = place.root().canonicalize().expect("a folder").display().to_string();
     (place, context)
 }

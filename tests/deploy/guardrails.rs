@@ -74,7 +74,7 @@ fn an_agent_writes_nothing_without_yes() {
     let mut client = place.server(&["--as", "agentpack"]);
     let token = tool(&mut client, "deploy", json!({}))["data"]["confirm_token"].clone();
     let mut seen = 0;
-    for entry in operations().filter(|entry| entry.group == "deploy" && !entry.effect.reads() && entry.faces.tool()) {
+    for entry in operations().filter(|entry| entry.group == "deploy" && entry.effect.changes() && entry.faces.tool()) {
         let arguments = match entry.tool {
             "deploy_apply" => json!({ "confirm_token": token, "adopt": true }),
             "rollback" => json!({ "to": id }),

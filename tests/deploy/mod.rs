@@ -5,6 +5,7 @@ mod attributes;
 mod blocks;
 mod conformance;
 mod conformance_places;
+mod consent;
 mod contract_000;
 mod evolving;
 mod gates;

@@ -1,12 +1,13 @@
 // What agents make of commands, held against what mcpkg renders: `node agents.mjs claude|opencode`. Each case is a
 // command's file, imported by mcpkg and called in the agent with what a user types; a stub model records what arrives.
 
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { asked, configure } from './agent.mjs';
 import { checks, same } from './report.mjs';
 
-const { E2E_BINARY: mcpkg, E2E_SCRATCH: scratch, E2E_AGENT: program, E2E_MODEL: model, E2E_RECORD: record } = process.env;
+const { E2E_BINARY: mcpkg, E2E_SCRATCH: scratch } = process.env;
 const agent = process.argv[2];
 const project = join(scratch, agent);
 const check = checks(agent);
@@ -51,38 +52,17 @@ function shell(...words) {
 
 /** Calls a command in the agent; returns what arrived at the model. */
 async function ask(name, typed) {
-    writeFileSync(record, '');
     const line = typed.join(' ');
     const bare = typed.map((word) => word.replace(/^'(.*)'$/, '$1'));
     const words = agent === 'claude' ? ['-p', `/${name} ${line}`] : ['run', '--command', name, ...bare];
-    const env = {
-        PATH: process.env.PATH,
-        HOME: join(scratch, 'home'),
-        ANTHROPIC_BASE_URL: model,
-        ANTHROPIC_API_KEY: 'stub',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-    };
-    const child = spawn(program, words, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (said += piece));
-    const late = setTimeout(() => child.kill(), 120_000);
-    await new Promise((resolve) => child.on('close', resolve));
-    clearTimeout(late);
-    const requests = readFileSync(record, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
-    if (requests.length === 0) throw new Error(`no request arrived: ${said.slice(-300)}`);
+    const requests = await asked(agent, words, project);
     // Beside the command Claude Code sends what it calls reminders, and the command's name.
-    const own = requests.at(-1).filter((text) => !/^<(system-reminder|command-)/.test(text));
+    const own = requests.at(-1).texts.filter((text) => !/^<(system-reminder|command-)/.test(text));
     return own.join('\n');
 }
 
 mkdirSync(join(project, FOLDER[agent]), { recursive: true });
-mkdirSync(join(scratch, 'home'), { recursive: true });
-const provider = { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${model}/v1`, apiKey: 'stub' }, models: { m: {} } };
-writeFileSync(
-    join(project, 'opencode.json'),
-    JSON.stringify({ provider: { stub: provider }, model: 'stub/m', autoupdate: false }),
-);
+configure(agent, project);
 CASES[agent].forEach(([file], at) => writeFileSync(join(project, FOLDER[agent], `case-${at}.md`), file));
 shell('project', 'create', 'e2e');
 shell('import', FOLDER[agent]);

@@ -1,52 +1,42 @@
-// A model for agents that run offline: answers each request with "ok", and writes what the user said last, a line of JSON
-// each, to the file that is named. Speaks Anthropic's messages and OpenAI's chat completions, streamed.
+// A model for agents that run offline, over the wires of Anthropic, OpenAI (chat completions and responses) and Gemini. It
+// answers each request with "ok". Where the user's last text says `CALL tool {arguments}` it first calls the tool whose name
+// ends so. What arrives is written to the file that is named, a line of JSON each: what the user said last (`texts`), the
+// names of the tools on offer (`tools`), what the agent made of the last call's result (`result`), and all of it (`body`).
 
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import * as anthropic from './wire/anthropic.mjs';
+import * as chat from './wire/chat.mjs';
+import * as gemini from './wire/gemini.mjs';
+import * as responses from './wire/responses.mjs';
 
 const record = process.argv[2];
+const WIRES = [anthropic, chat, responses, gemini];
 
 const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const piece of request) body += piece;
-    const { messages, model, stream } = body === '' ? {} : JSON.parse(body);
+    const pieces = [];
+    for await (const piece of request) pieces.push(piece);
+    const body = Buffer.concat(pieces).toString();
     const [path] = request.url.split('?');
-    if (!messages || !(path.endsWith('/messages') || path.endsWith('/chat/completions'))) {
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{"input_tokens":1,"data":[]}');
+    const wire = request.method === 'POST' && WIRES.find(({ takes }) => takes(path));
+    if (!wire) {
+        const nothing = { input_tokens: 1, totalTokens: 1, data: [], models: [] };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(nothing));
         return;
     }
-    const { content } = messages.findLast(({ role }) => role === 'user');
-    const texts = typeof content === 'string' ? [content] : content.map(({ text }) => text);
-    appendFileSync(record, `${JSON.stringify(texts)}\n`);
-    const events = path.endsWith('/messages') ? anthropic(model) : openai(model);
-    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
-    response.end(stream ? events.map(sse).join('') : '{}');
+    const asked = JSON.parse(body);
+    const heard = wire.read(asked);
+    appendFileSync(record, `${JSON.stringify({ ...heard, body })}\n`);
+    const { kind, text } = wire.answer(asked, heard.result ? null : wanted(heard), path);
+    response.writeHead(200, { 'content-type': kind }).end(text);
 });
 
-function sse([event, data]) {
-    return `${event ? `event: ${event}\n` : ''}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-}
-
-function anthropic(model) {
-    const usage = { input_tokens: 1, output_tokens: 1 };
-    const message = { id: 'stub', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage };
-    const events = [
-        { type: 'message_start', message },
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'ok' } },
-        { type: 'content_block_stop', index: 0 },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
-        { type: 'message_stop' },
-    ];
-    return events.map((data) => [data.type, data]);
-}
-
-function openai(model) {
-    const chunk = (delta, finish_reason) => [
-        '',
-        { id: 'stub', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason }] },
-    ];
-    return [chunk({ role: 'assistant', content: 'ok' }, null), chunk({}, 'stop'), ['', '[DONE]']];
+/** Returns the call that the user's last text asks for, of a tool that is on offer. */
+function wanted({ texts, tools }) {
+    const [, name, json] = texts.join('\n').match(/CALL (\S+) (\{.*\})/) ?? [];
+    const tool = name && tools.find((tool) => tool.endsWith(name));
+    // OpenCode quotes what stands on its command line.
+    return tool ? { tool, given: JSON.parse(json.replaceAll('\\"', '"')) } : null;
 }
 
 server.listen(0, '127.0.0.1', () => console.error(`listening on http://127.0.0.1:${server.address().port}`));

@@ -285,3 +285,32 @@ fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
     scratch.ok(&["restore", "b.db", "--yes"]);
     assert_eq!(scratch.ok(&["prompt", "show", "kept"]), "x");
 }
+
+#[test]
+fn rows_that_name_content_that_is_not_there_are_damage_and_no_bug() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "hello", "words"]);
+    scratch.ok(&["resource", "create", "doc", "file:///doc.md", "# Words"]);
+    let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    let lost = "PRAGMA foreign_keys = OFF; UPDATE prompt SET blob_id = 999; UPDATE resource SET blob_id = 999;
+                UPDATE revision SET blob_id = 999;";
+    connection.execute_batch(lost).expect("the rows lead nowhere");
+    drop(connection);
+    for arguments in [
+        &["check", "--deep"][..],
+        &["prompt", "show", "hello"],
+        &["prompt", "history", "hello"],
+        &["prompt", "restore", "hello", "1"],
+        &["resource", "show", "doc"],
+        &["search", "words"],
+        &["export", "out"],
+        &["backup", "backup.db"],
+        &["doctor"],
+    ] {
+        let ran = scratch.run(&[&["--json"], arguments].concat());
+        assert!(matches!(ran.status, 0 | 1), "{arguments:?}: {ran}");
+        assert!(!ran.to_string().contains("bug in mcpkg"), "{arguments:?}: {ran}");
+    }
+    let checked = scratch.run(&["check", "--deep"]);
+    assert!(checked.status == 1 && checked.to_string().contains("a row of table prompt refers"), "{checked}");
+}

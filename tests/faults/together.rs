@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::{assert_sound, content_of, prompts};
-use crate::support::{Client, Scratch};
+use crate::support::{Client, Scratch, eventually};
 
 #[test]
 fn f13_two_servers_and_a_shell_write_one_file_and_nothing_is_lost() {
@@ -86,7 +86,7 @@ fn f13_a_file_that_another_process_holds_is_read_and_refused_to_writers() {
 }
 
 /// Creates prompts without a pause until told to end; returns the names that were acknowledged.
-fn busy_writer(scratch: &Scratch, done: &AtomicBool) -> BTreeSet<String> {
+fn busy_writer(scratch: &Scratch, done: &AtomicBool, written: &AtomicUsize) -> BTreeSet<String> {
     let mut client = Client::legacy(scratch, "2025-06-18");
     let mut acknowledged = BTreeSet::new();
     for n in 0.. {
@@ -98,6 +98,7 @@ fn busy_writer(scratch: &Scratch, done: &AtomicBool) -> BTreeSet<String> {
             client.call("create_prompt", json!({ "name": name, "content": content_of(&name, 4000) }));
         assert!(!is_error, "{text}");
         acknowledged.insert(name);
+        written.fetch_add(1, Ordering::Relaxed);
     }
     client.finish();
     acknowledged
@@ -108,7 +109,7 @@ fn f15_a_backup_beside_a_busy_writer_ends_and_is_sound() {
     let scratch = Scratch::with_project();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let writer = scope.spawn(|| busy_writer(&scratch, &done));
+        let writer = scope.spawn(|| busy_writer(&scratch, &done, &AtomicUsize::new(0)));
         for n in 0..5 {
             let file = format!("backup{n}.db");
             scratch.ok(&["backup", &file]);
@@ -133,13 +134,14 @@ fn f15_a_restore_beside_a_busy_writer_keeps_all_that_it_replaces() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "old", "x"]);
     scratch.ok(&["backup", "backup.db"]);
-    let done = AtomicBool::new(false);
+    let (done, written) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (acknowledged, kept) = thread::scope(|scope| {
-        let writer = scope.spawn(|| busy_writer(&scratch, &done));
+        let writer = scope.spawn(|| busy_writer(&scratch, &done, &written));
         let mut kept = Vec::new();
         for _ in 0..3 {
-            // So that each of them replaces something.
-            thread::sleep(Duration::from_millis(100));
+            // Each of them replaces something that was written since the one before.
+            let before = written.load(Ordering::Relaxed);
+            eventually("a write", || (written.load(Ordering::Relaxed) > before).then_some(()));
             let data = scratch.json(&["restore", "backup.db", "--yes", "--while-serving"]);
             let file = std::path::Path::new(data["kept"].as_str().expect("where it is kept")).file_name();
             kept.push(scratch.path().join(file.expect("a file")));

@@ -204,7 +204,7 @@ fn f18_a_clock_before_1970_or_after_9999_stops_nothing() {
             &["access", "list"],
             &["check", "--deep"],
             &["backup", "--keep", "2", "backups"],
-            &["snapshot", "list"],
+            &["snapshot", "list", "--all"],
         ] {
             run(arguments);
         }

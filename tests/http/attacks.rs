@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::support::http::read_response;
-use crate::support::{DEADLINE, Http, Request, Scratch, http};
+use crate::support::{DEADLINE, Http, Request, Scratch, eventually, http, sockets};
 
 fn server(arguments: &[&str]) -> (Scratch, Http) {
     let scratch = Scratch::with_project();
@@ -66,11 +66,13 @@ fn a_client_that_reads_nothing_is_cut_off() {
     scratch.ok(&["resource", "create", "large", "file:///large", &format!("@{}", large.display())]);
     let server = Http::start(&scratch, &["--timeout", "1"]);
     let request = http::modern("/mcp", "resources/read", json!({ "uri": "file:///large" }));
+    let idle = sockets(server.pid());
     let mut stream = server.connect();
     for _ in 0..4 {
         stream.write_all(&request.bytes()).expect("the server takes it");
     }
-    std::thread::sleep(Duration::from_millis(2500));
+    eventually("the server takes the connection", || (sockets(server.pid()) > idle).then_some(()));
+    eventually("the server closes the connection", || (sockets(server.pid()) == idle).then_some(()));
     let whole = closed(stream).len();
     assert!(whole < 4 * (8 << 20), "the answers did not wait for ever: {whole}");
     assert_eq!(server.send(&request).status, 200);

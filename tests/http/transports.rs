@@ -240,12 +240,13 @@ fn accepted_requests_are_answered_before_the_end() {
             .write(|_| {
                 say(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": write("over-sse") }));
                 waiting.push(scope.spawn(|| server.modern("/mcp", "tools/call", write("modern"))));
-                waiting.push(scope.spawn(|| {
-                    server.send(&http::in_session("/mcp", &session, "tools/call", write("in-session"))).message()
-                }));
-                std::thread::sleep(std::time::Duration::from_millis(500));
+                server.wait_for_requests(1);
+                // The first event of its stream says that the session has taken it.
+                let in_session = server.open(&http::in_session("/mcp", &session, "tools/call", write("in-session")));
+                in_session.raw();
+                waiting.push(scope.spawn(move || in_session.message()));
                 server.end();
-                std::thread::sleep(std::time::Duration::from_millis(500));
+                server.wait_until_it_ends();
                 Ok(())
             })
             .expect("the lock is taken");
@@ -272,17 +273,16 @@ fn an_id_that_is_under_way_is_not_taken_again() {
         http::in_session("/mcp", &session, "tools/call", json!({ "name": "create_prompt", "arguments": arguments }))
     };
     let store = scratch.store();
-    std::thread::scope(|scope| {
-        let first = store.write(|_| {
-            let first = scope.spawn(|| server.send(&write("first")).message());
-            std::thread::sleep(std::time::Duration::from_millis(500));
-            let second = server.send(&write("second"));
-            assert_eq!((second.status, &second.message()["error"]["code"]), (400, &json!(-32600)));
-            Ok(first)
-        });
-        let first = first.expect("the lock is taken").join().expect("an answer");
-        assert!(first["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("first")), "{first}");
+    let first = store.write(|_| {
+        let first = server.open(&write("first"));
+        // The first event of its stream says that the session has taken it.
+        first.raw();
+        let second = server.send(&write("second"));
+        assert_eq!((second.status, &second.message()["error"]["code"]), (400, &json!(-32600)));
+        Ok(first)
     });
+    let first = first.expect("the lock is taken").message();
+    assert!(first["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("first")), "{first}");
     assert_eq!(server.send(&write("again")).message()["result"]["isError"], false);
 }
 
@@ -342,7 +342,8 @@ fn only_the_revision_that_knows_events_without_data_gets_them() {
         let session = begun.header("mcp-session-id").expect("a session").to_owned();
         let told = http::message("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         server.send(&told.with("Mcp-Session-Id", &session));
-        let call = json!({ "name": "list_prompts", "arguments": {} });
+        // Not a hot one: rmcp answers it, as a stream.
+        let call = json!({ "name": "search_content", "arguments": { "query": "again" } });
         let called = server.send(&http::in_session("/mcp", &session, "tools/call", call));
         assert_eq!(called.text().split("\n\n").any(empty), knows, "{revision}: {}", called.text());
         let listen = Request::new("GET", "/mcp").with("Mcp-Session-Id", &session);

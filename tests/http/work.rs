@@ -244,7 +244,6 @@ fn a_stream_goes_on_where_it_broke_off() {
     drop(second);
     // Nobody listens: it is told to who comes next, once.
     changed("d");
-    std::thread::sleep(std::time::Duration::from_millis(300));
     let third = server.open(&listen());
     list_changed(third.message());
     let fourth = server.open(&listen());

@@ -126,3 +126,29 @@ fn an_open_stream_neither_keeps_the_server_nor_takes_its_id_twice() {
         assert!(client.ended().success());
     }
 }
+
+#[test]
+fn a_first_skill_changes_the_list_of_tools_of_those_whose_list_it_is() {
+    const TOOLS: &str = "notifications/tools/list_changed";
+    let scratch = Scratch::with_project();
+    let mut short = Client::legacy(&scratch, "2025-11-25");
+    let mut whole = Client::start(&scratch, &["--groups", "all"]).shake_hands("2025-11-25");
+    for client in [&mut short, &mut whole] {
+        client.result("ping", json!({}));
+    }
+    let lists = |client: &mut Client| client.result("tools/list", json!({})).to_string().contains("update_skill");
+    assert!(!lists(&mut short) && lists(&mut whole));
+    scratch.ok(&["skill", "create", "review", "# Look", "--description", "Reviews a change"]);
+    short.notification(TOOLS);
+    assert!(lists(&mut short));
+    assert!(!notifications(&mut whole).contains(&TOOLS.to_owned()));
+    // A second one changes no list of tools.
+    scratch.ok(&["skill", "create", "fix", "# Mend", "--description", "Mends a fault"]);
+    assert!(!notifications(&mut short).contains(&TOOLS.to_owned()));
+    scratch.ok(&["skill", "delete", "review", "--yes"]);
+    scratch.ok(&["skill", "delete", "fix", "--yes"]);
+    short.notification(TOOLS);
+    assert!(!lists(&mut short));
+    short.finish();
+    whole.finish();
+}

@@ -9,3 +9,4 @@ mod order;
 mod skills;
 mod template_limits;
 mod templates;
+mod timeouts;

@@ -1,5 +1,7 @@
 //! A client's own order, ids that come twice, and that everything accepted is answered.
 
+use std::io::{BufRead, Write};
+
 use serde_json::{Value, json};
 
 use crate::support::{Client, DEADLINE, Scratch, Wait};
@@ -22,15 +24,49 @@ fn reads_never_overtake_the_clients_own_writes() {
     for n in 1..=100_i64 {
         lines.push_str(&call(1000 + n, "update_prompt", json!({ "name": "n", "content": n.to_string() })));
         lines.push_str(&get(2000 + n, "n"));
+        lines.push_str(&call(3000 + n, "get_prompt", json!({ "name": "n" })));
     }
     client.raw(lines.as_bytes());
     for n in 1..=100_i64 {
-        let got = client.answer(&json!(2000 + n));
-        // The write before it is seen; that a later one is too does no harm.
-        let seen = got["result"]["messages"][0]["content"]["text"].as_str().and_then(|text| text.parse().ok());
-        assert!(seen.is_some_and(|seen: i64| seen >= n), "read {n}: {got}");
+        for (id, text) in [(2000 + n, "/result/messages/0/content/text"), (3000 + n, "/result/content/0/text")] {
+            let got = client.answer(&json!(id));
+            // The write before it is seen; that a later one is too does no harm.
+            let seen = got.pointer(text).and_then(Value::as_str).and_then(|text| text.parse().ok());
+            assert!(seen.is_some_and(|seen: i64| seen >= n), "read {n}: {got}");
+        }
     }
     client.finish();
+}
+
+#[test]
+fn a_tool_call_that_is_answered_as_before_has_its_line_in_the_log() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "n", "text"]);
+    let ask = call(7, "get_prompt", json!({ "name": "n" }));
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let begin = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello });
+    let mut server = scratch.command();
+    server.arg("serve").env("MCPKG_LOG", "info");
+    server
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut server = server.spawn().expect("the server starts");
+    let mut output = std::io::BufReader::new(server.stdout.take().expect("an output"));
+    let input = server.stdin.as_mut().expect("an input");
+    let mut answer = String::new();
+    for line in [format!("{begin}\n"), ask.clone(), ask.clone(), ask.clone(), ask] {
+        input.write_all(line.as_bytes()).expect("the server takes a line");
+        answer.clear();
+        output.read_line(&mut answer).expect("an answer");
+    }
+    drop(server.stdin.take());
+    let ended = server.wait_with_output().expect("the server ends");
+    let log = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("get_prompt")).collect();
+    assert_eq!(lines.len(), 4, "{log}");
+    assert!(lines.iter().all(|line| line.contains("ok") && line.contains("micros")), "{log}");
 }
 
 #[test]

@@ -48,7 +48,14 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
     let grant = ask(&context, &ever).expect("it is let in");
     assert_eq!(
         grant,
-        Grant { key: "ever".to_owned(), project: None, project_name: None, read_only: false, expires_at: None }
+        Grant {
+            key: "ever".to_owned(),
+            project: None,
+            project_name: None,
+            read_only: false,
+            consent: false,
+            expires_at: None
+        }
     );
     context.clock.advance(DAY - 1);
     assert_eq!(ask(&context, &day).map(|grant| grant.key), Ok("day".to_owned()));

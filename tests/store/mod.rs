@@ -1,7 +1,9 @@
 //! The store alone, on a temporary file.
 
 mod access;
+mod consents;
 mod lists;
 mod modules;
 mod opening;
+mod portable;
 mod rows;

@@ -3,6 +3,7 @@
 use mcpkg::clock::Clock;
 use mcpkg::error::{Code, Error, Result};
 use mcpkg::op::Context;
+use mcpkg::store::blobs::Verify;
 use mcpkg::store::page::Page;
 use mcpkg::store::projects::Project;
 use mcpkg::store::revisions::Kind;
@@ -61,7 +62,7 @@ fn contents_are_stored_once_and_in_pieces() {
         .read(|db| {
             assert_eq!(blobs::get(db, first.blob)?, big);
             let mut pieces = Vec::new();
-            blobs::stream_by_id(db, first.blob, |piece| {
+            blobs::stream_by_id(db, first.blob, Verify::Checksum, |piece| {
                 pieces.push(piece.len());
                 Ok(())
             })?;

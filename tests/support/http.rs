@@ -121,6 +121,24 @@ impl Http {
         id
     }
 
+    /// Waits until so many requests are under way.
+    #[track_caller]
+    pub fn wait_for_requests(&self, count: u64) {
+        eventually("requests are under way", || {
+            let metrics = self.send(&Request::new("GET", "/metrics")).text();
+            let line = metrics.lines().find_map(|line| line.strip_prefix("mcpkg_requests_in_flight "));
+            // The request for the metrics is one of them.
+            let in_flight = line.and_then(|value| value.parse::<u64>().ok()).expect("a gauge") - 1;
+            (in_flight == count).then_some(())
+        });
+    }
+
+    /// Waits until the server takes no connection any more.
+    #[track_caller]
+    pub fn wait_until_it_ends(&self) {
+        eventually("no connection is taken", || TcpStream::connect(self.address).is_err().then_some(()));
+    }
+
     /// Asks the server to end, as a service manager does.
     pub fn end(&self) {
         super::signal(self.child.id(), "TERM");

@@ -30,11 +30,23 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.expect("sh starts").success(), "{name} could not be sent to {pid}");
 }
 
+/// How many sockets a process has open.
+pub fn sockets(pid: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the process lives");
+    let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+}
+
 /// A process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
 pub fn memory(pid: u32, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
     let line = status.lines().find(|line| line.starts_with(what)).expect("a line of memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number of KiB")
+}
+
+/// Begins `VmHWM` of a process anew, from what it has now.
+pub fn reset_peak(pid: u32) {
+    std::fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the kernel takes it from who started the process");
 }
 
 /// A mounted file system; unmounted when dropped.

@@ -5,16 +5,20 @@ pub mod fuzz;
 mod ground;
 pub mod http;
 mod machine;
+pub mod postgres;
 mod raw;
 mod scratch;
+mod terminal;
 
 pub use client::{Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
-pub use machine::{Mount, Random, finds, free_space, is_root, memory, signal};
+pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak, signal, sockets};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
+pub use terminal::at_a_terminal;
 
+use std::io::Write;
 use std::time::Duration;
 
 /// How long a test waits for what must happen; it measures nothing.
@@ -33,7 +37,9 @@ pub fn eventually<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Says aloud that a test could not run here.
+/// Says on the terminal that a test, or a part of it, could not run here. It goes around what `cargo test` captures of a test
+/// that passes, so that nobody takes a green run for a whole one; `.ci/run` counts these lines.
 pub fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }

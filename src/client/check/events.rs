@@ -4,32 +4,32 @@ use std::io::{BufRead, Read};
 
 use serde_json::Value;
 
-use super::http::broken;
-use super::talk::Trouble;
+use super::step_error::{StepError, broken};
 use crate::client::agent::Agent;
+use crate::http::read_failure;
 
 /// How an agent reads a stream of events.
 #[derive(Clone, Copy)]
 pub(super) struct Events {
-    reader: Agent,
+    reader: &'static Agent,
 }
 
 impl Events {
-    pub(super) const fn of(reader: Agent) -> Self {
+    pub(super) const fn of(reader: &'static Agent) -> Self {
         Self { reader }
     }
 
-    /// Whether the agent takes each event for a message (November 2026). Gemini gives the server up at one without data;
-    /// the newer libraries of the others pass over it.
+    /// Whether the agent takes each event for a message, and gives the server up at one without data (November 2026). Newer
+    /// libraries pass over it.
     pub(super) const fn strict(self) -> bool {
-        matches!(self.reader, Agent::Gemini)
+        self.reader.rejects_empty_events
     }
 
     /// Hands the messages of a stream to `take` until that says that it has enough.
-    pub(super) fn read(self, mut body: impl BufRead, mut take: impl FnMut(Value) -> bool) -> Result<(), Trouble> {
+    pub(super) fn read(self, mut body: impl BufRead, mut take: impl FnMut(Value) -> bool) -> Result<(), StepError> {
         let (mut data, mut kind): (Option<String>, String) = (None, String::new());
         let mut line = String::new();
-        while body.read_line(&mut line).map_err(|error| broken(error.into()))? > 0 {
+        while body.read_line(&mut line).map_err(|error| broken(&read_failure(&error)))? > 0 {
             let text = line.trim_end_matches(['\r', '\n']);
             let value = |field: &str| text.strip_prefix(field).map(|value| value.strip_prefix(' ').unwrap_or(value));
             if let Some(more) = value("data:") {
@@ -54,7 +54,7 @@ impl Events {
     }
 
     /// Returns the message of an event, where the agent looks for one in it.
-    fn message(self, data: &str) -> Result<Option<Value>, Trouble> {
+    fn message(self, data: &str) -> Result<Option<Value>, StepError> {
         if data.is_empty() && !self.strict() {
             return Ok(None);
         }
@@ -62,8 +62,8 @@ impl Events {
             let shown: String = data.chars().take(80).collect();
             let what =
                 if data.is_empty() { "an event without data".to_owned() } else { format!("the event `{shown}`") };
-            let why = format!("its stream has {what}, which {} takes for a broken message", self.reader.title());
-            Trouble::new(why, "update the server: only revision 2025-11-25 has events without data")
+            let why = format!("its stream has {what}, which {} takes for a broken message", self.reader.title);
+            StepError::new(why, "update the server: only revision 2025-11-25 has events without data")
         })
     }
 }
@@ -86,27 +86,29 @@ impl<R: Read> Read for UntilQuiet<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::agents;
 
-    fn read(reader: Agent, stream: &str) -> (usize, Result<(), String>) {
+    fn read(reader: &'static Agent, stream: &str) -> (usize, Result<(), String>) {
         let mut messages = 0;
         let outcome = Events::of(reader).read(stream.as_bytes(), |_| {
             messages += 1;
             false
         });
-        (messages, outcome.map_err(|trouble| trouble.why))
+        (messages, outcome.map_err(|error| error.why))
     }
 
     #[test]
     fn an_event_is_what_the_agent_takes_it_for() {
         let message = "event: message\r\ndata: {\"id\":\r\ndata: 1}\r\n\r\n";
         let others = ": alive\n\nid: 1\nretry: 3000\n\nevent: endpoint\ndata: /messages\n\n";
-        for agent in Agent::ALL {
-            assert_eq!(read(agent, &format!("{others}{message}")), (1, Ok(())), "{agent:?}");
-            assert!(read(agent, "data: {\n\n").1.is_err(), "{agent:?}");
+        for agent in agents::ALL {
+            let name = agent.name;
+            assert_eq!(read(agent, &format!("{others}{message}")), (1, Ok(())), "{name}");
+            assert!(read(agent, "data: {\n\n").1.is_err(), "{name}");
             let primed = read(agent, &format!("id: 1\ndata:\n\n{message}"));
-            assert_eq!(primed.1.is_err(), agent == Agent::Gemini, "{agent:?}: {primed:?}");
+            assert_eq!(primed.1.is_err(), agent.rejects_empty_events, "{name}: {primed:?}");
         }
-        let (_, broken) = read(Agent::Gemini, "data:\n\n");
+        let (_, broken) = read(agents::named("gemini").expect("an agent"), "data:\n\n");
         assert_eq!(
             broken,
             Err("its stream has an event without data, which Gemini CLI takes for a broken message".to_owned())

@@ -6,7 +6,12 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::client::agents;
 use crate::client::record::Record;
+
+fn agent(name: &str) -> &'static Agent {
+    agents::named(name).expect("an agent")
+}
 
 fn change(replaces: bool) -> Change {
     let fields =
@@ -84,7 +89,7 @@ fn files() -> impl Strategy<Value = (Value, Vec<u8>, bool, bool, bool)> {
     (values, prop::collection::vec(any::<u8>(), 0..60), any::<bool>(), any::<bool>(), any::<bool>())
 }
 
-fn round_trip(agent: Agent, before: &str) -> Result<(), TestCaseError> {
+fn round_trip(agent: &Agent, before: &str) -> Result<(), TestCaseError> {
     let document = Document::of(agent);
     let after = document
         .set(before, "mcpkg", &change(false))
@@ -114,7 +119,7 @@ proptest! {
         if bom {
             text.insert(0, BOM);
         }
-        round_trip(if comments { Agent::Cursor } else { Agent::ClaudeCode }, &text)?;
+        round_trip(if comments { agent("cursor") } else { agent("claude-code") }, &text)?;
     }
 
     #[test]
@@ -128,7 +133,7 @@ proptest! {
     ) {
         let text = toml_text(&lines, &tables, servers, ended);
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
-        round_trip(Agent::Codex, &if bom { format!("{BOM}{text}") } else { text })?;
+        round_trip(agent("codex"), &if bom { format!("{BOM}{text}") } else { text })?;
     }
 }
 
@@ -170,30 +175,30 @@ fn toml_text(lines: &[usize], tables: &[(usize, Vec<usize>)], servers: usize, en
 #[test]
 fn faults_have_a_place() {
     let cases = [
-        (Agent::Cursor, "{\n  \"a\": 1,,\n}", Some((2, 10))),
-        (Agent::Cursor, "{\n  \"mcpServers\": []\n}", None),
-        (Agent::Cursor, "{ \"mcpServers\": {}, \"mcpServers\": {} }", None),
-        (Agent::Cursor, "[]", None),
-        (Agent::Codex, "a = 1\nb = = 2\n", Some((2, 5))),
-        (Agent::Codex, "mcp_servers = 3\n", None),
+        (agent("cursor"), "{\n  \"a\": 1,,\n}", Some((2, 10))),
+        (agent("cursor"), "{\n  \"mcpServers\": []\n}", None),
+        (agent("cursor"), "{ \"mcpServers\": {}, \"mcpServers\": {} }", None),
+        (agent("cursor"), "[]", None),
+        (agent("codex"), "a = 1\nb = = 2\n", Some((2, 5))),
+        (agent("codex"), "mcp_servers = 3\n", None),
     ];
     for (agent, text, at) in cases {
         let fault = Document::of(agent).set(text, "mcpkg", &change(false)).expect_err(text);
         assert_eq!(fault.at, at, "{text}: {}", fault.what);
     }
-    assert!(Document::of(Agent::ClaudeCode).unreadable("{ // no\n}").is_some());
-    assert!(Document::of(Agent::Vscode).unreadable("{ // yes\n}").is_none());
+    assert!(Document::of(agent("claude-code")).unreadable("{ // no\n}").is_some());
+    assert!(Document::of(agent("vscode")).unreadable("{ // yes\n}").is_none());
 }
 
 #[test]
 fn line_ends_and_indentation_are_the_files_own() {
     let before = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t}\r\n\t}\r\n}\r\n";
-    let after = Document::of(Agent::Vscode).set(before, "mcpkg", &change(false)).expect("an edit");
+    let after = Document::of(agent("vscode")).set(before, "mcpkg", &change(false)).expect("an edit");
     let wanted = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t},\r\n\t\t\"mcpkg\": {\r\n\t\t\t\"command\": \
                   \"/bin/mcpkg\",\r\n\t\t\t\"args\": [\"serve\", \"--db\", \"ü \\\"x\\\"\"]\r\n\t\t}\r\n\t}\r\n}\r\n";
     assert_eq!(after, wanted);
     let before = "model = \"o\" # mine\r\n\r\n[mcp_servers.a]\r\ncommand = \"x\"\r\n\r\n[tui]\r\nx = 1";
-    let after = Document::of(Agent::Codex).set(before, "mcpkg", &change(false)).expect("an edit");
+    let after = Document::of(agent("codex")).set(before, "mcpkg", &change(false)).expect("an edit");
     let wanted = "model = \"o\" # mine\r\n\r\n[mcp_servers.a]\r\ncommand = \"x\"\r\n\r\n[mcp_servers.mcpkg]\r\ncommand = \
                   \"/bin/mcpkg\"\r\nargs = [\"serve\", \"--db\", 'ü \"x\"']\r\n\r\n[tui]\r\nx = 1";
     assert_eq!(after.trim_end(), wanted);

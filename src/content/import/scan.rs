@@ -56,8 +56,7 @@ pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Scanned> {
         gather(path, &mut candidates, &mut found.hints)?;
     }
     // The database may stand in the folder, with SQLite's files beside it.
-    let database = context.store.path().canonicalize().unwrap_or_else(|_| context.store.path().to_path_buf());
-    let database = database.to_string_lossy().into_owned();
+    let database = context.store.location().to_string();
     candidates.retain(|path, _| {
         let path = path.to_string_lossy();
         path.strip_prefix(&database).is_none_or(|suffix| {

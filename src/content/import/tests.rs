@@ -370,7 +370,7 @@ fn a_missing_path_and_a_foreign_manifest_are_refused() {
 fn an_import_that_was_given_up_changes_nothing() {
     let world = World::new();
     world.file("a.md", "a");
-    world.context.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+    world.context.cancelled.cancel();
     assert_eq!(world.import(&[], &[""]).unwrap_err().code(), Code::Cancelled);
     assert!(world.items().is_empty());
 }

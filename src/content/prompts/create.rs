@@ -8,7 +8,7 @@ use super::declared::{Declared, check, declare, declared, take};
 use crate::content::argument::Content;
 use crate::content::{GROUP, names};
 use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::prompts::{self, Attributes};
 
 /// Create a prompt
@@ -44,6 +44,7 @@ impl Operation for Create {
         mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::data;
 use crate::content::GROUP;
 use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::prompts;
 
 /// Delete a prompt
@@ -23,6 +23,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a prompt from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::declared::Declared;
 use crate::clock::rfc3339;
 use crate::content::{GROUP, answer, cursor};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::error::{Error, Result};
+use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::store::projects;
 use crate::store::prompts::{self, Prompt};
 
 /// List prompts
@@ -50,7 +53,17 @@ impl Operation for List {
     const STRUCTURED: bool = true;
     type Output = Listed;
 
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
+        if context.is_shell() { self.for_people(context) } else { self.for_agent(context) }
+    }
+}
+
+impl List {
+    fn for_people(self, context: &Context) -> Result<Reply> {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
             let slice = prompts::overview(db, project.id, &page)?;
@@ -88,5 +101,61 @@ impl Operation for List {
         };
         let data = answer::serialize(&Listed { prompts, next_cursor })?;
         Ok(Reply::new(Body::Table(table), data))
+    }
+
+    /// Makes the text and the data straight from the rows of prompts/list.
+    fn for_agent(self, context: &Context) -> Result<Reply> {
+        /// [`Item`], borrowed from its row.
+        #[derive(Serialize)]
+        struct Line<'r> {
+            name: &'r str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            description: Option<&'r str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            arguments: Option<&'r RawValue>,
+        }
+        let mut text = String::from("NAME\tDESCRIPTION\n");
+        let mut json = Vec::from(*b"{\"prompts\":[");
+        let (next, empty) = context.store.read(|db| {
+            let selection = &context.selection;
+            let project = match self.cursor {
+                Some(_) => projects::require(db, selection)?.id,
+                None => 0,
+            };
+            let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project)?;
+            let (mut rows, mut last) = (0, None);
+            let more = prompts::each(db, selection, &page, |line| {
+                text.extend([
+                    op::cell(line.name).as_ref(),
+                    "\t",
+                    op::cell(line.description.unwrap_or_default()).as_ref(),
+                    "\n",
+                ]);
+                if rows > 0 {
+                    json.push(b',');
+                }
+                rows += 1;
+                let arguments = line.arguments.map(serde_json::from_str).transpose().ok().flatten();
+                let item = Line { name: line.name, description: line.description, arguments };
+                serde_json::to_writer(&mut json, &item).map_err(answer::unwritable)?;
+                if rows == page.limit {
+                    last = Some(cursor::encode("prompts", line.project, line.name));
+                }
+                Ok(())
+            })?;
+            let empty = match rows {
+                0 => Some(format!("Project '{}' has no prompts", projects::require(db, selection)?.name)),
+                _ => None,
+            };
+            Ok((last.filter(|_| more), empty))
+        })?;
+        json.push(b']');
+        if let Some(next) = next {
+            json.extend_from_slice(b",\"next_cursor\":");
+            serde_json::to_writer(&mut json, &next).map_err(answer::unwritable)?;
+        }
+        json.push(b'}');
+        let json = String::from_utf8(json).map_err(|error| Error::internal("JSON is not UTF-8").with_source(error))?;
+        Ok(Reply { json: Some(json), ..Reply::new(Body::Text(empty.unwrap_or(text)), Value::Null) })
     }
 }

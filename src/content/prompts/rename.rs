@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::data;
 use crate::content::{GROUP, answer, names};
 use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::blobs;
 use crate::store::prompts;
 
@@ -25,6 +25,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename prompt";
     const ABOUT: &'static str = "Rename a prompt; its history stays with it";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -9,8 +9,9 @@ use crate::content::command::fill::{CommandText, fill};
 use crate::content::{GROUP, answer, argument, command, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
-use crate::store::blobs;
-use crate::store::prompts::{self, Attributes};
+use crate::store::prompts::{self, Argument, Dialect};
+use crate::store::revisions::Kind;
+use crate::store::{blobs, projects};
 
 /// Show a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -29,6 +30,16 @@ pub struct Show {
 
 fn values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     Ok(Option::<BTreeMap<String, String>>::deserialize(deserializer)?.unwrap_or_default().into_iter().collect())
+}
+
+/// What is read of a prompt.
+struct Stored {
+    description: Option<String>,
+    template: bool,
+    dialect: Option<Dialect>,
+    arguments: Vec<Argument>,
+    front_matter: Option<String>,
+    content: String,
 }
 
 /// A prompt's text
@@ -53,25 +64,42 @@ impl Operation for Show {
     const CONTENT: bool = true;
     type Output = Shown;
 
+    fn is_hot(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let raw = matches!(self.raw, Some(None | Some(true)));
         let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
-        let (prompt, content) = context.read(|db, project| {
-            let prompt = prompts::get(db, project, &self.name)?;
-            answer::check_size(
-                prompt.size,
-                context.max_answer,
-                || format!("Prompt '{}'", prompt.name),
-                || format!("mcpkg prompt show {}", prompt.name),
-            )?;
-            if prompt.attributes.template && prompt.attributes.dialect.is_none() && !raw {
-                template::check_size(prompt.size.unsigned_abs())?;
+        let Stored { description, template, dialect, arguments, front_matter, content } = context.store.read(|db| {
+            // One statement finds project, prompt and content.
+            let found = prompts::with(db, &context.selection, &self.name, |prompt| {
+                let size = prompt.content.size;
+                if size > context.max_answer {
+                    let how = format!("mcpkg prompt show {}", self.name);
+                    return Err(answer::too_large(&format!("Prompt '{}'", self.name), size, context.max_answer, &how));
+                }
+                if prompt.template && prompt.dialect.is_none() && !raw {
+                    template::check_size(size)?;
+                }
+                Ok(Stored {
+                    description: prompt.description.map(str::to_owned),
+                    template: prompt.template,
+                    dialect: prompt.dialect,
+                    arguments: answer::arguments(prompt.arguments)?,
+                    front_matter: prompt.front_matter.map(str::to_owned),
+                    content: answer::text(blobs::read(db, prompt.content)?)?,
+                })
+            })?;
+            match found {
+                Some(found) => Ok(found),
+                None => {
+                    let project = projects::require(db, &context.selection)?;
+                    Err(Kind::Prompt.missing(db, &project, &self.name))
+                }
             }
-            let content = answer::text(blobs::get(db, prompt.blob)?)?;
-            Ok((prompt, content))
         })?;
-        let Attributes { description, template, dialect, arguments, front_matter, .. } = prompt.attributes;
-        if context.actor == "shell" && !raw {
+        if context.is_shell() && !raw {
             let mut known = match (template, dialect) {
                 (false, _) => Vec::new(),
                 (true, None) => template::variables(&content)?,
@@ -80,17 +108,16 @@ impl Operation for Show {
             known.extend(arguments.iter().map(|argument| argument.name.clone()));
             known.sort_unstable();
             known.dedup();
-            refuse_unknown(&prompt.name, &known, &given)?;
+            refuse_unknown(&self.name, &known, &given)?;
         }
         let text = if template && !raw {
             let front_matter = front_matter.as_deref();
-            let source =
-                CommandText { name: &prompt.name, dialect, front_matter, text: &content, declared: &arguments };
+            let source = CommandText { name: &self.name, dialect, front_matter, text: &content, declared: &arguments };
             fill(&source, &given, context.max_answer)?
         } else {
             content
         };
-        let data = answer::serialize(&Shown { name: prompt.name, description, text: text.clone() })?;
+        let data = answer::serialize(&Shown { name: self.name, description, text: text.clone() })?;
         Ok(Reply::new(Body::Text(text), data))
     }
 }

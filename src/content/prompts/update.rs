@@ -8,7 +8,7 @@ use super::declared::{Declared, check, declare, declared, take};
 use crate::content::argument::Content;
 use crate::content::{GROUP, answer, command, names};
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::blobs;
 use crate::store::prompts;
 
@@ -48,6 +48,7 @@ impl Operation for Update {
         mcpkg prompt update code-review @review.md\n  \
         mcpkg prompt update code-review -d 'Find bugs'";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -11,7 +11,7 @@ use super::{GROUP, MAIN, check, path_of, rows, uri_of};
 use crate::content::argument::Content;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::resources::{self, Resource};
@@ -42,6 +42,7 @@ impl Operation for Update {
         Examples:\n  mcpkg skill update pdf @SKILL.md\n  mcpkg skill update pdf @forms.md --file references/forms.md\n  \
         mcpkg skill update pdf --from .claude/skills/pdf";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -134,6 +135,7 @@ impl Operation for Delete {
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
         `mcpkg resource restore NAME REVISION` brings it back.";
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

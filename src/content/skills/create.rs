@@ -13,7 +13,7 @@ use crate::content::files::{self, File};
 use crate::content::import::{matter, scan};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::Project;
 
 /// Create a skill
@@ -46,6 +46,7 @@ impl Operation for Create {
         mcpkg skill create review @SKILL.md";
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -8,6 +8,7 @@ pub mod check;
 
 mod change;
 mod create;
+mod resource;
 mod show;
 mod uri;
 mod validate;
@@ -20,9 +21,11 @@ use super::command::skill::{self, is_name};
 use crate::error::{Code, Result};
 use crate::op::Entry;
 use crate::store::page::Page;
+use crate::store::projects::{self, Selection};
 use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
 
+pub(super) use resource::RESOURCE;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
 /// The group of the operations on skills: beside `content`, whose list stays small.
@@ -90,11 +93,20 @@ impl Skill {
     }
 }
 
+/// Whether the project that applies has a stored skill.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
+    let Some(project) = projects::served(db, selection)? else { return Ok(false) };
+    Ok(!rows::names(db, project.id, &Page::first(1))?.rows.is_empty())
+}
+
 /// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that
 /// are stored, by URI, then the prompts that pass for one, by name.
 ///
 /// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -123,7 +135,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
 /// Returns the skill `name`: the stored one, else the prompt that passes for it.
 ///
 /// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -134,7 +146,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the skill that is stored under `name`.
 ///
 /// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -162,7 +174,7 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 /// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
 ///
 /// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),

@@ -54,10 +54,15 @@ impl Operation for List {
     const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     type Output = Listed;
+
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (mut skills, project, next_cursor) = context.read(|db, project| {
@@ -88,8 +93,8 @@ impl Operation for List {
             from: skill.origin.word(),
             files: skill.files.len(),
         };
-        let data = answer::serialize(&Listed { skills: skills.iter().map(item).collect(), next_cursor })?;
-        Ok(Reply::new(Body::Table(table), data))
+        let listed = Listed { skills: skills.iter().map(item).collect(), next_cursor };
+        answer::reply(context, Body::Table(table), &listed)
     }
 }
 
@@ -131,10 +136,15 @@ impl Operation for Show {
     const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const CONTENT: bool = true;
     type Output = Shown;
+
+    fn is_hot(&self) -> bool {
+        self.output.is_none()
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(folder) = &self.output {
@@ -176,7 +186,7 @@ impl Operation for Show {
         let others: Vec<&str> = files.iter().map(String::as_str).filter(|file| *file != uri).collect();
         let body = match &text {
             // An agent that reads a skill has to know what else there is to read.
-            Some(text) if path == MAIN && !others.is_empty() && context.actor != "shell" => Body::Several(vec![
+            Some(text) if path == MAIN && !others.is_empty() && !context.is_shell() => Body::Several(vec![
                 Body::Text(text.clone()),
                 Body::Sentence(format!("Its other files: {}", others.join(", "))),
             ]),

@@ -69,7 +69,7 @@ impl Journal {
         let note = json!({
             "journal": uuid.to_string(),
             "machine": identity::machine(None),
-            "database": context.store.path(),
+            "database": context.store.location().to_string(),
             "roots": roots,
         });
         context.approved.put(Kind::Journal, sha256, &note)
@@ -162,7 +162,7 @@ fn of_elsewhere(uuid: Uuid, place: &PlaceKey) -> Finding {
 /// # Errors
 /// As [`unfinished`].
 pub fn sweep(context: &Context, open: &[Journal]) -> Result<()> {
-    let database = json!(context.store.path());
+    let database = json!(context.store.location().to_string());
     for (sha256, note) in context.approved.all(Kind::Journal)? {
         if note["database"] == database && !open.iter().any(|journal| journal.sha256 == sha256) {
             Journal::forget(context, &sha256);

@@ -39,7 +39,7 @@ const MANY: usize = 16 << 20;
 /// `E_DEPLOY_IN_PROGRESS`; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` where an earlier apply
 /// could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
-    let Some(right) = Applying::begin(context.store.path())? else {
+    let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is being applied with this database")
             .hint("wait for its end and try again"));
     };
@@ -86,7 +86,7 @@ pub fn apply(
             profile: &work.site.profile,
             plan_hash: work.plan_hash,
             rolled_back_to: work.rolled_back_to,
-            actor: &context.actor,
+            actor: context.caller.actor(),
             now: context.clock.now(),
         };
         let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();

@@ -26,10 +26,10 @@ pub fn recover(context: &Context) {
 }
 
 fn try_recover(context: &Context) -> Result<()> {
-    if context.store.access() != Access::Writable || !context.store.glance(snapshots::any_unfinished)? {
+    if context.store.access() != Access::Writable || !context.store.read_once(snapshots::any_unfinished)? {
         return Ok(());
     }
-    match Applying::begin(context.store.path())? {
+    match context.store.begin_apply()? {
         Some(right) => finish(context, &right),
         // It is alive, and looks after its own.
         None => Ok(()),

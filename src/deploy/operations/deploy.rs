@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::gates::unconfirmed;
 use crate::clock;
+use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
@@ -15,7 +16,7 @@ use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::{self};
 use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::{Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
@@ -36,7 +37,7 @@ impl Operation for Deploy {
     const TITLE: &'static str = "Deploy: show the plan";
     const ABOUT: &'static str = "Show what a deploy would write for the agents and return the confirm_token with which \
         deploy_apply writes exactly that";
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: Effect = Effect::Offer;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
     const GROUP: &'static str = GROUP;
@@ -52,7 +53,8 @@ impl Operation for Deploy {
 fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
     let mut prepared = Prepared::new(context, choice)?;
     let mut data = applied_data(false, None, &prepared);
-    match confirm::issue(context, &prepared.site.inputs(), &prepared.hash) {
+    let summary = format!("Write to {}", prepared.site.destination());
+    match confirm::issue(context, prepared.site.project_name(), &prepared.site.inputs(), &prepared.hash, &summary) {
         Ok(issued) => {
             data["confirm_token"] = json!(issued.token);
             data["confirm_plan_hash"] = json!(prepared.hash);
@@ -103,6 +105,7 @@ impl Operation for DeployApply {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("deploy_apply");
+    const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;
@@ -117,10 +120,13 @@ impl Operation for DeployApply {
             return Err(unconfirmed("deploy --apply"));
         }
         let token = self.confirm_token.filter(|token| !token.trim().is_empty());
-        if token.is_none() && !self.dry_run {
-            return Err(confirm::missing());
-        }
-        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token };
+        let gate = match token {
+            Some(token) => Gate::Token(token),
+            None if self.dry_run => Gate::Open,
+            None if context.elicit.is_some() => Gate::Person,
+            None => return Err(confirm::missing()),
+        };
+        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
         applying.run(context)
     }
 }
@@ -179,11 +185,11 @@ impl Operation for DeployShell {
             return Ok(reply);
         }
         // Whether somebody can say yes comes first, as for agents.
-        if context.consent == Consent::Nobody && !self.dry_run {
+        if context.confirmation == Confirmation::Nobody && !self.dry_run {
             return Err(unconfirmed("deploy --apply"));
         }
-        let applying =
-            Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, token: self.confirm_token };
+        let gate = self.confirm_token.map_or(Gate::Open, Gate::Token);
+        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
         applying.run(context)
     }
 }
@@ -193,17 +199,26 @@ struct Applying<'a> {
     choice: &'a Choice,
     adopt: bool,
     dry_run: bool,
-    token: Option<String>,
+    gate: Gate,
+}
+
+/// What an apply needs besides the yes in its arguments.
+enum Gate {
+    /// Nothing: who calls is this user at a shell, or nothing is written.
+    Open,
+    /// The token of the plan.
+    Token(String),
+    /// The consent of the user behind an agent, which its client asks for.
+    Person,
 }
 
 impl Applying<'_> {
     /// The gates in their order: the token is known, the plan is the one it was given for, nothing needs adopt, somebody
-    /// said yes; only the transaction that begins the apply uses the token up.
+    /// said yes; only the transaction that begins the apply uses the token or the consent up.
     fn run(self, context: &Context) -> Result<Reply> {
-        let now = context.clock.now();
-        if let Some(token) = &self.token {
+        if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;
-            context.store.read(|db| confirm::check(db, token, &site.inputs(), now))?;
+            context.store.read(|db| confirm::check(db, context, token, &site.inputs()))?;
         }
         if self.dry_run {
             let prepared = Prepared::new(context, self.choice)?;
@@ -212,8 +227,13 @@ impl Applying<'_> {
         }
         // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
         // fetched, a person is asked.
-        let (checkouts, shown) = if context.consent == Consent::Ask {
+        let mut consent = None;
+        let (checkouts, shown) = if context.confirmation == Confirmation::Ask {
             let prepared = self.ask(context)?;
+            (prepared.checkouts, Some(prepared.hash))
+        } else if matches!(self.gate, Gate::Person) {
+            let prepared = Prepared::new(context, self.choice)?;
+            consent = self.consent(context, &prepared)?;
             (prepared.checkouts, Some(prepared.hash))
         } else {
             (Site::find(context, self.choice)?.fetch(context)?, None)
@@ -224,9 +244,9 @@ impl Applying<'_> {
             return Err(show::changed_meanwhile());
         }
         let inputs = prepared.site.inputs();
-        if let Some(token) = &self.token {
-            let row = context.store.read(|db| confirm::check(db, token, &inputs, now))?;
-            confirm::check_plan(&row, &prepared.hash)?;
+        if let Gate::Token(token) = &self.gate {
+            let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
+            confirm::check_plan(&confirmed, &prepared.hash)?;
         }
         check_adopt(&prepared.plan.changes, self.adopt)?;
         if self.adopt {
@@ -235,7 +255,7 @@ impl Applying<'_> {
         if prepared.plan.is_empty() {
             let data = applied_data(false, Some("no_changes"), &prepared);
             context.store.write(|db| {
-                self.consume(context, db, &prepared)?;
+                self.consume(context, db, &prepared, consent.as_ref())?;
                 match deploys::place(db, &prepared.site.place)? {
                     Some(place) => {
                         apply::write_row_changes(db, &prepared.site.place.machine, place, &prepared.plan.row_changes)
@@ -252,7 +272,7 @@ impl Applying<'_> {
             if prepared.site.fingerprint(db)? != prepared.fingerprint {
                 return Err(show::changed_meanwhile());
             }
-            self.consume(context, db, &prepared)
+            self.consume(context, db, &prepared, consent.as_ref())
         })?;
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
@@ -260,12 +280,36 @@ impl Applying<'_> {
         Ok(Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint))
     }
 
-    /// Uses the token up, where one was given.
-    fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared) -> Result<()> {
-        match &self.token {
-            Some(token) => confirm::consume(db, token, &prepared.site.inputs(), &prepared.hash, context.clock.now()),
-            None => Ok(()),
+    /// Uses up the token, or the consent.
+    fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared, consent: Option<&Consent>) -> Result<()> {
+        match (&self.gate, consent) {
+            (Gate::Token(token), _) => {
+                let inputs = prepared.site.inputs();
+                confirm::consume(db, context, token, &inputs, &prepared.hash, context.clock.now())
+            }
+            (_, Some(consent)) => consent.consume(context, db),
+            _ => Ok(()),
         }
+    }
+
+    /// Returns the consent of the user behind an agent; where nothing would be written there is nothing to consent to.
+    fn consent(&self, context: &Context, prepared: &Prepared) -> Result<Option<Consent>> {
+        let changes = &prepared.plan.changes;
+        check_adopt(changes, self.adopt)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let mut inputs = prepared.site.inputs();
+        inputs["adopt"] = json!(self.adopt);
+        let need = Need {
+            operation: DeployApply::TOOL,
+            project: prepared.site.project_name(),
+            inputs: &inputs,
+            plan_hash: &prepared.hash,
+            summary: format!("Write to {}: {}", prepared.site.destination(), show::count_line(changes, false)),
+            effects: show::effects(changes),
+        };
+        request::ask(context, &need).map(Some)
     }
 
     /// Shows a person the plan and asks; returns what was shown.

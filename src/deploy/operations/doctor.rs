@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
-use crate::deploy::apply::journal;
 use crate::deploy::desired::{Root, layout};
 use crate::deploy::operations::with_schema;
 use crate::deploy::repo::identity;
@@ -109,15 +108,9 @@ impl Doctor {
     }
 }
 
-/// What is not of one place: what other domains say, and deploys that did not end.
+/// What is not of one place: how each domain is.
 fn findings(context: &Context) -> Vec<Finding> {
-    [
-        crate::database::health(context),
-        crate::content::health(context),
-        crate::client::health(context),
-        journal::health(context),
-    ]
-    .concat()
+    crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
 
 struct Checked<'r> {

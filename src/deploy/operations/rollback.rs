@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
@@ -20,7 +21,7 @@ use crate::deploy::source::{Choice, Site};
 use crate::disk;
 use crate::error::Result;
 use crate::hex;
-use crate::op::{Body, Consent, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::deploys;
 use crate::store::snapshots::{self, Kind};
 
@@ -54,6 +55,7 @@ impl Operation for Rollback {
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
+    const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -63,7 +65,7 @@ impl Operation for Rollback {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let approved = if context.is_shell() { context.consent != Consent::Nobody } else { self.yes };
+        let approved = if context.is_shell() { context.confirmation != Confirmation::Nobody } else { self.yes };
         if !approved && !self.dry_run {
             return Err(unconfirmed("rollback"));
         }
@@ -74,9 +76,9 @@ impl Operation for Rollback {
             let planned = compare()?;
             return Ok(Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings));
         }
-        // A person is asked before the right to apply is taken, which keeps everybody else from applying.
+        // A person at a terminal is asked before the right to apply is taken, which keeps everybody else from applying.
         let mut approved = BTreeSet::new();
-        let asked = if context.consent == Consent::Ask {
+        let asked = if context.confirmation == Confirmation::Ask {
             let planned = compare()?;
             if !planned.changes.is_empty() {
                 let roots = roots::of_changes(&planned.changes);
@@ -99,6 +101,13 @@ impl Operation for Rollback {
             return nothing_to_do(context, &goal, &site, planned);
         }
         let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
+        let consent = match context.confirmation {
+            Confirmation::Ask => None,
+            _ => consent(context, &goal, &site, &planned, &hash)?,
+        };
+        if consent.is_some() {
+            approved = roots::of_changes(&planned.changes);
+        }
         let count = planned.changes.len();
         let work = Work {
             site: &site,
@@ -112,7 +121,10 @@ impl Operation for Rollback {
             rows: planned.rows,
             roots: approved,
         };
-        let id = apply::apply(context, &right, work, |_| Ok(()))?;
+        let id = apply::apply(context, &right, work, |db| match &consent {
+            Some(consent) => consent.consume(context, db),
+            None => Ok(()),
+        })?;
         take_empty_folders(context, &site)?;
         data["event_snapshot_id"] = json!(id.to_string());
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
@@ -120,6 +132,31 @@ impl Operation for Rollback {
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
         Ok(Reply::sentence(sentence, data).warn(planned.warnings).hint(hint))
     }
+}
+
+/// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
+/// the database says were.
+fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, hash: &str) -> Result<Option<Consent>> {
+    let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
+    if unapproved.is_empty() {
+        return Ok(None);
+    }
+    let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
+    let mut inputs = site.inputs();
+    inputs["to"] = json!(goal.word);
+    let need = Need {
+        operation: Rollback::TOOL,
+        project: site.project_name(),
+        inputs: &inputs,
+        plan_hash: hash,
+        summary: format!(
+            "Roll back to {} below {}, where only the database says that this user deployed",
+            goal.word,
+            roots.join(", ")
+        ),
+        effects: show::effects(&planned.changes),
+    };
+    request::ask(context, &need).map(Some)
 }
 
 /// What a person is asked; folders that the user never deployed to are named.

@@ -47,12 +47,12 @@ impl Prepared {
         Self::of(context, site, checkouts)
     }
 
-    /// Makes the plan of a choice again, with what was fetched for it before: no other host is asked.
+    /// Makes the plan of a choice again, with what was fetched for it before: neither git nor another host is asked.
     ///
     /// # Errors
     /// As [`Prepared::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
-        Self::of(context, Site::find(context, choice)?, checkouts)
+        Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts)
     }
 
     fn of(context: &Context, site: Site, checkouts: Checkouts) -> Result<Self> {

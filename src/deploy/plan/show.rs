@@ -50,6 +50,11 @@ pub fn count_line(changes: &[Change], done: bool) -> String {
     format!("{create} to create, {update} to update, {delete} to delete{adopts}")
 }
 
+/// The changes as a person who consents to them reads them: a line each.
+pub fn effects(changes: &[Change]) -> Vec<String> {
+    changes.iter().map(|change| format!("{} {}", change.op.word(), change.path.display())).collect()
+}
+
 /// The most bytes of one file's diff.
 const MAX_DIFF: usize = 100 << 10;
 

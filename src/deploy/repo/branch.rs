@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::identity;
 use super::opened::Repo;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::process::Limits;
 
 /// What becomes of a file.
 #[derive(Debug)]
@@ -48,34 +50,42 @@ pub(super) struct GitRepo {
     /// The config repo's folder in the work tree, with a `/` at its end where there is one.
     prefix: String,
     head: String,
+    cancelled: CancellationToken,
 }
 
 impl GitRepo {
     /// Looks whether overlays can be proposed.
     ///
     /// # Errors
-    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
-    pub(super) fn of(repo: &Repo) -> Result<Self> {
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
+    /// `E_CANCELLED`.
+    pub(super) fn of(repo: &Repo, cancelled: &CancellationToken) -> Result<Self> {
+        let limits = Limits::new(git::LOCAL, cancelled);
         let folder = repo.folder().to_path_buf();
         let about = |error| about(&folder, error);
         let Some(top) = identity::toplevel(&folder) else {
             let why = format!("`{}` is in no git repository, and overlays are proposed on a branch", folder.display());
             return Err(about(refuse(Code::GitRepoRequired, &why, "git init, and commit what is there")));
         };
-        let dirty = git::run(&folder, &["status", "--porcelain", "--", "."]).map_err(about)?;
+        let dirty = git::run(&folder, &["status", "--porcelain", "--", "."], &limits).map_err(about)?;
         if !dirty.is_empty() {
             let why = format!("`{}` has changes that are not committed", folder.display());
             let error = refuse(Code::GitDirty, &why, "commit or stash them");
             let paths: Vec<String> = String::from_utf8_lossy(&dirty).lines().take(20).map(str::to_owned).collect();
             return Err(about(add(error, &json!({"changes": paths}))));
         }
-        let Some(head) = git::ask(&folder, &["rev-parse", "--verify", "-q", "HEAD^{commit}"]).map_err(about)? else {
+        let head = git::ask(&folder, &["rev-parse", "--verify", "-q", "HEAD^{commit}"], &limits);
+        let Some(head) = head.map_err(about)? else {
             let why = format!("`{}` has no commit yet", folder.display());
             return Err(about(refuse(Code::GitRepoRequired, &why, "commit what is there")));
         };
         let below = folder.strip_prefix(&top).unwrap_or(Path::new(""));
         let prefix = below.components().map(|part| part.as_os_str().to_string_lossy() + "/").collect();
-        Ok(Self { prefix, head: text(&head), folder })
+        Ok(Self { prefix, head: text(&head), folder, cancelled: cancelled.clone() })
+    }
+
+    fn limits(&self) -> Limits<'_> {
+        Limits::new(git::LOCAL, &self.cancelled)
     }
 
     /// The commit that is checked out.
@@ -89,7 +99,7 @@ impl GitRepo {
     /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS`, and git's.
     pub(super) fn free(&self, name: &str) -> Result<String> {
         let well_formed = !name.starts_with('-')
-            && git::ask(&self.folder, &["check-ref-format", &format!("refs/heads/{name}")])
+            && git::ask(&self.folder, &["check-ref-format", &format!("refs/heads/{name}")], &self.limits())
                 .map_err(|error| about(&self.folder, error))?
                 .is_some();
         if !well_formed {
@@ -122,7 +132,7 @@ impl GitRepo {
 
     fn exists(&self, name: &str) -> Result<bool> {
         let branch = format!("refs/heads/{name}");
-        let found = git::ask(&self.folder, &["rev-parse", "--verify", "-q", &branch]);
+        let found = git::ask(&self.folder, &["rev-parse", "--verify", "-q", &branch], &self.limits());
         Ok(found.map_err(|error| about(&self.folder, error))?.is_some())
     }
 
@@ -137,7 +147,7 @@ impl GitRepo {
         }
         let about = |error| about(&self.folder, error);
         // It fails where git does not know the user; a proposal does not need to.
-        let ident = git::run(&self.folder, &["var", "GIT_COMMITTER_IDENT"]).map(|ident| text(&ident));
+        let ident = git::run(&self.folder, &["var", "GIT_COMMITTER_IDENT"], &self.limits()).map(|ident| text(&ident));
         let ident = ident.ok().and_then(|ident| Some(ident[..=ident.rfind('>')?].to_owned()));
         let who = format!("{} {} +0000", ident.as_deref().unwrap_or(NOBODY), now.div_euclid(1000));
         let mut stream = Vec::new();
@@ -164,7 +174,7 @@ impl GitRepo {
             }
         }
         stream.extend_from_slice(b"done\n");
-        git::feed(&self.folder, &["fast-import", "--quiet", "--done"], &stream).map_err(about)?;
+        git::feed(&self.folder, &["fast-import", "--quiet", "--done"], &stream, &self.limits()).map_err(about)?;
         Ok(true)
     }
 }

@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use super::bounds::{self, Bounds};
 use super::config::{GitSource, ModuleSource};
+use super::fetching::Fetching;
 use super::lockfile::Pin;
 use super::opened::Repo;
 use super::select::select;
@@ -30,9 +31,14 @@ const FETCH: Duration = Duration::from_secs(300);
 /// git is told addresses, never paths from where it runs; in the repo it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
-/// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+/// What git and other hosts said of a config repo, asked once, before anything is held that others wait for.
 #[derive(Clone, Debug, Default)]
-pub struct Checkouts(BTreeMap<(String, String), String>);
+pub struct Checkouts {
+    /// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+    commits: BTreeMap<(String, String), String>,
+    /// The id of the project that a deploy root is of.
+    project: Option<(PathBuf, String)>,
+}
 
 /// A commit's files, on the disk.
 #[derive(Debug)]
@@ -53,20 +59,20 @@ impl Repo {
     /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
     /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
     /// `E_FILE_FAILED`.
-    pub fn fetch(&self, profile: &str, cancelled: &AtomicBool, before_network: &dyn Fn()) -> Result<Checkouts> {
+    pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {
             let ModuleSource::Git(source) = &declared.source else { continue };
             let id = declared.id.as_str();
             let wanted = wanted(source, self.pin(id, source)?);
             let key = (source.url.clone(), wanted);
-            if checkouts.0.contains_key(&key) {
+            if checkouts.commits.contains_key(&key) {
                 continue;
             }
             let address = address(self, id, source)?;
             let within = |time| {
                 before_network();
-                Limits { time, cancelled }
+                Limits::new(time, cancelled)
             };
             let commit = match is_commit(&key.1) {
                 true => key.1.clone(),
@@ -75,20 +81,36 @@ impl Repo {
             if !place(self, source, &commit).is_dir() {
                 fetch(self, source, &address, &commit, &within(FETCH))?;
             }
-            checkouts.0.insert(key, commit);
+            checkouts.commits.insert(key, commit);
         }
         Ok(checkouts)
     }
 }
 
 impl Checkouts {
+    /// Keeps the id of the project that `root` is of.
+    pub fn set_project(&mut self, root: PathBuf, id: String) {
+        self.project = Some((root, id));
+    }
+
+    /// Returns the id of the project that `root` is of.
+    ///
+    /// # Errors
+    /// `E_PLAN_CHANGED` where another root was asked for.
+    pub fn project(&self, root: &Path) -> Result<String> {
+        self.project.as_ref().filter(|(of, _)| of == root).map(|(_, id)| id.clone()).ok_or_else(|| {
+            let why = "The deploy root changed while the plan was made; nothing was written";
+            Error::new(Code::PlanChanged, why).hint("look at the plan again")
+        })
+    }
+
     /// Returns the files of the module `id`.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such
     /// folder; `E_FILE_FAILED`.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
-        let commit = self.0.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
+        let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was made; nothing was written");
             Error::new(Code::PlanChanged, why).hint("look at the plan again")
         })?;
@@ -124,9 +146,14 @@ fn is_commit(wanted: &str) -> bool {
     matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
+/// Where the commits of all repositories lie.
+fn cache(repo: &Repo) -> PathBuf {
+    repo.home.join("cache/git")
+}
+
 /// Where all commits of a repository lie.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
-    repo.home.join("cache/git").join(hex::encode(&Sha256::digest(&source.url)))
+    cache(repo).join(hex::encode(&Sha256::digest(&source.url)))
 }
 
 fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
@@ -171,7 +198,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     let wanted = &source.reference;
     let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
     let peeled = format!("{tag}^{{}}");
-    let said = git::run_within(Path::new(NOWHERE), &["ls-remote", "--", address, &head, &tag, &peeled], limits)?;
+    let said = git::run(Path::new(NOWHERE), &["ls-remote", "--", address, &head, &tag, &peeled], limits)?;
     let said = String::from_utf8_lossy(&said);
     let find = |name: &str| said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     let found = [peeled, head, tag].iter().find_map(|name| find(name)).map(|(commit, _)| commit.to_owned());
@@ -185,9 +212,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
 /// Fetches a commit beside its place, and moves it there when it is whole.
 fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
-    let failed = |error| Error::file("write", &of_url, error);
-    std::fs::create_dir_all(&of_url).map_err(failed)?;
-    let private = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&of_url).map_err(failed)?;
+    let private = Fetching::begin(&cache(repo), &of_url)?;
     let mut tree = private.path().join("shallow");
     let alone = if source.shallow { shallow(&tree, address, commit, limits).map(|()| true) } else { Ok(false) };
     match alone {
@@ -198,7 +223,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
             tree = private.path().join("full");
             let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);
             let from_to = [address.as_ref(), tree.as_os_str()];
-            git::run_within(Path::new(NOWHERE), &[&clone[..], &from_to].concat(), limits)?;
+            git::run(Path::new(NOWHERE), &[&clone[..], &from_to].concat(), limits)?;
             check_out(&tree, commit, limits)?;
         }
     }
@@ -211,11 +236,11 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
 
 fn shallow(tree: &Path, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let init = ["init", "-q", "--template=", "--"].map(std::ffi::OsStr::new);
-    git::run(Path::new(NOWHERE), &[&init[..], &[tree.as_os_str()]].concat())?;
-    git::run_within(tree, &["fetch", "-q", "--no-tags", "--depth=1", "--", address, commit], limits)?;
+    git::run(Path::new(NOWHERE), &[&init[..], &[tree.as_os_str()]].concat(), limits)?;
+    git::run(tree, &["fetch", "-q", "--no-tags", "--depth=1", "--", address, commit], limits)?;
     check_out(tree, commit, limits)
 }
 
 fn check_out(tree: &Path, commit: &str, limits: &Limits<'_>) -> Result<()> {
-    git::run_within(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit], limits).map(drop)
+    git::run(tree, &["-c", "core.autocrlf=false", "checkout", "-q", "--detach", commit], limits).map(drop)
 }

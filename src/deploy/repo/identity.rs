@@ -1,14 +1,20 @@
 //! Who a machine is and which project a folder is of: overlays hang on both, so they stay what the original made them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::git;
 use crate::hex;
+use crate::process::Limits;
 
 pub use crate::git::toplevel;
+
+/// How long git may take to read its own configuration.
+const CONFIGURATION: Duration = Duration::from_secs(10);
 
 /// Returns the id of the machine: what is `given`, else what the environment says, else its host name.
 pub fn machine(given: Option<&str>) -> String {
@@ -31,14 +37,16 @@ pub fn normal(id: &str) -> String {
     normal.trim_matches('-').to_owned()
 }
 
+/// Returns the name that `hostname` prints.
+#[cfg(unix)]
 fn host() -> Option<String> {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    kernel.or_else(|_| std::fs::read_to_string("/etc/hostname")).ok().filter(|name| !name.trim().is_empty()).or_else(
-        || {
-            let output = std::process::Command::new("hostname").stdin(std::process::Stdio::null()).output().ok()?;
-            String::from_utf8(output.stdout).ok()
-        },
-    )
+    Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
+}
+
+/// The environment says it there.
+#[cfg(not(unix))]
+fn host() -> Option<String> {
+    None
 }
 
 /// Returns the id of the project that `root` is of: 16 digits that all clones of one origin share, or that the path
@@ -70,7 +78,9 @@ fn origin(toplevel: &Path) -> Option<String> {
     match read {
         Ok(url) if plain => url,
         read => {
-            let asked = git::run(toplevel, &["remote", "get-url", "--", "origin"]);
+            let never = CancellationToken::new();
+            let limits = Limits::new(CONFIGURATION, &never);
+            let asked = git::run(toplevel, &["remote", "get-url", "--", "origin"], &limits);
             let url = asked.ok().and_then(|url| String::from_utf8(url).ok()).map(|url| url.trim().to_owned());
             url.filter(|url| !url.is_empty()).or_else(|| read.ok().flatten())
         }
@@ -193,6 +203,8 @@ mod tests {
     #[test]
     fn a_project_is_its_origin_or_its_path() {
         let folder = tempfile::tempdir().unwrap();
+        let never = CancellationToken::new();
+        let git = |args: &[&str]| git::run(folder.path(), args, &Limits::new(git::LOCAL, &never));
         let root = folder.path().join("a/b");
         std::fs::create_dir_all(&root).unwrap();
         if toplevel(folder.path()).is_some() {
@@ -200,14 +212,14 @@ mod tests {
         }
         let path = root.canonicalize().unwrap();
         assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
-        git::run(folder.path(), &["init", "-q"]).unwrap();
+        git(&["init", "-q"]).unwrap();
         assert_eq!(toplevel(&root), folder.path().canonicalize().ok());
         assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
-        git::run(folder.path(), &["remote", "add", "origin", "git@h:o/r.git"]).unwrap();
+        git(&["remote", "add", "origin", "git@h:o/r.git"]).unwrap();
         let id = &hex::encode(&Sha256::digest("h/o/r"))[..16];
         assert_eq!(project(&root).unwrap(), id);
-        git::run(folder.path(), &["config", "url.git@h:.insteadOf", "short:"]).unwrap();
-        git::run(folder.path(), &["remote", "set-url", "origin", "short:o/r"]).unwrap();
+        git(&["config", "url.git@h:.insteadOf", "short:"]).unwrap();
+        git(&["remote", "set-url", "origin", "short:o/r"]).unwrap();
         assert_eq!(project(&root).unwrap(), id);
         assert_eq!(project(&folder.path().join("none")).unwrap_err().code(), crate::error::Code::NotFound);
     }

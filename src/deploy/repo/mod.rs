@@ -11,6 +11,7 @@ mod choice;
 mod compose;
 mod config;
 mod draft;
+mod fetching;
 mod lockfile;
 mod manifest;
 mod opened;

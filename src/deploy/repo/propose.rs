@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::baseline::Baseline;
 use super::branch::{self, Change};
@@ -38,6 +39,8 @@ pub struct Proposal<'a> {
     pub branch: Option<&'a str>,
     /// The time.
     pub now: Millis,
+    /// Ends git where the call is cancelled.
+    pub cancelled: &'a CancellationToken,
 }
 
 /// A file as it is to be.
@@ -92,7 +95,7 @@ impl Repo {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
             return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
         };
-        let git = branch::GitRepo::of(self)?;
+        let git = branch::GitRepo::of(self, proposal.cancelled)?;
         let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
         for file in &proposal.files {
             check_path(file)?;

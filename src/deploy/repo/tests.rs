@@ -8,7 +8,7 @@ mod proposals;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use std::sync::atomic::AtomicBool;
+use tokio_util::sync::CancellationToken;
 
 use super::bounds::Bounds;
 use super::manifest::Manifest;
@@ -79,7 +79,7 @@ impl Scratch {
 
 /// Fetches and composes, as a plan does.
 fn composed(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
-    let checkouts = repo.fetch(choice.profile, &AtomicBool::new(false), &|| {})?;
+    let checkouts = repo.fetch(choice.profile, &CancellationToken::new(), &|| {})?;
     repo.compose(choice, &checkouts)
 }
 

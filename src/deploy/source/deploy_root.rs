@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use super::choice::Choice;
 use super::paths::{expand, real};
 use super::which::Source;
-use crate::deploy::targets::Target;
+use crate::deploy::targets::{Target, bases};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::op::Context;
-use crate::store::projects;
+use crate::store::Db;
+use crate::store::projects::{self, Selection};
 
 /// Folders of the home folder, besides the targets' own, that agents keep things of their own in.
 const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];
@@ -42,12 +43,8 @@ pub(super) fn deploy_root(
     let started = PathBuf::from(&context.selection.directory);
     if let Source::Project(project) = source {
         let bound = context.store.read(|db| projects::bindings(db, project.id))?;
-        let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
-        let only = (bound.len() == 1).then(|| bound.first()).flatten();
-        if let Some(folder) = around.or(only)
-            && Path::new(folder).is_dir()
-        {
-            return Ok(Some(PathBuf::from(folder)));
+        if let Some(folder) = bound_root(&bound, &started) {
+            return Ok(Some(folder));
         }
     }
     if context.selection.directory.is_empty() {
@@ -55,6 +52,33 @@ pub(super) fn deploy_root(
     }
     let folder = git::toplevel(&started).unwrap_or(started);
     Ok((!is_an_agents_own(&folder, home, moved)).then_some(folder))
+}
+
+/// Returns which of the folders bound to a project is its deploy root: the nearest one around the folder where the command
+/// or server was started, else the only one.
+fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
+    let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
+    let only = (bound.len() == 1).then(|| bound.first()).flatten();
+    around.or(only).map(PathBuf::from).filter(|folder| folder.is_dir())
+}
+
+/// Whether a server that was started in the folder of `selection` knows a deploy root without being told: a folder bound
+/// to the project, or a git repository around that folder which is neither the home folder nor an agent's own.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
+    let started = Path::new(&selection.directory);
+    if let Some(project) = projects::served(db, selection)?
+        && bound_root(&projects::bindings(db, project.id)?, started).is_some()
+    {
+        return Ok(true);
+    }
+    if selection.directory.is_empty() {
+        return Ok(false);
+    }
+    let Some(top) = git::toplevel(started) else { return Ok(false) };
+    Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, &bases::moved())))
 }
 
 /// Whether a folder is the home folder, above it, or an agent's own.

@@ -7,5 +7,6 @@ mod site;
 mod which;
 
 pub use choice::{Choice, Scope};
+pub use deploy_root::has_root;
 pub use site::{Composed, Site};
 pub use which::Source;

@@ -62,6 +62,19 @@ impl Site {
     /// `E_INVALID_ARGUMENT` where a repo and a project are both named, `E_NO_PROJECT`, `E_NOT_FOUND`,
     /// `E_TARGET_UNSUPPORTED`, and what opening a config repo answers.
     pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
+        Self::find_with(context, choice, identity::project)
+    }
+
+    /// Finds them again without asking git, with what was fetched before.
+    ///
+    /// # Errors
+    /// As [`Site::find`]; `E_PLAN_CHANGED` where the root is another one now.
+    pub fn find_again(context: &Context, choice: &Choice, checkouts: &Checkouts) -> Result<Self> {
+        Self::find_with(context, choice, |root| checkouts.project(root))
+    }
+
+    /// Finds them; `project` says which project a root is of, by which overlays go.
+    fn find_with(context: &Context, choice: &Choice, project: impl FnOnce(&Path) -> Result<String>) -> Result<Self> {
         let home = disk::home()?;
         let source = Source::find(context, choice, &home)?;
         let moved = bases::moved();
@@ -73,7 +86,7 @@ impl Site {
         let (place, configs) = match &source {
             Source::Repo(repo) => {
                 let root = bases.root.clone().unwrap_or_else(|| bases.home.clone());
-                let source = format!("repo:{}", identity::project(&root)?);
+                let source = format!("repo:{}", project(&root)?);
                 let origin = root_text(repo.folder());
                 let configs = repo_configs(repo);
                 if !choice.may_be_gone {
@@ -111,6 +124,11 @@ impl Site {
     /// Whether every target is meant, and none by its name.
     pub fn is_for_all(&self) -> bool {
         self.filter == ALL
+    }
+
+    /// The project's name; empty for a config repo.
+    pub fn project_name(&self) -> &str {
+        self.project().map_or("", |project| project.name.as_str())
     }
 
     /// The project, for the trail and for what only projects can.
@@ -170,7 +188,12 @@ impl Site {
     /// As [`Repo::fetch`].
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
-            Source::Repo(repo) => repo.fetch(&self.profile, &context.cancelled, &*context.step_aside),
+            Source::Repo(repo) => {
+                let mut checkouts = repo.fetch(&self.profile, &context.cancelled, &*context.step_aside)?;
+                let root = self.bases.root.clone().unwrap_or_else(|| self.bases.home.clone());
+                checkouts.set_project(root, self.repo_choice().project.to_owned());
+                Ok(checkouts)
+            }
             Source::Project(_) => Ok(Checkouts::default()),
         }
     }

@@ -6,7 +6,7 @@ use super::choice::Choice;
 use super::paths::expand;
 use crate::deploy::repo::{self, Repo};
 use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use crate::op::{Context, Identity};
 use crate::store::projects::{self, Project};
 
 /// Where modules come from.
@@ -38,7 +38,7 @@ impl Source {
             }
             return open(&expand(repo, home));
         }
-        let agentpack = context.identity.as_deref() == Some("agentpack");
+        let agentpack = context.caller.identity() == Identity::Agentpack;
         let usual = repo::home_below(home).join("repo");
         if named.is_none() && agentpack && usual.is_dir() {
             return open(&usual);

@@ -3,41 +3,46 @@
 //! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and
 //! hands every other line to rmcp. Its rules, each of which mends something rmcp does:
 //! - the first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise;
-//! - a client's reads never overtake its own earlier writes ([`Ticket`]);
+//! - a client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]);
 //! - a request whose id is in flight waits until the first was answered ([`InFlight`]);
 //! - rmcp sees the end of input only after every accepted request was answered.
 
 mod envelope;
-mod in_flight;
+mod hot;
 mod meta;
 mod read_cache;
 mod readers;
 mod response_cache;
-mod tickets;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, JsonRpcMessage, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
-use super::Config;
+use super::era::Era;
 use super::error::error_data;
+use super::in_flight::{Accepted, InFlight, Phase, Sink};
 use super::json::push_string;
+use super::limits::limited;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
-use super::reads::{self, Era, Read};
+use super::reads::Read;
 use super::server::Server;
-use crate::store::{Db, Reader};
+use super::tickets::WriteTickets;
+use super::tools;
+use crate::op::Context;
+use crate::store::Reader;
 use envelope::Id;
-use in_flight::{Accepted, Sink};
+use hot::Answered;
 use response_cache::ResponseCache;
 
 pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
-pub(super) use in_flight::{HandlerGuard, InFlight, Phase};
+pub(super) use hot::{Hot, may_be_hot};
 pub(super) use meta::{MODERN, Meta, meta};
 pub(super) use read_cache::ReadCache;
 pub(super) use response_cache::CacheKey;
-pub(super) use tickets::{Ticket, WriteTickets};
 
 /// Reads a client's lines; lives on the thread that reads the input.
 pub(super) struct Front {
@@ -47,6 +52,8 @@ pub(super) struct Front {
     tickets: Arc<WriteTickets>,
     responses: ResponseCache,
     key: CacheKey,
+    /// What tools run in; made when the first one is called.
+    context: OnceCell<Context>,
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
@@ -54,8 +61,11 @@ pub(super) struct Front {
 /// Messages in a batch: its answers stand in memory until all are there.
 const LONGEST_BATCH: usize = 64;
 
-/// Bytes of a result from which on it is not copied.
+/// Bytes of a kept result from which on it is not copied, and of answers that are not held back for more.
 const LARGE: usize = 64 << 10;
+
+/// Bytes of memory for answers that are held between them.
+const HELD: usize = 2 << 20;
 
 impl Front {
     pub(super) fn new(server: Server, reader: Reader, in_flight: Arc<InFlight>) -> Self {
@@ -66,6 +76,7 @@ impl Front {
             tickets: Arc::default(),
             responses: ResponseCache::default(),
             key: CacheKey::default(),
+            context: OnceCell::new(),
             out: Vec::new(),
         }
     }
@@ -151,28 +162,37 @@ impl Front {
         if phase != Phase::Starting && !serves(self.server.config.identity, method) {
             return Err(no_method(method));
         }
-        if Read::is_hot(method) && !self.server.config.extended.takes(method, parameters) {
-            let era = match (phase, meta) {
-                (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
-                (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
-                _ => None,
-            };
-            if let Some(era) = era
-                && self.server.config.front
+        let era = match (phase, meta) {
+            (Phase::Legacy { .. }, Meta::Plain) => Some(Era::Legacy),
+            (Phase::Legacy { .. } | Phase::Inline, Meta::Modern) => Some(Era::Modern),
+            _ => None,
+        };
+        if let Some(era) = era
+            && self.server.config.front
+            && !self.in_flight.holds(id)
+        {
+            if method == "ping" && era == Era::Legacy && parameters.is_none_or(|raw| raw.get() == "{}") {
+                let start = self.out.len();
+                push_result(&mut self.out, id, b"{}");
+                self.deliver(start, sink);
+                return Ok(());
+            }
+            if may_be_hot(method)
                 && self.tickets.idle()
-                && !self.in_flight.holds(id)
+                && !self.server.config.providers.takes(method, parameters)
+                && self.answer(id, method, parameters, era, sink)?
             {
-                return self.answer(id, method, parameters, era, sink);
+                return Ok(());
             }
-            // Parameters that are wrong get the same answer either way.
-            if era.is_some() {
-                Read::parse(method, parameters).map_err(|error| error_data(&error))?;
-            }
+        }
+        // Parameters that are wrong get the same answer either way.
+        if era.is_some() && Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
+            Read::parse(method, parameters).map_err(|error| error_data(&error))?;
         }
         self.hand_over(method, parameters, meta, text, sink)
     }
 
-    /// Answers a hot read.
+    /// Answers a request that may be hot; returns whether it was.
     fn answer(
         &mut self,
         id: &str,
@@ -180,35 +200,79 @@ impl Front {
         parameters: Option<&RawValue>,
         era: Era,
         sink: &Sink,
-    ) -> Result<(), ErrorData> {
+    ) -> Result<bool, ErrorData> {
         if let Some(raw) = parameters {
             envelope::check_depth(raw.get()).map_err(|why| ErrorData::parse_error(why, None))?;
         }
-        let result = self.result(method, parameters, era).map_err(|error| error_data(&error))?;
+        self.key.set(&self.server.config, era, method, parameters.map_or("", RawValue::get), None);
+        let again = self.responses.is_asked_again(&self.key);
         let start = self.out.len();
+        if !again {
+            begin_result(&mut self.out, id);
+            return match self.read(method, parameters, era) {
+                Ok(Answered::Not) => {
+                    self.out.truncate(start);
+                    Ok(false)
+                }
+                Ok(_) => {
+                    end_result(&mut self.out);
+                    self.deliver(start, sink);
+                    Ok(true)
+                }
+                Err(error) => {
+                    self.out.truncate(start);
+                    Err(error_data(&error))
+                }
+            };
+        }
+        self.key.at(self.reader.version().map_err(|error| error_data(&error))?);
+        let result = match self.responses.get(&self.key) {
+            Some(kept) => {
+                if method == "tools/call" {
+                    tools::log_again(parameters, &self.server.config, || self.context());
+                }
+                kept
+            }
+            None => {
+                let before = std::mem::take(&mut self.out);
+                let answered = self.read(method, parameters, era);
+                let result = Arc::new(std::mem::replace(&mut self.out, before));
+                match answered.map_err(|error| error_data(&error))? {
+                    Answered::Not => return Ok(false),
+                    Answered::Once => {}
+                    Answered::Lasting => self.responses.insert(&self.key, &result),
+                }
+                result
+            }
+        };
         if matches!(sink, Sink::Wire) && result.len() > LARGE {
             // Written from where it stands: copying it would cost as much as writing it.
-            begin(&mut self.out, id);
-            self.out.extend_from_slice(b",\"result\":");
+            begin_result(&mut self.out, id);
             self.in_flight.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
-            return Ok(());
+            return Ok(true);
         }
         push_result(&mut self.out, id, &result);
         self.deliver(start, sink);
-        Ok(())
+        Ok(true)
     }
 
-    /// Returns the result of a hot read: the one given before, while nothing was committed since.
-    fn result(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Arc<Vec<u8>>> {
-        let given = parameters.map_or("", RawValue::get);
-        self.key.set(self.reader.version()?, &self.server.config, era, method, given, None);
-        if let Some(kept) = self.responses.get(&self.key) {
-            return Ok(kept);
-        }
-        let result = read(&self.reader, &self.server.config, method, parameters, era)?;
-        self.responses.insert(&self.key, &result);
-        Ok(result)
+    /// Reads what a hot request asks for and appends the result to `out`.
+    fn read(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Answered> {
+        let config = Arc::clone(&self.server.config);
+        let Some(hot) = Hot::parse(method, parameters, &config)? else { return Ok(Answered::Not) };
+        let mut out = std::mem::take(&mut self.out);
+        let answered = hot.answer(&self.reader, || self.context(), &config, era, &mut out);
+        self.out = out;
+        answered
+    }
+
+    /// Returns what tools run in.
+    fn context(&self) -> &Context {
+        self.context.get_or_init(|| {
+            let config = &self.server.config;
+            tools::context(limited(&self.server.store, config, CancellationToken::new()), config, None)
+        })
     }
 
     /// Hands a request to rmcp.
@@ -238,7 +302,9 @@ impl Front {
             _ => None,
         };
         let writes = match &request.request {
-            rmcp::model::ClientRequest::CallToolRequest(call) => super::tools::writes(&call.params.name),
+            rmcp::model::ClientRequest::CallToolRequest(call) => {
+                super::tools::may_write(&call.params.name, &self.server.config)
+            }
             _ => false,
         };
         let ticket = self.tickets.next(writes);
@@ -288,7 +354,7 @@ impl Front {
         let taken = self.in_flight.output().write(&[&self.out]);
         self.out.clear();
         // One large answer must not hold its memory for the rest of the session.
-        if self.out.capacity() > 1 << 20 {
+        if self.out.capacity() > HELD {
             self.out = Vec::new();
         }
         taken
@@ -306,21 +372,6 @@ pub(super) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
         _ => "Invalid request: batches exist on protocol version 2025-03-26 only".to_owned(),
     };
     Err(ErrorData::invalid_request(why, None))
-}
-
-/// Reads anew what a hot read asks for.
-fn read(
-    reader: &Reader,
-    config: &Config,
-    method: &str,
-    parameters: Option<&RawValue>,
-    era: Era,
-) -> crate::error::Result<Arc<Vec<u8>>> {
-    let read = Read::parse(method, parameters)?;
-    let mut result = Vec::new();
-    let answer = |db: &Db<'_>| reads::answer(db, config, &read, era, &mut result);
-    if read.looks_twice() { reader.read(answer) } else { reader.statement(answer) }?;
-    Ok(Arc::new(result))
 }
 
 /// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.
@@ -356,6 +407,17 @@ pub(super) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
     }
 }
 
+/// Begins a line with a result.
+fn begin_result(out: &mut Vec<u8>, id: &str) {
+    begin(out, id);
+    out.extend_from_slice(b",\"result\":");
+}
+
+/// Ends a line with a result.
+fn end_result(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"}\n");
+}
+
 fn begin(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
@@ -363,10 +425,9 @@ fn begin(out: &mut Vec<u8>, id: &str) {
 
 /// Appends a line with a result.
 pub(super) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
-    begin(out, id);
-    out.extend_from_slice(b",\"result\":");
+    begin_result(out, id);
     out.extend_from_slice(result);
-    out.extend_from_slice(b"}\n");
+    end_result(out);
 }
 
 /// Appends a line with an error; the id is null where none could be read.

@@ -4,16 +4,19 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
+use super::hot::{Answered, Hot};
 use super::readers::Readers;
 use super::response_cache::{CacheKey, ResponseCache};
 use crate::access::{self, Grant, Refused};
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
-use crate::mcp::reads::Era;
-use crate::mcp::{Config, limited};
-use crate::store::{Reader, Store, projects};
+use crate::mcp::era::Era;
+use crate::mcp::limits::limited;
+use crate::mcp::{Config, tools};
+use crate::store::{Reader, Store, Version, projects};
 
 /// Names of projects that are remembered to be there.
 const MAX_NAMES: usize = 1024;
@@ -21,6 +24,8 @@ const MAX_NAMES: usize = 1024;
 /// Answers from the cache on one shared connection; what has to be read anew runs on the threads of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
+    /// What tools read.
+    store: Store,
     state: Mutex<State>,
 }
 
@@ -33,25 +38,27 @@ struct State {
 /// Which keys and projects are known to be there, as of one version of the database.
 #[derive(Default)]
 struct Known {
-    version: Option<i64>,
+    version: Option<Version>,
     key_required: bool,
     projects: HashSet<String>,
 }
 
 impl ReadCache {
+    /// Opens the connections; how long a read may take stands in `config`.
+    ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` and how the disk failed.
-    pub(crate) fn new(store: &Store) -> Result<Self> {
-        let store = limited(store, Arc::default());
+    /// `E_DB_UNAVAILABLE`.
+    pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
+        let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
-        Ok(Self { readers: Readers::new(&store)?, state: Mutex::new(state) })
+        Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state) })
     }
 
     /// Looks at the database, for a request that does more than one thing; returns its version.
     ///
     /// # Errors
     /// How the disk failed.
-    pub(crate) fn refresh(&self) -> Result<i64> {
+    pub(crate) fn refresh(&self) -> Result<Version> {
         self.state().refresh()
     }
 
@@ -79,12 +86,14 @@ impl ReadCache {
     ) -> Result<(CacheKey, Option<Arc<Vec<u8>>>)> {
         let mut key = CacheKey::default();
         let mut state = self.state();
-        key.set(state.seen()?, config, era, method, parameters.map_or("", RawValue::get), header);
+        key.set(config, era, method, parameters.map_or("", RawValue::get), header);
+        key.at(state.seen()?);
         let kept = state.responses.get(&key);
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot read, and keeps it for who asks the same again.
+    /// Returns the result of a hot request, and keeps it for who asks the same again; `None` where rmcp has to answer it.
+    /// Dropping the future ends the read.
     ///
     /// # Errors
     /// As `reads::answer`.
@@ -95,18 +104,32 @@ impl ReadCache {
         method: &str,
         parameters: Option<&RawValue>,
         era: Era,
-    ) -> Result<Arc<Vec<u8>>> {
+    ) -> Result<Option<Arc<Vec<u8>>>> {
         let config = Arc::clone(config);
+        let store = self.store.clone();
         let (method, parameters) = (method.to_owned(), parameters.map(ToOwned::to_owned));
         let reading = self.readers.run(move |reader| {
             if let Some(raw) = &parameters {
                 check_depth(raw.get()).map_err(|why| Error::new(Code::InvalidArgument, why))?;
             }
-            super::read(reader, &config, &method, parameters.as_deref(), era)
+            let Some(hot) = Hot::parse(&method, parameters.as_deref(), &config)? else { return Ok(None) };
+            let mut result = Vec::new();
+            let context = || tools::context(store, &config, None);
+            let answered = hot.answer(reader, context, &config, era, &mut result)?;
+            Ok((answered != Answered::Not).then(|| (Arc::new(result), answered)))
         });
-        let result = reading.await?;
-        self.state().responses.insert(key, &result);
-        Ok(result)
+        let Some((result, answered)) = reading.await? else { return Ok(None) };
+        if answered == Answered::Lasting {
+            self.state().responses.insert(key, &result);
+        }
+        Ok(Some(result))
+    }
+
+    /// Writes the line in the log of a tool call that was answered as before.
+    pub(crate) fn log_again(&self, config: &Config, method: &str, parameters: Option<&RawValue>) {
+        if method == "tools/call" {
+            tools::log_again(parameters, config, || tools::context(self.store.clone(), config, None));
+        }
     }
 
     /// Returns what a request with this key may reach, `None` where no key is asked for.
@@ -170,7 +193,7 @@ impl ReadCache {
 
 impl State {
     /// Returns the version of the database that the last look saw.
-    fn seen(&mut self) -> Result<i64> {
+    fn seen(&mut self) -> Result<Version> {
         match self.known.version {
             Some(version) => Ok(version),
             None => self.refresh(),
@@ -178,7 +201,7 @@ impl State {
     }
 
     /// Looks at the database, and forgets what was known where anything was committed since.
-    fn refresh(&mut self) -> Result<i64> {
+    fn refresh(&mut self) -> Result<Version> {
         let version = self.reader.version()?;
         if self.known.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;

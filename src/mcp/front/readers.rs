@@ -6,23 +6,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
-use crate::mcp::reads_at_once;
-use crate::mcp::transport::spawn;
+use crate::mcp::limits::reads_at_once;
+use crate::mcp::thread::spawn;
 use crate::store::{Reader, Store};
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
-/// They end, and are waited for, when this is dropped.
+/// Threads with a connection each; they end, and are waited for, when this is dropped.
 pub(super) struct Readers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
+    /// Starts the threads; how long a read may take is what `store` says.
+    ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` and how the disk failed.
+    /// `E_DB_UNAVAILABLE`.
     pub(super) fn new(store: &Store) -> Result<Self> {
         let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
@@ -34,18 +37,21 @@ impl Readers {
         Ok(Self { jobs: Some(jobs), threads })
     }
 
-    /// Runs `f` on the next thread that is free.
+    /// Runs `f` on the next thread that is free. Where the returned future is dropped, because the client closed its
+    /// connection, `f` does not begin, and where it runs already its reads end with `E_TIMEOUT`.
     ///
     /// # Errors
-    /// What `f` returns.
+    /// What `f` returns; `E_INTERNAL` where it panicked.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (done, result) = oneshot::channel();
+        let cancelled = CancellationToken::new();
+        let _waiting = cancelled.clone().drop_guard();
         let job: Job = Box::new(move |reader| {
-            // Nobody waits any more for what nobody has begun.
             if !done.is_closed() {
+                reader.cancel_with(cancelled);
                 let _ = done.send(f(reader));
             }
         });
@@ -72,5 +78,43 @@ fn work(queue: &Mutex<Receiver<Job>>, reader: &Reader) {
         let Ok(job) = next else { return };
         // A job that panics has dropped its answer; the thread goes on.
         let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn a_read_ends_when_its_client_leaves_and_the_thread_serves_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let readers = Readers::new(&store.limited(Duration::from_secs(3600), CancellationToken::new())).unwrap();
+        for _ in 0..2 * reads_at_once() {
+            let (began, has_begun) = channel();
+            let (ended, has_ended) = channel();
+            let mut reading = Box::pin(readers.run(move |reader| {
+                let _ = began.send(());
+                let read: Result<()> = reader.statement(|db| {
+                    loop {
+                        db.check_deadline()?;
+                    }
+                });
+                let _ = ended.send(read.as_ref().map_err(Error::code).copied());
+                read
+            }));
+            assert!(reading.as_mut().now_or_never().is_none());
+            has_begun.recv().unwrap();
+            drop(reading);
+            assert_eq!(has_ended.recv().unwrap(), Err(Code::Timeout));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(readers.run(|reader| reader.statement(|_| Ok(7)))).unwrap(), 7);
     }
 }

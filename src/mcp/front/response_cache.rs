@@ -6,8 +6,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::mcp::Config;
-use crate::mcp::reads::Era;
+use crate::mcp::era::Era;
+use crate::store::Version;
 
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
@@ -15,10 +18,15 @@ const MAX_BYTES: usize = 16 << 20;
 /// The same where many clients have answers of their own.
 const MAX_BYTES_SLIM: usize = 1 << 20;
 
+/// Questions that are known to have been asked before; older ones give way to newer ones.
+const ASKED: usize = 1024;
+
 /// Results by what asked for them.
 pub(super) struct ResponseCache {
+    /// Hashes of questions that were asked, each at the place that it names.
+    asked: Vec<u64>,
     max_bytes: usize,
-    version: i64,
+    version: Version,
     bytes: usize,
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
@@ -28,28 +36,26 @@ pub(super) struct ResponseCache {
 pub(crate) struct CacheKey {
     key: Vec<u8>,
     /// The database's data version when it was asked.
-    version: i64,
+    version: Version,
 }
 
 impl CacheKey {
-    /// Asks anew in the memory of the last question. An answer depends on the project alone of what is configured;
-    /// `header` is the name or URI that the request gave beside its parameters, which was compared with them before an
+    /// Asks anew in the memory of the last question. An answer depends on the project alone of what is configured, and one
+    /// of tools on which of them are served; `header` is the name or URI that the request gave beside its parameters, which was compared with them before an
     /// answer was kept.
-    pub(super) fn set(
-        &mut self,
-        version: i64,
-        config: &Config,
-        era: Era,
-        method: &str,
-        parameters: &str,
-        header: Option<&str>,
-    ) {
+    pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
-        self.version = version;
         self.key.clear();
         self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
+        if method.starts_with("tools/") {
+            self.key.push(u8::from(config.read_only));
+            for group in config.groups.iter().flatten() {
+                self.key.extend_from_slice(group.as_bytes());
+                self.key.push(b',');
+            }
+        }
         self.key.extend_from_slice(&header.len().to_ne_bytes());
         self.key.extend_from_slice(header.as_bytes());
         self.key.extend_from_slice(project.as_bytes());
@@ -58,11 +64,22 @@ impl CacheKey {
         self.key.push(b' ');
         self.key.extend_from_slice(parameters.as_bytes());
     }
+
+    /// Says which version the database had when it was asked.
+    pub(super) fn at(&mut self, version: Version) {
+        self.version = version;
+    }
 }
 
 impl Default for ResponseCache {
     fn default() -> Self {
-        Self { max_bytes: MAX_BYTES, version: 0, bytes: 0, results: HashMap::new() }
+        Self {
+            asked: vec![0; ASKED],
+            max_bytes: MAX_BYTES,
+            version: Version::default(),
+            bytes: 0,
+            results: HashMap::new(),
+        }
     }
 }
 
@@ -70,6 +87,15 @@ impl ResponseCache {
     /// Returns a memory for one of many clients.
     pub(super) fn slim() -> Self {
         Self { max_bytes: MAX_BYTES_SLIM, ..Self::default() }
+    }
+
+    /// Whether a question was asked before, as far as is known. One that is asked for the first time is answered without a
+    /// look at the database's version, and its answer is not kept: most large ones are asked for once.
+    pub(super) fn is_asked_again(&mut self, key: &CacheKey) -> bool {
+        let hash = xxh3_64(&key.key);
+        #[expect(clippy::cast_possible_truncation, reason = "any bits of it do")]
+        let place = hash as usize % ASKED;
+        std::mem::replace(&mut self.asked[place], hash) == hash
     }
 
     /// Returns the result that was kept for a question, where the database's version is still the one it is from.
@@ -108,7 +134,8 @@ mod tests {
 
     fn key_of(version: i64, era: Era, method: &str, parameters: &str) -> CacheKey {
         let mut key = CacheKey::default();
-        key.set(version, &Config::default(), era, method, parameters, None);
+        key.set(&Config::default(), era, method, parameters, None);
+        key.at(Version::from(version));
         key
     }
 
@@ -146,8 +173,32 @@ mod tests {
         let mut config = Config::default();
         config.selection.named = Some("q".to_owned());
         let mut of_q = CacheKey::default();
-        of_q.set(1, &config, Era::Legacy, "prompts/list", "{}", None);
+        of_q.set(&config, Era::Legacy, "prompts/list", "{}", None);
+        of_q.at(Version::from(1));
         assert_eq!(cache.get(&of_q), None);
+    }
+
+    #[test]
+    fn tools_are_kept_for_who_is_served_the_same_ones() {
+        let key = |groups: Option<&[&str]>, read_only| {
+            let groups = groups.map(|groups| groups.iter().map(|group| (*group).to_owned()).collect());
+            let config = Config { groups, read_only, ..Config::default() };
+            let mut key = CacheKey::default();
+            key.set(&config, Era::Legacy, "tools/list", "{}", None);
+            key
+        };
+        assert_eq!(key(Some(&["content"]), false), key(Some(&["content"]), false));
+        assert_ne!(key(Some(&["content"]), false), key(Some(&["content"]), true));
+        assert_ne!(key(Some(&["content"]), false), key(Some(&["content", "deploy"]), false));
+        assert_ne!(key(None, false), key(Some(&["content"]), false));
+    }
+
+    #[test]
+    fn the_second_time_is_known_as_such() {
+        let mut cache = ResponseCache::default();
+        let keys = ["a", "b"].map(|parameters| key_of(1, Era::Legacy, "prompts/get", parameters));
+        assert_eq!(keys.each_ref().map(|key| cache.is_asked_again(key)), [false, false]);
+        assert_eq!(keys.each_ref().map(|key| cache.is_asked_again(key)), [true, true]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What one selection of a project serves: how often each part of it changed, and who has heard of that.
+//! What one selection of a project and of tools serves: how often each part of it changed, and who has heard of that.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,13 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::mcp::templates::{Validator, served, validator};
+use crate::mcp::Config;
+use crate::mcp::templates::validator;
+use crate::mcp::tools::{Standing, standing};
+use crate::op::{Changes, Reach, Validator};
 use crate::store::events::Event;
 use crate::store::lists::{self, List};
-use crate::store::projects::{Project, Selection};
+use crate::store::projects::{self, Project, Selection};
 use crate::store::revisions::Kind;
 use crate::store::watch::Change;
 use crate::store::{Db, Store};
@@ -32,34 +35,54 @@ struct Lists {
     tools: u64,
 }
 
-/// What one selection of a project serves.
+/// What one selection of a project and of tools serves.
 pub(super) struct Feed {
-    pub(super) selection: Selection,
+    pub(super) config: Arc<Config>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
 }
 
 struct State {
-    served: Served,
+    /// `None` where it could not be read yet.
+    served: Option<Served>,
     lists: Lists,
     watched: HashMap<String, Watched>,
 }
 
-/// What is served, as far as its lists tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What decides what the lists answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Served {
     project: Option<Uuid>,
     prompts: List,
     resources: List,
+    tools: Standing,
 }
 
 impl Served {
-    const NOTHING: Self = Self { project: None, prompts: List::EMPTY, resources: List::EMPTY };
-
-    fn of(db: &Db<'_>, project: Option<&Project>) -> Result<Self> {
-        let Some(project) = project else { return Ok(Self::NOTHING) };
-        let [prompts, resources] = [Kind::Prompt, Kind::Resource].map(|kind| lists::validator(db, project, kind));
-        Ok(Self { project: Some(project.uuid), prompts: prompts?, resources: resources? })
+    /// Returns what is served now. What `changes` leaves as it was is taken from `before`, if that is of the same project.
+    fn of(
+        db: &Db<'_>,
+        config: &Config,
+        project: Option<&Project>,
+        changes: Changes,
+        before: Option<&Self>,
+    ) -> Result<Self> {
+        let uuid = project.map(|project| project.uuid);
+        let before = before.filter(|before| before.project == uuid);
+        let list = |kind, may_change: bool, before: Option<List>| match (project, before) {
+            (None, _) => Ok(List::EMPTY),
+            (Some(_), Some(before)) if !may_change => Ok(before),
+            (Some(project), _) => lists::validator(db, project, kind),
+        };
+        Ok(Self {
+            project: uuid,
+            prompts: list(Kind::Prompt, changes.prompts, before.map(|before| before.prompts))?,
+            resources: list(Kind::Resource, changes.resources, before.map(|before| before.resources))?,
+            tools: match before {
+                Some(before) if !changes.tools => before.tools.clone(),
+                _ => standing(db, config)?,
+            },
+        })
     }
 }
 
@@ -70,58 +93,90 @@ struct Watched {
     subscribers: usize,
 }
 
+/// What was committed, as far as it is about one project.
+struct Told {
+    /// What it may have changed.
+    changes: Changes,
+    /// Whether anything was about the project, a refused change too.
+    anything: bool,
+}
+
+impl Told {
+    fn of(events: &[Event], project: Option<&Project>) -> Self {
+        let name = project.map(|project| project.name.as_str());
+        let mut told = Self { changes: Changes::NO_LIST, anything: false };
+        for event in events {
+            // A newer version may have operations that are not known here.
+            let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
+            let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
+            let done = event.outcome == "ok";
+            // What happens to a project itself may be told under another name than it has now.
+            if event.project.as_deref() == name || (done && changes.reach == Reach::Everybody) {
+                told.anything = true;
+                if done {
+                    told.changes = told.changes.and(changes);
+                }
+            }
+        }
+        told
+    }
+}
+
 impl Feed {
-    pub(super) fn new(store: &Store, selection: Selection) -> Self {
+    pub(super) fn new(store: &Store, config: Arc<Config>) -> Self {
         // What cannot be read now is told when it can be.
-        let served = store.read(|db| Served::of(db, served(db, &selection)?.as_ref())).unwrap_or(Served::NOTHING);
-        let state = State { served, lists: Lists::default(), watched: HashMap::new() };
-        Self { selection, state: Mutex::new(state), changed: watch::Sender::new(()) }
+        let served = store.read(|db| {
+            let project = projects::served(db, &config.selection)?;
+            Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
+        });
+        let state = State { served: served.ok(), lists: Lists::default(), watched: HashMap::new() };
+        Self { config, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
     /// Counts what changed here, and rings where anything did.
     ///
     /// # Errors
-    /// How the disk failed; nothing was counted then.
+    /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`; nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
-        let project = served(db, &self.selection)?;
-        let (now, before) = (Served::of(db, project.as_ref())?, self.state().served);
-        let mut lists = Lists {
-            prompts: u64::from(now.prompts != before.prompts),
-            resources: u64::from(now.resources != before.resources),
-            tools: 0,
-        };
-        match change {
+        let project = projects::served(db, &self.config.selection)?;
+        let before = self.state().served.clone();
+        let told = match change {
             Change::None => return Ok(()),
-            Change::Restored => lists = EVERYTHING,
-            Change::Events(events) => {
-                lists.tools =
-                    events.iter().filter(|event| event.outcome == "ok" && event.kind.starts_with("tool.")).count()
-                        as u64;
-                let name = project.as_ref().map(|project| project.name.as_str());
-                // What happens to a project itself may be told under another name than it has now.
-                let ours = |event: &Event| event.project.as_deref() == name || event.kind.starts_with("project.");
-                if lists == Lists::default() && now == before && !events.iter().any(ours) {
-                    return Ok(());
+            Change::Restored => Told { changes: Changes::SELECTION, anything: true },
+            Change::Events(_) if before.is_none() => Told { changes: Changes::SELECTION, anything: true },
+            Change::Events(events) => Told::of(events, project.as_ref()),
+        };
+        if !told.anything {
+            return Ok(());
+        }
+        let now = Served::of(db, &self.config, project.as_ref(), told.changes, before.as_ref())?;
+        let lists = match (&before, change) {
+            (Some(before), Change::Events(_)) => Lists {
+                prompts: u64::from(now.prompts != before.prompts),
+                resources: u64::from(now.resources != before.resources),
+                tools: u64::from(now.tools != before.tools),
+            },
+            _ => EVERYTHING,
+        };
+        // Validators take a while; who asks for news meanwhile does not wait for them.
+        let watched: Vec<(String, Option<Validator>)> =
+            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
+        let mut updated = Vec::new();
+        if !watched.is_empty() {
+            // Which project is served is known by now: each validator needs to look up its name only.
+            let mut config = Config::clone(&self.config);
+            if let Some(project) = project {
+                config.selection = Selection { named: Some(project.name), ..Selection::default() };
+            }
+            for (uri, before) in watched {
+                let now = validator(db, &config, &uri)?;
+                if now != before {
+                    updated.push((uri, now));
                 }
             }
         }
-        // Stamps take a while; who asks for news meanwhile does not wait for them.
-        let watched: Vec<(String, Option<Validator>)> =
-            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
-        // Which project is served is known by now: each validator needs to look up its name only.
-        let selection = match project {
-            Some(project) => Selection { named: Some(project.name), ..Selection::default() },
-            None => self.selection.clone(),
-        };
-        let mut updated = Vec::new();
-        for (uri, before) in watched {
-            let now = validator(db, &selection, &uri)?;
-            if now != before {
-                updated.push((uri, now));
-            }
-        }
         let mut state = self.state();
-        state.served = now;
+        state.served = Some(now);
         if lists == Lists::default() && updated.is_empty() {
             return Ok(());
         }
@@ -144,7 +199,7 @@ impl Feed {
     }
 }
 
-const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 0 };
+const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
 /// What a client has not heard of yet.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -188,7 +243,7 @@ impl Subscriber {
         if heard.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
             return false;
         }
-        let now = || store.read(|db| validator(db, &self.feed.selection, uri)).ok().flatten();
+        let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
         let mut state = self.feed.state();
         if state.watched.len() >= MAX_WATCHED && !state.watched.contains_key(uri) {
             return false;
@@ -259,5 +314,40 @@ impl State {
                 self.watched.remove(uri);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, project: &str, outcome: &str) -> Event {
+        Event {
+            seq: 1,
+            at: 0,
+            actor: "shell".to_owned(),
+            project: Some(project.to_owned()),
+            kind: kind.to_owned(),
+            subject: String::new(),
+            outcome: outcome.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_event_changes_what_its_operation_says_and_for_whom() {
+        let ours = Project { id: 1, uuid: Uuid::nil(), name: "ours".to_owned(), created_at: 0 };
+        let told = |event: Event| {
+            let told = Told::of(&[event], Some(&ours));
+            (told.changes, told.anything)
+        };
+        assert_eq!(told(event("prompt.create", "ours", "ok")), (Changes::PROMPTS, true));
+        assert_eq!(told(event("prompt.create", "theirs", "ok")), (Changes::NO_LIST, false));
+        // The trail shows a refused change, and no list does.
+        assert_eq!(told(event("prompt.create", "ours", "E_ALREADY_EXISTS")), (Changes::NO_LIST, true));
+        assert_eq!(told(event("project.rename", "its-old-name", "ok")), (Changes::SELECTION, true));
+        assert_eq!(told(event("project.rename", "its-old-name", "E_NOT_FOUND")), (Changes::NO_LIST, false));
+        // Of a newer version's operation nothing is known.
+        assert_eq!(told(event("prompt.transmute", "ours", "ok")), (Changes::PROJECT, true));
+        assert_eq!(told(event("access.create", "ours", "ok")), (Changes::NO_LIST, true));
     }
 }

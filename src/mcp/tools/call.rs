@@ -1,72 +1,131 @@
-//! tools/call: runs an operation and makes its result.
+//! tools/call: runs a tool and makes its result.
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+
+use std::time::Instant;
 
 use base64::Engine;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::Value;
 
+use super::Tool;
 use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
 use crate::mcp::notes::Notes;
+use crate::mcp::provider::Answer;
 use crate::op::{Context, Entry, Reply, Shape};
 use crate::present;
-use crate::store::projects;
+use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
 pub(in crate::mcp) fn call(
-    entry: &'static Entry,
+    tool: &Tool,
     arguments: Option<JsonObject>,
     context: &Context,
     notes: &Notes,
 ) -> CallToolResult {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
-    let mut command = entry.cli.join(" ");
-    let outcome = match entry.from_agent(arguments) {
-        Ok(call) => {
-            call.command().clone_into(&mut command);
-            call.run(context)
+    let (made, command, outcome) = match tool {
+        Tool::Operation(entry) => {
+            let (command, outcome) = run(entry, arguments, context);
+            (Made::from(*entry), command, outcome)
         }
-        Err(error) => {
-            entry.refused(context, &error);
-            Err(error)
+        Tool::Projected(tool) => {
+            let name = tool.listed.name.as_ref();
+            let (shape, outcome) = match &tool.answer {
+                Answer::Run(tool) => (tool.shape, tool.call(context, arguments)),
+                Answer::Talk(_) => {
+                    (Shape::Sentence, Err(Error::internal("a tool that talks was run as one that does not")))
+                }
+            };
+            let structured = tool.listed.output_schema.is_some();
+            (Made { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
         }
     };
+    log(made.tool, context, &outcome, started);
+    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
+        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
+    }
+    result(&made, &command, outcome)
+}
+
+/// Returns what tools run in for an agent; `client` is what it calls itself.
+pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
+    Context {
+        max_answer: config.max_answer,
+        allow_outside: config.allow_outside.clone(),
+        ..Context::new(config.caller(client), store, config.selection.clone())
+    }
+}
+
+/// Writes the line in the log of a call that began at `started`.
+pub(super) fn log(tool: &str, context: &Context, outcome: &Result<Reply>, started: Instant) {
     tracing::info!(
-        tool = entry.tool,
+        tool,
         project = project(context),
         outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok"),
         micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         "tools/call"
     );
-    for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
-        notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
-    }
-    match entry.shape {
-        Shape::Sentence => sentence(entry, outcome),
-        Shape::Envelope => envelope(entry, &command, outcome),
+}
+
+/// Returns the result of a call.
+pub(super) fn result(made: &Made<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
+    match made.shape {
+        Shape::Sentence => sentence(made, outcome),
+        Shape::Envelope | Shape::Json(_) => object(made, command, outcome),
     }
 }
 
-/// Contract 000: the envelope as text, and the same object beside it.
-fn envelope(entry: &Entry, command: &str, outcome: Result<Reply>) -> CallToolResult {
+/// Runs an operation; returns the command that an envelope names, and what came of it.
+fn run(entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
+    match entry.from_agent(arguments) {
+        Ok(call) => {
+            let command = call.command().to_owned();
+            (command, call.run(context))
+        }
+        Err(error) => {
+            entry.refused(context, &error);
+            (entry.cli.join(" "), Err(error))
+        }
+    }
+}
+
+/// What decides the form of a tool's result.
+pub(super) struct Made<'a> {
+    tool: &'a str,
+    shape: Shape,
+    structured: bool,
+    content: bool,
+}
+
+impl From<&Entry> for Made<'static> {
+    fn from(entry: &Entry) -> Self {
+        Made { tool: entry.tool, shape: entry.shape, structured: entry.structured, content: entry.content }
+    }
+}
+
+/// One object, as text and as structuredContent: contract 000's envelope is indented, as the original writes it.
+fn object(made: &Made<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     let is_error = outcome.is_err();
     let object = match &outcome {
-        Ok(reply) => present::envelope(command, reply),
+        Ok(reply) => present::object(made.shape, command, reply),
         Err(error) => {
-            tell_bug(entry, error);
-            present::failure(command, error)
+            tell_bug(made, error);
+            present::failure(made.shape, command, error)
         }
     };
-    let text = vec![ContentBlock::text(format!("{object:#}"))];
+    let text = if made.shape == Shape::Envelope { format!("{object:#}") } else { object.to_string() };
+    let text = vec![ContentBlock::text(text)];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(object);
     result
 }
 
-fn tell_bug(entry: &Entry, error: &Error) {
+fn tell_bug(made: &Made<'_>, error: &Error) {
     if error.code() == Code::Internal {
-        tracing::error!(tool = entry.tool, %error, cause = ?std::error::Error::source(error), "a bug");
+        tracing::error!(tool = made.tool, %error, cause = ?std::error::Error::source(error), "a bug");
     }
 }
 
@@ -81,14 +140,14 @@ const ITEM: &str = "mcpkg/item";
 
 /// Returns what is known of content beside the content itself. It is no structuredContent: Claude Code and Codex show a
 /// model that in place of the text or the image, others both.
-fn item(data: Value) -> Option<MetaObject> {
+pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
 /// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
-fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
+fn sentence(made: &Made<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {
             let block = match present::content(reply.body) {
@@ -108,17 +167,18 @@ fn sentence(entry: &Entry, outcome: Result<Reply>) -> CallToolResult {
                 }
             };
             let mut result = CallToolResult::success(vec![block]);
-            if entry.structured {
-                result.structured_content = Some(reply.data);
-            } else if entry.content {
+            if made.structured {
+                let written = reply.json.and_then(|json| serde_json::from_str(&json).ok());
+                result.structured_content = Some(written.unwrap_or(reply.data));
+            } else if made.content {
                 result.meta = item(reply.data);
             }
             result
         }
         Err(error) => {
-            tell_bug(entry, &error);
+            tell_bug(made, &error);
             // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
-            if entry.structured || entry.content {
+            if made.structured || made.content {
                 return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);
             }
             let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);

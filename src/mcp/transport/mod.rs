@@ -1,14 +1,12 @@
 //! How messages come in and go out.
 
-use std::thread;
 use std::time::Duration;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::store::{Serving, Store};
 
 mod http;
 mod lines;
-pub(super) mod output;
 mod signals;
 pub(super) mod stdio;
 
@@ -19,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Says that a server uses the database, for whoever wants to restore over it.
 fn announce(store: &Store) -> Result<Option<Serving>> {
-    match Serving::announce(store.path()) {
+    match store.announce() {
         Ok(serving) => Ok(Some(serving)),
         Err(error) if error.code() == Code::Busy => Err(error),
         Err(error) => {
@@ -28,12 +26,4 @@ fn announce(store: &Store) -> Result<Option<Serving>> {
             Ok(None)
         }
     }
-}
-
-/// Starts a thread.
-pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(f)
-        .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
 }

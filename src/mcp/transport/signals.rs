@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::spawn;
 use crate::error::{Error, Result};
+use crate::mcp::thread::spawn;
 
 /// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
 #[cfg(unix)]

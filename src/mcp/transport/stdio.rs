@@ -9,15 +9,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt;
+use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
-use super::output::Output;
+
 use super::signals::on_signal;
-use super::{GRACE, announce, spawn};
+use super::{GRACE, announce};
 use crate::error::{Error, Result};
-use crate::mcp::front::{Front, InFlight};
+use crate::mcp::Config;
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::limits::limited;
+use crate::mcp::output::Output;
 use crate::mcp::server::Server;
-use crate::mcp::{Config, limited};
+use crate::mcp::thread::spawn;
+use crate::op::Connection;
 use crate::store::Store;
 
 /// Bytes read at once.
@@ -34,8 +40,9 @@ const WRITE: usize = 64 << 10;
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
-    let reader = limited(&store, Arc::default()).reader()?;
+    let reader = limited(&store, &config, CancellationToken::new()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
+    let config = Config { connection: Connection::Stdio, ..config };
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
@@ -117,7 +124,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     drop(runtime);
     output.finish();
     let _ = writing.join();
-    store.settle();
+    store.checkpoint();
     Ok(())
 }
 

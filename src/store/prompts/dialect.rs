@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
+use crate::store::engine::Row;
+
 /// The agent whose placeholders a template has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -21,8 +24,8 @@ impl Dialect {
     }
 
     /// Reads a column that the schema checks.
-    pub(super) fn from_row(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
-        let word = row.get_ref(index)?.as_str_or_null()?;
+    pub(super) fn from_row(row: &Row<'_>, column: usize) -> Result<Option<Self>> {
+        let word: Option<&str> = row.get(column)?;
         Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))
     }
 }

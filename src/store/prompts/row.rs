@@ -2,27 +2,25 @@
 
 use std::ops::Range;
 
-use rusqlite::Row;
-use rusqlite::types::ValueRef;
-use uuid::Uuid;
-
 use super::{Argument, Attributes, Dialect, Prompt};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
+use crate::store::engine::{Row, Value, params};
+use crate::store::items;
 use crate::store::revisions::Kind;
 use crate::store::sums::{self, DAMAGED, checksum, intact};
 
 /// What a row's `listed_sum` is over, and that.
-macro_rules! listed {
+macro_rules! prompt_listed {
     () => {
         "p.project_id, p.name, p.description, p.arguments, p.listed_sum"
     };
 }
 
 /// What both checksums of a row are over, and them: [`REST`] columns.
-macro_rules! summed {
+macro_rules! prompt_summed {
     () => {
         concat!(
-            listed!(),
+            prompt_listed!(),
             ", p.uuid, p.template, b.sha256, p.front_matter, p.file, p.revision, p.created_at, p.updated_at, p.dialect, \
              p.row_sum"
         )
@@ -30,17 +28,14 @@ macro_rules! summed {
 }
 
 /// The query whose rows [`from_row`] reads, without its conditions.
-macro_rules! columns {
+macro_rules! prompt_columns {
     () => {
-        concat!("SELECT ", summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
+        concat!("SELECT ", prompt_summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
     };
 }
-pub(super) use {columns, listed, summed};
+pub(in crate::store) use {prompt_columns, prompt_listed, prompt_summed};
 
-/// [`columns`] for other files.
-pub(in crate::store) const QUERY: &str = columns!();
-
-pub(super) const LISTED: Range<usize> = 0..4;
+const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 15;
@@ -50,17 +45,17 @@ pub(super) const REST: usize = 15;
 /// # Errors
 /// `E_DAMAGED`.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
-    if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get_ref(3)?) {
+    if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get(3)?) {
         return Ok(());
     }
     Err(Kind::Prompt.damaged(&sums::legible(row, 1)))
 }
 
 /// Whether the arguments can go out as they stand: JSON of one line, as mcpkg writes it.
-pub(super) fn is_plain_json(arguments: ValueRef<'_>) -> bool {
+pub(super) fn is_plain_json(arguments: Value<'_>) -> bool {
     match arguments {
-        ValueRef::Null => true,
-        ValueRef::Text(text) => {
+        Value::Null => true,
+        Value::Text(text) => {
             !text.iter().any(|byte| *byte < 0x20) && serde_json::from_slice::<Vec<Argument>>(text).is_ok()
         }
         _ => false,
@@ -69,39 +64,33 @@ pub(super) fn is_plain_json(arguments: ValueRef<'_>) -> bool {
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` is as it is stored.
 pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>, sha256: &[u8; 32]) -> (i64, i64) {
-    let integer = ValueRef::Integer;
     let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
-    let listed_sum = checksum([
-        integer(project),
-        sums::text(Some(&prompt.name)),
-        sums::text(description.as_deref()),
-        sums::text(arguments),
-    ]);
-    let row_sum = checksum([
-        integer(listed_sum),
-        ValueRef::Blob(prompt.uuid.as_bytes()),
-        integer((*template).into()),
-        ValueRef::Blob(sha256),
-        sums::text(front_matter.as_deref()),
-        sums::text(file.as_deref()),
-        integer(prompt.revision),
-        integer(prompt.created_at),
-        integer(prompt.updated_at),
-        sums::text(dialect.map(Dialect::word)),
+    let listed_sum = checksum(params![project, prompt.name, description, arguments]);
+    let row_sum = checksum(params![
+        listed_sum,
+        prompt.uuid,
+        template,
+        sha256,
+        front_matter,
+        file,
+        prompt.revision,
+        prompt.created_at,
+        prompt.updated_at,
+        dialect.map(Dialect::word)
     ]);
     (listed_sum, row_sum)
 }
 
-/// Reads a row of the query [`columns`].
+/// Reads a row of the query `prompt_columns!`.
 ///
 /// # Errors
 /// `E_DAMAGED`.
 pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     check(row)?;
-    let arguments = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+    let arguments: Option<&str> = row.get(3)?;
     Ok(Prompt {
         id: row.get(REST)?,
-        uuid: Uuid::from_bytes(row.get(5)?),
+        uuid: row.get(5)?,
         name: row.get(1)?,
         attributes: Attributes {
             description: row.get(2)?,
@@ -121,18 +110,6 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
 
 /// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
-    if error.code() != Code::Damaged {
-        return Err(error);
-    }
-    Ok(Prompt {
-        id: row.get(REST)?,
-        uuid: Uuid::nil(),
-        name: sums::legible(row, 1),
-        attributes: Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() },
-        blob: 0,
-        size: 0,
-        revision: 0,
-        created_at: 0,
-        updated_at: 0,
-    })
+    let attributes = Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() };
+    items::placeholder(row, error, attributes, REST)
 }

@@ -2,45 +2,46 @@
 
 use std::ops::Range;
 
-use rusqlite::Row;
-use rusqlite::types::ValueRef;
-use uuid::Uuid;
-
 use super::{Attributes, Resource};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
+use crate::store::engine::{Row, params};
+use crate::store::items;
 use crate::store::revisions::Kind;
 use crate::store::sums::{self, DAMAGED, checksum, intact};
 
 /// What a row's `listed_sum` is over, and that.
-macro_rules! listed {
+macro_rules! resource_listed {
     () => {
         "r.project_id, r.name, r.uri, r.description, r.mime_type, r.listed_sum"
     };
 }
 
 /// What both checksums of a row are over, and them: [`REST`] columns.
-macro_rules! summed {
+macro_rules! resource_summed {
     () => {
         concat!(
-            listed!(),
+            resource_listed!(),
             ", r.uuid, r.text, b.sha256, r.executable, r.revision, r.created_at, r.updated_at, r.row_sum"
         )
     };
 }
 
 /// The query whose rows [`from_row`] reads, without its conditions.
-macro_rules! columns {
+macro_rules! resource_columns {
     () => {
-        concat!("SELECT ", summed!(), ", r.id, r.blob_id, b.size FROM resource r JOIN blob b ON b.id = r.blob_id")
+        concat!(
+            "SELECT ",
+            resource_summed!(),
+            ", r.id, r.blob_id, b.size FROM resource r JOIN blob b ON b.id = r.blob_id"
+        )
     };
 }
-pub(super) use {columns, listed, summed};
+pub(in crate::store) use {resource_columns, resource_listed, resource_summed};
 
-/// [`columns`] for other files.
-pub(in crate::store) const QUERY: &str = columns!();
-
-pub(super) const LISTED: Range<usize> = 0..5;
+const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
+/// The column of the SHA-256 of the content.
+pub(in crate::store) const SHA256: usize = 8;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 14;
 
@@ -57,29 +58,22 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`.
 pub(super) fn sums(project: i64, resource: &Resource, sha256: &[u8; 32]) -> (i64, i64) {
-    let integer = ValueRef::Integer;
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
-    let listed_sum = checksum([
-        integer(project),
-        sums::text(Some(&resource.name)),
-        sums::text(Some(uri)),
-        sums::text(description.as_deref()),
-        sums::text(mime_type.as_deref()),
-    ]);
-    let row_sum = checksum([
-        integer(listed_sum),
-        ValueRef::Blob(resource.uuid.as_bytes()),
-        integer((*text).into()),
-        ValueRef::Blob(sha256),
-        integer((*executable).into()),
-        integer(resource.revision),
-        integer(resource.created_at),
-        integer(resource.updated_at),
+    let listed_sum = checksum(params![project, resource.name, uri, description, mime_type]);
+    let row_sum = checksum(params![
+        listed_sum,
+        resource.uuid,
+        text,
+        sha256,
+        executable,
+        resource.revision,
+        resource.created_at,
+        resource.updated_at
     ]);
     (listed_sum, row_sum)
 }
 
-/// Reads a row of the query [`columns`].
+/// Reads a row of the query `resource_columns!`.
 ///
 /// # Errors
 /// `E_DAMAGED`.
@@ -87,7 +81,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
     check(row)?;
     Ok(Resource {
         id: row.get(REST)?,
-        uuid: Uuid::from_bytes(row.get(6)?),
+        uuid: row.get(6)?,
         name: row.get(1)?,
         attributes: Attributes {
             uri: row.get(2)?,
@@ -106,20 +100,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
 
 /// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
-    if error.code() != Code::Damaged {
-        return Err(error);
-    }
-    let description = Some(DAMAGED.to_owned());
-    let uri = sums::legible(row, 2);
-    Ok(Resource {
-        id: row.get(REST)?,
-        uuid: Uuid::nil(),
-        name: sums::legible(row, 1),
-        attributes: Attributes { uri, description, mime_type: None, text: false, executable: false },
-        blob: 0,
-        size: 0,
-        revision: 0,
-        created_at: 0,
-        updated_at: 0,
-    })
+    let (uri, description) = (sums::legible(row, 2), Some(DAMAGED.to_owned()));
+    let attributes = Attributes { uri, description, mime_type: None, text: false, executable: false };
+    items::placeholder(row, error, attributes, REST)
 }

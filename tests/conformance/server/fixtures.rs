@@ -19,7 +19,7 @@ pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
             "Prompt with arguments: arg1='{{ arg1 }}', arg2='{{ arg2 }}'",
             json!([argument("arg1"), argument("arg2")]),
         ),
-        // The extension answers these three; here they are listed.
+        // The provider answers these three; here they are listed.
         ("test_prompt_with_embedded_resource", "{{ resourceUri }}", json!([argument("resourceUri")])),
         ("test_prompt_with_image", "An image.", json!([])),
         ("test_input_required_result_prompt", "A prompt that asks.", json!([])),

@@ -1,5 +1,5 @@
 //! The server that the official conformance suite is run against: mcpkg's own MCP face over HTTP, on a scratch database
-//! whose rows are the suite's prompts and resources, with an extension that answers the suite's other fixtures.
+//! whose rows are the suite's prompts and resources, with a provider that answers the suite's other fixtures.
 //!
 //! `cargo run --example conformance` listens on a free port of this machine until it is told to end.
 
@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpkg::mcp::{Config, Extended, MAX_LINE, Network, serve_http};
+use mcpkg::mcp::{Config, MAX_LINE, Network, Providers, serve_http};
 use mcpkg::op::{Context, MAX_ANSWER};
 use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::open(&folder.path().join("conformance.db"))?;
     fixtures::fill(&Context::shell(store.clone(), Selection::default()))?;
     let config = Config {
-        extended: Extended(Some(Arc::new(tools::Fixtures::new(store.clone())?))),
+        providers: Providers(vec![Arc::new(tools::Fixtures::new(store.clone())?)]),
         max_answer: MAX_ANSWER,
         max_line: MAX_LINE,
         front: true,

@@ -1,14 +1,15 @@
-//! The fixtures that need code, as an extension of the face.
+//! The fixtures that need code: tools, prompts and a resource that a program gives to the server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpkg::clock::Clock;
-use mcpkg::mcp::{Answer, Extension};
-use mcpkg::op::Context;
-use mcpkg::store::Store;
+use mcpkg::mcp::{Answer, Pending, Projected, Provider, Talk};
+use mcpkg::op::{Context, Effect, Resource, Validator};
 use mcpkg::store::events::{self, NewEvent};
 use mcpkg::store::projects::Selection;
+use mcpkg::store::{Db, Store};
 use rmcp::model::*;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -24,16 +25,23 @@ const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAA
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The suite's fixtures.
-pub struct Fixtures {
+pub struct Fixtures(Arc<State>);
+
+struct State {
     store: Store,
     secret: [u8; 32],
+    /// How often the list of tools was said to have changed.
+    changes: AtomicU64,
 }
 
 impl Fixtures {
     pub fn new(store: Store) -> mcpkg::error::Result<Self> {
-        Ok(Self { store, secret: Clock::system().secret()? })
+        let secret = Clock::system().secret()?;
+        Ok(Self(Arc::new(State { store, secret, changes: AtomicU64::new(0) })))
     }
+}
 
+impl State {
     async fn answer(
         &self,
         request: CallToolRequestParams,
@@ -91,6 +99,7 @@ impl Fixtures {
 
     /// Says in the trail that the tools changed, as installing one will.
     fn change_tools(&self) -> Result<CallToolResponse, ErrorData> {
+        self.changes.fetch_add(1, Ordering::Relaxed);
         let event = NewEvent {
             at: Clock::system().now(),
             actor: "conformance",
@@ -146,107 +155,121 @@ impl Fixtures {
     }
 }
 
-impl Extension for Fixtures {
-    fn tools(&self) -> Vec<Tool> {
-        let plain = json!({ "type": "object", "properties": {} });
-        let needs =
-            |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
-        let tools = [
-            "test_simple_text",
-            "test_image_content",
-            "test_audio_content",
-            "test_embedded_resource",
-            "test_multiple_content_types",
-            "test_tool_with_logging",
-            "test_tool_with_progress",
-            "test_error_handling",
-            "test_sampling",
-            "test_elicitation",
-            "test_elicitation_sep1034_defaults",
-            "test_elicitation_sep1330_enums",
-            "test_missing_capability",
-            "test_custom_header",
-            "test_streaming_elicitation",
-            "test_logging_tool",
-            "test_trigger_tool_change",
-            "test_trigger_prompt_change",
-            "test_input_required_result_elicitation",
-            "test_input_required_result_sampling",
-            "test_input_required_result_list_roots",
-            "test_input_required_result_request_state",
-            "test_input_required_result_multiple_inputs",
-            "test_input_required_result_multi_round",
-            "test_input_required_result_tampered_state",
-            "test_input_required_result_capabilities",
-        ];
-        let tools = tools.into_iter().map(|name| {
-            let schema = match name {
-                "test_sampling" => needs("prompt"),
-                "test_elicitation" => needs("message"),
-                "test_custom_header" => {
-                    let value = json!({ "type": "string", "x-mcp-header": "Value" });
-                    json!({ "type": "object", "properties": { "value": value } })
-                }
-                _ => plain.clone(),
-            };
-            tool(name, schema)
-        });
-        tools.chain([tool("json_schema_2020_12_tool", rich_schema())]).collect()
+impl Provider for Fixtures {
+    fn tools(&self, _: &Db<'_>, _: &Selection, after: &str, limit: usize) -> mcpkg::error::Result<Vec<Projected>> {
+        let mut tools = listed();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let tools = tools.into_iter().filter(|tool| tool.name.as_ref() > after).take(limit);
+        Ok(tools.map(|tool| self.projected(tool)).collect())
     }
 
-    fn templates(&self) -> Vec<ResourceTemplate> {
-        let template = json!({
-            "uriTemplate": "test://template/{id}/data",
-            "name": "template-data",
-            "description": "A fixture of the conformance suite",
-            "mimeType": "application/json",
-        });
-        read(template).into_iter().collect()
+    fn tool(&self, _: &Db<'_>, _: &Selection, name: &str) -> mcpkg::error::Result<Option<Projected>> {
+        Ok(listed().into_iter().find(|tool| tool.name == name).map(|tool| self.projected(tool)))
     }
 
-    fn answers(&self, method: &str, name: &str) -> bool {
-        match method {
-            "tools/call" => name.starts_with("test_") || name == "json_schema_2020_12_tool",
-            "prompts/get" => matches!(
-                name,
-                "test_prompt_with_embedded_resource" | "test_prompt_with_image" | "test_input_required_result_prompt"
-            ),
-            _ => id_of(name).is_some(),
+    fn validator(&self, _: &Db<'_>, _: &Selection) -> mcpkg::error::Result<Validator> {
+        Validator::of(&self.0.changes.load(Ordering::Relaxed))
+    }
+
+    fn resources(&self) -> &'static [Resource] {
+        &[TEMPLATE]
+    }
+
+    fn prompt(&self, name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
+        let ours =
+            ["test_prompt_with_embedded_resource", "test_prompt_with_image", "test_input_required_result_prompt"];
+        if !ours.contains(&name) {
+            return None;
         }
-    }
-
-    fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Answer<'_, CallToolResponse> {
-        Box::pin(self.answer(request, context))
-    }
-
-    fn prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Answer<'_, GetPromptResponse> {
-        Box::pin(self.compose(request, context))
-    }
-
-    fn read(
-        &self,
-        request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Answer<'_, ReadResourceResponse> {
-        Box::pin(async move {
-            let id = id_of(&request.uri).unwrap_or_default();
-            let text = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string();
-            let contents = json!([{ "uri": request.uri, "mimeType": "application/json", "text": text }]);
-            read::<ReadResourceResult>(json!({ "resultType": "complete", "contents": contents })).map(Into::into)
-        })
+        let fixtures = Arc::clone(&self.0);
+        Some(Arc::new(move |request, context| {
+            let fixtures = Arc::clone(&fixtures);
+            Box::pin(async move { fixtures.compose(request, context).await })
+        }))
     }
 }
 
-fn id_of(uri: &str) -> Option<&str> {
-    uri.strip_prefix("test://template/")?.strip_suffix("/data")
+impl Fixtures {
+    /// Returns a fixture as the server lists and calls it.
+    fn projected(&self, listed: Tool) -> Projected {
+        let changes = listed.name.starts_with("test_trigger_");
+        let fixtures = Arc::clone(&self.0);
+        let talk = move |request, context| -> Pending<CallToolResponse> {
+            let fixtures = Arc::clone(&fixtures);
+            Box::pin(async move { fixtures.answer(request, context).await })
+        };
+        Projected {
+            listed,
+            effect: if changes { Effect::Write } else { Effect::Read },
+            group: "conformance",
+            answer: Answer::Talk(Arc::new(talk)),
+        }
+    }
+}
+
+/// A resource whose text says which one it is.
+const TEMPLATE: Resource = Resource {
+    uri: "test://template/{id}/data",
+    name: "template-data",
+    title: "Template data",
+    description: "A fixture of the conformance suite",
+    mime_type: Some("application/json"),
+    read: |asked, contents| {
+        let id = asked.values.get("id");
+        let text = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string();
+        contents.text(Some("application/json"), &text, &String::new)?;
+        Ok(true)
+    },
+    validator: |asked| Validator::of(&asked.uri).map(Some),
+    ..Resource::EMPTY
+};
+
+/// Returns the tools as tools/list shows them.
+fn listed() -> Vec<Tool> {
+    let plain = json!({ "type": "object", "properties": {} });
+    let needs =
+        |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
+    let tools = [
+        "test_simple_text",
+        "test_image_content",
+        "test_audio_content",
+        "test_embedded_resource",
+        "test_multiple_content_types",
+        "test_tool_with_logging",
+        "test_tool_with_progress",
+        "test_error_handling",
+        "test_sampling",
+        "test_elicitation",
+        "test_elicitation_sep1034_defaults",
+        "test_elicitation_sep1330_enums",
+        "test_missing_capability",
+        "test_custom_header",
+        "test_streaming_elicitation",
+        "test_logging_tool",
+        "test_trigger_tool_change",
+        "test_trigger_prompt_change",
+        "test_input_required_result_elicitation",
+        "test_input_required_result_sampling",
+        "test_input_required_result_list_roots",
+        "test_input_required_result_request_state",
+        "test_input_required_result_multiple_inputs",
+        "test_input_required_result_multi_round",
+        "test_input_required_result_tampered_state",
+        "test_input_required_result_capabilities",
+    ];
+    let tools = tools.into_iter().map(|name| {
+        let schema = match name {
+            "test_sampling" => needs("prompt"),
+            "test_elicitation" => needs("message"),
+            "test_custom_header" => {
+                let value = json!({ "type": "string", "x-mcp-header": "Value" });
+                json!({ "type": "object", "properties": { "value": value } })
+            }
+            _ => plain.clone(),
+        };
+        tool(name, schema)
+    });
+    tools.chain([tool("json_schema_2020_12_tool", rich_schema())]).collect()
 }
 
 fn tool(name: &'static str, schema: Value) -> Tool {

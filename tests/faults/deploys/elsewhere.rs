@@ -192,14 +192,14 @@ fn claim(ground: &Ground, keys: &Path) {
 fn rows_for_files_outside_of_what_was_deployed_to_change_nothing_without_a_person() {
     let (ground, keys) = home();
     claim(&ground, &keys);
-    for command in [
-        &["rollback", "--to", "pristine", "--yes"][..],
-        &["deploy", "--apply", "--yes"],
-        &["deploy", "--apply", "--adopt", "--yes"],
+    for (command, code, names) in [
+        (&["rollback", "--to", "pristine", "--yes"][..], "E_CONSENT_REQUIRED", "effects"),
+        (&["deploy", "--apply", "--yes"], "E_UNAPPROVED", "paths"),
+        (&["deploy", "--apply", "--adopt", "--yes"], "E_UNAPPROVED", "paths"),
     ] {
         let refused = ground.refused(command);
-        assert_eq!(refused["code"], "E_UNAPPROVED", "{command:?}: {refused:#}");
-        assert!(refused["details"]["paths"].to_string().contains(".ssh/authorized_keys\"]"), "{refused:#}");
+        assert_eq!(refused["code"], code, "{command:?}: {refused:#}");
+        assert!(refused["details"][names].to_string().contains(".ssh/authorized_keys\"]"), "{refused:#}");
         assert_eq!(std::fs::read_to_string(&keys).expect("the file"), KEY, "{command:?}");
         assert!(!ground.root().join(".claude").exists(), "nothing else is written either");
     }
@@ -216,7 +216,7 @@ fn a_person_is_asked_with_the_folders_named() {
     claim(&ground, &keys);
     let mut context = ground.scratch.context();
     context.selection.directory = ground.root().canonicalize().expect("a root").display().to_string();
-    context.consent = mcpkg::op::Consent::Ask;
+    context.confirmation = mcpkg::op::Confirmation::Ask;
     let asked = Arc::new(Mutex::new(String::new()));
     let told = Arc::clone(&asked);
     context.ask = Arc::new(move |_, question| {

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use mcpkg::error::{Code, Error, Result};
 use mcpkg::op::Context;
@@ -59,7 +58,7 @@ fn file(part: usize, n: usize) -> String {
 fn a_deploy_that_is_given_up_is_undone() {
     let big = Big::new();
     for at in [1, 150, 299] {
-        let outcome = deploy_with(&big, at, |context| context.cancelled.store(true, Ordering::SeqCst));
+        let outcome = deploy_with(&big, at, |context| context.cancelled.cancel());
         assert_undone(&big, outcome, "E_CANCELLED");
     }
     deployed(&big.ground);

@@ -6,7 +6,7 @@ mod trees;
 use std::sync::Arc;
 
 use mcpkg::error::Result;
-use mcpkg::op::{Consent, Context};
+use mcpkg::op::{Confirmation, Context};
 use mcpkg::store::projects::Selection;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn context(ground: &Ground) -> Context {
     let directory = ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
     let mut context = Context::shell(ground.scratch.store(), Selection { directory, ..Selection::default() });
     context.ask = Arc::new(|_, _| Ok(()));
-    context.consent = Consent::Given;
+    context.confirmation = Confirmation::Given;
     context.approved = ground.scratch.approved();
     context
 }

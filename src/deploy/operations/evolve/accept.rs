@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::proposal::{open, summary};
+use super::proposal::{decide, summary};
 use crate::deploy::{GROUP, project};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::projects::Project;
-use crate::store::proposals::{self, Proposal};
+use crate::store::proposals::Proposal;
 use crate::store::{Db, blobs};
 
 /// Accept a proposal
@@ -36,11 +36,10 @@ impl Operation for Accept {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
-            let proposal = open(db, project, self.id)?;
+            let proposal = decide(db, project, self.id, true, author.now)?;
             let file = unchanged(db, project, &proposal)?;
             let bytes = blobs::get(db, proposal.blob)?;
             project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
-            proposals::decide(db, proposal.id, true, author.now)?;
             Ok(proposal)
         })?;
         let sentence = format!("Accepted proposal {}: {} is as it is on disk", self.id, proposal.module_id);

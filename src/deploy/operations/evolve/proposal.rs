@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::clock;
+use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::projects::Project;
@@ -32,13 +32,13 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     })
 }
 
-/// Returns a proposal that was neither accepted nor rejected yet.
+/// Accepts or rejects an open proposal, and returns it; of two at once the second hears what became of it.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`.
-pub(super) fn open(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
+pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Proposal> {
     let proposal = get(db, project, id)?;
-    if proposal.state == "open" {
+    if proposals::decide(db, proposal.id, accepted, now)? {
         return Ok(proposal);
     }
     Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state)))

@@ -161,6 +161,7 @@ impl Propose {
             files: files.collect(),
             branch: self.branch.as_deref(),
             now: context.clock.now(),
+            cancelled: &context.cancelled,
         };
         let proposed = repo.propose(&proposal)?;
         found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));
@@ -194,7 +195,7 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
                     path: &candidate.path,
                     base: blobs::put(db, &candidate.base)?,
                     blob: blobs::put(db, bytes)?,
-                    actor: &context.actor,
+                    actor: context.caller.actor(),
                     now: context.clock.now(),
                 },
             )?;

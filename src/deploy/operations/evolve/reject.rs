@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::proposal::{open, summary};
+use super::proposal::{decide, summary};
 use crate::deploy::GROUP;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::proposals::{self, Proposal};
+use crate::store::proposals::Proposal;
 
 /// Reject a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -34,9 +34,7 @@ impl Operation for Reject {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.reject", &self.id.to_string(), |db, project, author| {
-            let proposal = open(db, project, self.id)?;
-            proposals::decide(db, proposal.id, false, author.now)?;
-            Ok(proposal)
+            decide(db, project, self.id, false, author.now)
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
         Ok(Reply::sentence(sentence, summary(&Proposal { state: "rejected".to_owned(), ..proposal }))

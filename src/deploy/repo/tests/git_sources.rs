@@ -2,20 +2,25 @@
 
 use super::*;
 use crate::git;
+use crate::process::Limits;
+
+fn git<A: AsRef<std::ffi::OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
+    git::run(folder, args, &Limits::new(git::LOCAL, &CancellationToken::new()))
+}
 
 /// A repository with one commit, and that commit.
 fn upstream(scratch: &Scratch) -> (PathBuf, String) {
     let folder = scratch.folder.path().join("upstream");
     write(&folder.join("skills/a/SKILL.md"), SKILL);
-    git::run(&folder, &["init", "-q", "-b", "main"]).unwrap();
+    git(&folder, &["init", "-q", "-b", "main"]).unwrap();
     let commit = commit(&folder, "one");
     (folder, commit)
 }
 
 fn commit(folder: &Path, message: &str) -> String {
-    git::run(folder, &["add", "-A"]).unwrap();
-    git::run(folder, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", message]).unwrap();
-    let commit = git::run(folder, &["rev-parse", "HEAD"]).unwrap();
+    git(folder, &["add", "-A"]).unwrap();
+    git(folder, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", message]).unwrap();
+    let commit = git(folder, &["rev-parse", "HEAD"]).unwrap();
     String::from_utf8(commit).unwrap().trim().to_owned()
 }
 
@@ -36,7 +41,7 @@ fn text(scratch: &Scratch, upstream: &Path) -> String {
 fn branches_tags_and_commits_are_found_and_kept() {
     let scratch = Scratch::with(&[]);
     let (folder, first) = upstream(&scratch);
-    git::run(&folder, &["-c", "user.name=n", "-c", "user.email=e@x", "tag", "-a", "v1", "-m", "v1"]).unwrap();
+    git(&folder, &["-c", "user.name=n", "-c", "user.email=e@x", "tag", "-a", "v1", "-m", "v1"]).unwrap();
     write(&folder.join("skills/a/SKILL.md"), &format!("{SKILL}two\n"));
     let second = commit(&folder, "two");
     let url = format!("file://{}", folder.display());
@@ -50,7 +55,7 @@ fn branches_tags_and_commits_are_found_and_kept() {
     ] {
         let other = Scratch::with(&[("skill:a", &with(url, more))]);
         let moved = other.folder.path().join("upstream");
-        git::run(other.folder.path(), &["clone", "-q", "--", &folder.display().to_string(), "upstream"]).unwrap();
+        git(other.folder.path(), &["clone", "-q", "--", &folder.display().to_string(), "upstream"]).unwrap();
         assert!(moved.is_dir());
         let beside = if url.starts_with("file:") { &folder } else { &moved };
         let composed =

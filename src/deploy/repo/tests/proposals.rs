@@ -3,6 +3,7 @@
 use super::*;
 use crate::deploy::module::fs_key;
 use crate::git;
+use crate::process::Limits;
 
 const NOW: i64 = 1_767_225_600_000;
 
@@ -22,7 +23,12 @@ fn repo() -> Scratch {
 }
 
 fn git(scratch: &Scratch, args: &[&str]) -> String {
-    String::from_utf8(git::run(&scratch.path(), args).unwrap()).unwrap().trim().to_owned()
+    git_in(&scratch.path(), args)
+}
+
+fn git_in(folder: &Path, args: &[&str]) -> String {
+    let said = git::run(folder, args, &Limits::new(git::LOCAL, &CancellationToken::new()));
+    String::from_utf8(said.unwrap()).unwrap().trim().to_owned()
 }
 
 fn commit(scratch: &Scratch) {
@@ -36,7 +42,8 @@ fn file(id: &str, path: &str, text: &str, executable: bool) -> ProposedFile {
 
 fn propose(scratch: &Scratch, scope: Layer, files: Vec<ProposedFile>, branch: Option<&str>) -> Result<Proposed> {
     let checkouts = Checkouts::default();
-    scratch.open().propose(&Proposal { choice: CHOICE, checkouts: &checkouts, scope, files, branch, now: NOW })
+    let (choice, cancelled) = (CHOICE, &CancellationToken::new());
+    scratch.open().propose(&Proposal { choice, checkouts: &checkouts, scope, files, branch, now: NOW, cancelled })
 }
 
 #[test]
@@ -184,7 +191,7 @@ fn a_repo_may_be_a_folder_of_another() {
     std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
     let top = scratch.folder.path();
     write(&top.join("beside"), "");
-    git::run(top, &["init", "-q"]).unwrap();
+    git_in(top, &["init", "-q"]);
     commit(&scratch);
     write(&top.join("beside"), "dirty, and nobody's business");
     let proposed = propose(&scratch, Layer::Machine, vec![file("prompt:p", "p.md", "mine", false)], Some("b")).unwrap();

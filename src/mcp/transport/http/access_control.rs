@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use http::{HeaderMap, StatusCode};
 use super::answer::Refusal;
 use crate::access::{Grant, Refused};
 use crate::clock::Clock;
-use crate::content;
 use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
+use crate::store::Version;
 
 /// Keys that an address may guess within [`WINDOW`]; for each further one it hears 429 until that is over.
 const MAX_GUESSES: u32 = 20;
@@ -73,16 +73,19 @@ impl AccessControl {
             config.selection.named_by = "the address";
         }
         if let Some(grant) = grant {
-            config.read_only |= grant.read_only;
+            let rights = grant.rights(config.connection);
+            config.read_only |= !rights.write;
+            if !rights.deploy {
+                let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
+                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
+            }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
                     return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
                 }
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
-                // Deploys reach beyond a project: folders, config repos.
-                let groups = config.groups.get_or_insert_with(|| content::GROUPS.map(str::to_owned).to_vec());
-                groups.retain(|name| content::GROUPS.contains(&name.as_str()));
             }
             config.grant = Some(grant);
         }
@@ -91,17 +94,17 @@ impl AccessControl {
 
     /// Whether what was let in with `grant`, or without a key, would be let in still. `seen` keeps the version of the
     /// database that was looked at, so that asking again costs microseconds while nothing is committed.
-    pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &AtomicI64) -> bool {
+    pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &Mutex<Option<Version>>) -> bool {
         let now = self.clock.now();
         // While the database cannot be read nobody can be asked; what is open stays so.
         let Ok(version) = read_cache.refresh() else { return true };
         let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
-        if seen.load(Ordering::Relaxed) == version && !expired {
+        if *seen.lock().unwrap_or_else(PoisonError::into_inner) == Some(version) && !expired {
             return true;
         }
         let holds = read_cache.holds(grant, self.key_required, now).unwrap_or(true);
         if holds {
-            seen.store(version, Ordering::Relaxed);
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
         }
         holds
     }

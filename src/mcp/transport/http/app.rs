@@ -86,7 +86,7 @@ impl App {
             .with_cancellation_token(ended.clone());
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
-        let read_cache = Arc::new(ReadCache::new(&server.store)?);
+        let read_cache = Arc::new(ReadCache::new(&server.store, &config)?);
         let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required));
         let revocation = StreamRevocation::new(Box::new({
             let (read_cache, access_control) = (Arc::clone(&read_cache), Arc::clone(&access_control));
@@ -116,6 +116,7 @@ impl App {
     /// Answers a request.
     pub(super) async fn answer(self: &Arc<Self>, caller: &Caller, request: Request<Incoming>) -> Response<Body> {
         let begun = Instant::now();
+        let _in_flight = self.metrics.begin();
         let place = metrics::place(request.uri().path());
         let compresses = compression::wanted(request.headers(), caller.from);
         let page = self.origins.allowed(request.headers());
@@ -193,7 +194,7 @@ impl App {
 
     fn tell_metrics(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
-        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.path())
+        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
     /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.

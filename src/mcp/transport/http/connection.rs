@@ -159,9 +159,10 @@ impl Exchange {
         self.0.reader.wake();
     }
 
-    /// A tool works: closing the connection is how it is cancelled.
+    /// A tool works, or the database is read: closing the connection is how that is cancelled.
     pub(super) fn work(&self) {
         self.0.end.store(CANCELS, Ordering::Release);
+        self.0.reader.wake();
     }
 }
 

@@ -51,10 +51,10 @@ pub(super) async fn open(
     let parameters: Parameters = serde_json::from_str(parameters?.get()).ok()?;
     let id = serde_json::from_str(id).ok()?;
     let mut filter = accepted(&parameters.notifications);
-    let (hub, selection) = (Arc::clone(&app.server.hub), config.selection.clone());
+    let (hub, reach) = (Arc::clone(&app.server.hub), Arc::clone(config));
     let uris = filter.resource_subscriptions.clone();
     // The database is asked, which may take a while.
-    let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&selection, uris.iter().flatten()));
+    let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&reach, uris.iter().flatten()));
     let subscriber = subscribing.await.ok()?;
     if let Some(uris) = &mut filter.resource_subscriptions {
         uris.retain(|uri| subscriber.wants(uri));

@@ -1,6 +1,5 @@
 //! What a server counts, as Prometheus reads it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -16,6 +15,7 @@ pub(super) struct Metrics {
     registry: Registry,
     requests: Family<Request, Counter>,
     latency: Family<Place, Histogram>,
+    in_flight: Gauge,
     streams: Gauge,
     sessions: Gauge,
     database: Gauge,
@@ -42,6 +42,15 @@ pub(super) fn place(path: &str) -> &'static str {
     }
 }
 
+/// Counts a request as in flight until it is dropped.
+pub(super) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 /// From 50 us to 1.6 s.
 fn buckets() -> Histogram {
     Histogram::new(exponential_buckets(50e-6, 2.0, 16))
@@ -54,11 +63,18 @@ impl Metrics {
         registry.register("requests", "Requests answered", requests.clone());
         let latency = Family::<Place, Histogram>::new_with_constructor(buckets);
         registry.register("request_duration_seconds", "From a request's head to its answer's", latency.clone());
-        let [streams, sessions, database] = [Gauge::default(), Gauge::default(), Gauge::default()];
+        let [in_flight, streams, sessions, database] = std::array::from_fn(|_| Gauge::default());
+        registry.register("requests_in_flight", "Requests that were not answered yet", in_flight.clone());
         registry.register("open_streams", "Event streams that are open", streams.clone());
         registry.register("open_sessions", "Sessions of the revisions with a handshake", sessions.clone());
         registry.register("database_bytes", "The database and what was written last beside it", database.clone());
-        Self { registry, requests, latency, streams, sessions, database }
+        Self { registry, requests, latency, in_flight, streams, sessions, database }
+    }
+
+    /// Counts a request as in flight until the guard is dropped.
+    pub(super) fn begin(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
     }
 
     /// Counts a request that was answered.
@@ -68,16 +84,13 @@ impl Metrics {
     }
 
     /// Returns everything in Prometheus' text form.
-    pub(super) fn tell(&self, streams: usize, sessions: usize, database: &Path) -> String {
+    pub(super) fn tell(&self, streams: usize, sessions: usize, database: u64) -> String {
         let set = |gauge: &Gauge, value: u64| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         };
         set(&self.streams, streams as u64);
         set(&self.sessions, sessions as u64);
-        let mut log = database.as_os_str().to_owned();
-        log.push("-wal");
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        set(&self.database, size(database) + size(Path::new(&log)));
+        set(&self.database, database);
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::warn!(%error, "the metrics could not be written");

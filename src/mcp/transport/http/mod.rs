@@ -33,11 +33,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::on_signal;
-use super::{GRACE, announce, spawn};
+use super::{GRACE, announce};
 use crate::access;
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::server::Server;
+use crate::mcp::thread::spawn;
 use crate::store::Store;
 use app::App;
 use connection::{Addresses, Counted, converse};
@@ -48,7 +49,7 @@ pub use origin::Origin;
 const MAX_CONNECTIONS: usize = 8192;
 
 /// Those that one address may have: a flood of half requests leaves room for others.
-const MOST_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
+const MAX_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -118,7 +119,7 @@ pub fn serve_http(
     })?;
     let served = runtime.block_on(serve(&app, tls, &asked, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
-    store.settle();
+    store.checkpoint();
     served
 }
 
@@ -137,7 +138,7 @@ async fn serve(
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let addresses = Addresses::new(MOST_OF_ADDRESS);
+    let addresses = Addresses::new(MAX_OF_ADDRESS);
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
         let permit = tokio::select! {

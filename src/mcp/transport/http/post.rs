@@ -20,10 +20,10 @@ use super::app::App;
 use super::batch::batch;
 use super::connection::Caller;
 use super::listen;
+use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
-use crate::mcp::front::{self, Envelope, Line, Meta};
+use crate::mcp::front::{self, Envelope, Hot, Line, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
-use crate::mcp::reads::{Era, Read};
 use crate::mcp::tools;
 use crate::mcp::{Config, Identity};
 
@@ -85,7 +85,7 @@ pub(super) async fn one(
             Ok(answer::json(StatusCode::BAD_REQUEST, line))
         }
         Envelope::Request { id, method, parameters, .. } => {
-            if let Some(answer) = hot_read(app, &parts.headers, id, &method, parameters, &config).await? {
+            if let Some(answer) = hot_read(app, caller, &parts.headers, id, &method, parameters, &config).await? {
                 return Ok(answer);
             }
             if listens(&parts.headers, &method, parameters, &config)
@@ -164,21 +164,32 @@ pub(super) async fn read(
 /// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
 async fn hot_read(
     app: &App,
+    caller: &Caller,
     headers: &HeaderMap,
     id: &str,
     method: &str,
     parameters: Option<&RawValue>,
     config: &Arc<Config>,
 ) -> Result<Option<Response<Body>>, Refusal> {
-    let ours = Read::is_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
+    let ours = front::may_be_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
     let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
     let header = only(headers, &NAME).filter(|_| era == Era::Modern);
     let (asked, given) = app.read_cache.ask(config, era, method, parameters, header)?;
     let result = match given {
         // Whoever was given it before sent the same, and that was looked at.
-        Some(given) => Ok(given),
-        None if config.extended.takes(method, parameters) || !fits(era, method, parameters, header) => return Ok(None),
-        None => app.read_cache.answer(&asked, config, method, parameters, era).await,
+        Some(given) => {
+            app.read_cache.log_again(config, method, parameters);
+            Ok(given)
+        }
+        None if config.providers.takes(method, parameters) => return Ok(None),
+        None if !fits(era, method, parameters, header, config) => return Ok(None),
+        None => {
+            caller.exchange.work();
+            match app.read_cache.answer(&asked, config, method, parameters, era).await.transpose() {
+                Some(result) => result,
+                None => return Ok(None),
+            }
+        }
     };
     let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
     match result {
@@ -204,15 +215,12 @@ async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> O
 }
 
 /// Whether the parameters of a hot read are of that era, and name what the header names.
-fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>) -> bool {
+fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>, config: &Config) -> bool {
     match (era, front::meta(parameters)) {
         (Era::Legacy, Meta::Plain) => true,
-        (Era::Modern, Meta::Modern) => match Read::parse(method, parameters) {
-            Ok(Read::Prompt { name, .. }) => header == Some(&*name),
-            Ok(Read::Resource { uri }) => header == Some(&*uri),
-            Ok(Read::Prompts { .. } | Read::Resources { .. }) => header.is_none(),
-            Err(_) => false,
-        },
+        (Era::Modern, Meta::Modern) => {
+            Hot::parse(method, parameters, config).is_ok_and(|hot| hot.is_some_and(|hot| hot.name() == header))
+        }
         _ => false,
     }
 }

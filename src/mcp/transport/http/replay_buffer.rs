@@ -97,6 +97,9 @@ impl Manager {
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
         // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
         local.session_config.keep_alive = None;
+        // rmcp keeps the channel of a request that was cancelled, more than 1 KiB each, for clients that resume it within a
+        // minute. They resume from the replay buffer.
+        local.session_config.completed_cache_ttl = Duration::ZERO;
         Self { local: Arc::new(local), replay, orders: Mutex::default() }
     }
 

@@ -1,14 +1,14 @@
 //! Ends open streams when their access key is revoked or expires.
 
-use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Grant;
+use crate::store::Version;
 
 /// Says whether a key, or no key, would be let in now; the number is the version of the database in which it was last.
-pub(super) type Holds = dyn Fn(Option<&Grant>, &AtomicI64) -> bool + Send + Sync;
+pub(super) type Holds = dyn Fn(Option<&Grant>, &Mutex<Option<Version>>) -> bool + Send + Sync;
 
 /// The keys that have streams open.
 pub(super) struct StreamRevocation {
@@ -18,7 +18,7 @@ pub(super) struct StreamRevocation {
 
 struct Key {
     grant: Option<Grant>,
-    seen: AtomicI64,
+    seen: Mutex<Option<Version>>,
     revoked: CancellationToken,
 }
 
@@ -38,7 +38,7 @@ impl StreamRevocation {
         let mut keys = self.keys();
         let found = keys.iter().find(|key| key.grant.as_ref() == grant && !key.revoked.is_cancelled()).cloned();
         let key = found.unwrap_or_else(|| {
-            let (grant, seen) = (grant.cloned(), AtomicI64::new(i64::MIN));
+            let (grant, seen) = (grant.cloned(), Mutex::new(None));
             let key = Arc::new(Key { grant, seen, revoked: CancellationToken::new() });
             keys.push(Arc::clone(&key));
             key
@@ -97,7 +97,14 @@ mod tests {
     use super::*;
 
     fn grant(key: &str) -> Grant {
-        Grant { key: key.to_owned(), project: None, project_name: None, read_only: false, expires_at: None }
+        Grant {
+            key: key.to_owned(),
+            project: None,
+            project_name: None,
+            read_only: false,
+            consent: false,
+            expires_at: None,
+        }
     }
 
     #[test]

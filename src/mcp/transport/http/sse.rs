@@ -26,10 +26,12 @@ use super::sessions::Owner;
 use super::stream::ENDING;
 use super::stream::event_stream;
 use crate::clock::Clock;
-use crate::mcp::front::{Front, InFlight};
+use crate::mcp::Config;
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::limits::limited;
+use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
-use crate::mcp::transport::output::{Output, Queued};
-use crate::mcp::{Config, limited};
 
 /// Clients that may be connected at once; each has a connection to the database.
 const MOST: usize = 256;
@@ -61,6 +63,8 @@ impl Drop for Client {
 struct Session {
     clients: Clients,
     id: String,
+    /// Ends the read that its front does.
+    cancelled: CancellationToken,
 }
 
 impl Clients {
@@ -76,6 +80,7 @@ impl Clients {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.cancelled.cancel();
         if let Some(client) = self.clients.lock().remove(&self.id) {
             client.in_flight.close_now();
             client.output.finish();
@@ -93,7 +98,8 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let (output, queued) = Output::stream();
     let (in_flight, transport) = InFlight::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
-    let reader = limited(&app.server.store, Arc::default()).slim_reader()?;
+    let cancelled = CancellationToken::new();
+    let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
     let client = Client {
         owner: owner(config),
         front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),
@@ -105,7 +111,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     app.sse.lock().insert(id.clone(), Arc::clone(&client));
     tokio::spawn(end_with(app.closing.clone(), client.gone.clone(), Arc::downgrade(&client)));
     drop(client);
-    let session = Session { clients: app.sse.clone(), id: id.clone() };
+    let session = Session { clients: app.sse.clone(), id: id.clone(), cancelled };
     tokio::spawn(async move {
         match server.serve(transport).await {
             Ok(running) => drop(running.waiting().await),

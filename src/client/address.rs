@@ -1,0 +1,75 @@
+//! The URL of a server, as users write it.
+
+use crate::error::{Code, Error, Result};
+
+/// The parts of a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The host, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The path and the query.
+    pub path: String,
+}
+
+impl Address {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn parse(url: &str) -> Result<Self> {
+        let wrong = |why: &str| {
+            Error::new(Code::InvalidArgument, format!("'{}' is no URL of a server: {why}", crate::redact::redact(url)))
+                .hint("such as http://127.0.0.1:3000/mcp")
+        };
+        let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+            (Some(rest), _) => (80, rest),
+            (_, Some(rest)) => (443, rest),
+            _ => return Err(wrong("it begins with http:// or https://")),
+        };
+        if url.chars().any(|c| c.is_whitespace() || c.is_control() || "\"'<>\\^`{|}$".contains(c)) {
+            return Err(wrong("it holds a character that a URL does not"));
+        }
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        if authority.contains('@') {
+            return Err(wrong("a key is taken from the environment (--key-env NAME), never from the URL"));
+        }
+        let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':')),
+            None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+        };
+        if host.is_empty() {
+            return Err(wrong("it names no host"));
+        }
+        let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is no number"))?;
+        let path = path.split('#').next().unwrap_or_default();
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        Ok(Self { host: host.to_owned(), port, path })
+    }
+
+    /// Whether it is this machine.
+    pub fn is_loopback(&self) -> bool {
+        let ip: Option<std::net::IpAddr> = self.host.parse().ok();
+        self.host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let address = Address::parse("http://[::1]:3000/projects/p/mcp?x=1#y").expect("a URL");
+        let wanted = Address { host: "::1".to_owned(), port: 3000, path: "/projects/p/mcp?x=1".to_owned() };
+        assert_eq!(address, wanted);
+        assert_eq!(
+            Address::parse("https://a").map(|address| (address.port, address.path)).ok(),
+            Some((443, "/".into()))
+        );
+        for bad in ["", "a", "ftp://a", "http://", "http://a:b/", "http://u:p@a/", "http://a/ b", "http://a/${X}"] {
+            assert!(Address::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

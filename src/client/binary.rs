@@ -1,0 +1,98 @@
+//! Programs that entries start, and this one.
+
+use std::path::{Path, PathBuf};
+
+use super::runs::Runs;
+use crate::error::{Code, Error, Result};
+
+/// What is to be said of the program that an entry starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    /// It is the one that runs now.
+    This,
+    /// It is another one.
+    Another,
+    /// It is not there.
+    Missing,
+    /// The entry starts none.
+    None,
+}
+
+impl Binary {
+    /// Looks at what an entry runs.
+    pub fn of(runs: &Runs) -> Self {
+        let Runs::Command(words) = runs else { return Binary::None };
+        let Some(program) = words.first().and_then(|word| resolved(word)) else { return Binary::Missing };
+        let this = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+        match program.canonicalize() {
+            Ok(real) if Some(&real) == this.as_ref() => Binary::This,
+            Ok(_) => Binary::Another,
+            Err(_) => Binary::Missing,
+        }
+    }
+
+    /// Its name in data.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Binary::This => "this",
+            Binary::Another => "another",
+            Binary::Missing => "missing",
+            Binary::None => "none",
+        }
+    }
+
+    /// What it is, for people.
+    pub const fn shown(self) -> &'static str {
+        match self {
+            Binary::This => "this one",
+            Binary::Another => "another one",
+            Binary::Missing => "missing",
+            Binary::None => "-",
+        }
+    }
+}
+
+/// The file of a program, looked for on PATH where only its name is given.
+pub fn resolved(program: &str) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file().then(|| path.to_owned());
+    }
+    on_path(program)
+}
+
+/// Returns a program on PATH, in whose folders only absolute ones count.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let folders = std::env::join_paths(std::env::split_paths(&folders).filter(|folder| folder.is_absolute())).ok()?;
+    which::which_in_global(program, Some(folders)).ok()?.next()
+}
+
+/// The path of the binary that runs.
+///
+/// # Errors
+/// `E_FILE_FAILED`, `E_INVALID_PATH`.
+pub fn running() -> Result<String> {
+    let gone = |why: String| {
+        Error::new(Code::FileFailed, format!("The running mcpkg does not know its own file: {why}"))
+            .hint("start mcpkg again by its path")
+    };
+    let path = std::env::current_exe().map_err(|error| gone(error.to_string()))?;
+    if !path.is_file() {
+        return Err(gone(format!("`{}` was replaced or deleted", path.display())));
+    }
+    utf8(&path)
+}
+
+/// Returns a path as text.
+///
+/// # Errors
+/// `E_INVALID_PATH`.
+pub fn utf8(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::new(
+            Code::InvalidPath,
+            format!("The path `{}` is no UTF-8, which configuration files are", path.display()),
+        )
+    })
+}

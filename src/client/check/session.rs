@@ -1,0 +1,190 @@
+//! What an agent says to a server when it starts, and what it makes of the answers.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::step_error::StepError;
+use super::transport::Transport;
+use crate::client::agent::{Agent, Greeting};
+
+/// How long one answer is waited for.
+pub(super) const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long an agent that begins with server/discover waits before it falls back to initialize.
+const DISCOVER: Duration = Duration::from_secs(3);
+
+/// The revision without a handshake.
+const MODERN: &str = "2026-07-28";
+
+/// A session with a server.
+pub(super) struct Session<'w> {
+    transport: &'w mut dyn Transport,
+    title: &'static str,
+    next: u32,
+    modern: bool,
+    capabilities: Value,
+}
+
+impl<'w> Session<'w> {
+    pub(super) fn new(transport: &'w mut dyn Transport, agent: &Agent) -> Self {
+        Self { transport, title: agent.title, next: 1, modern: false, capabilities: Value::Null }
+    }
+
+    /// Says hello as an agent does; returns what answered.
+    pub(super) fn greet(&mut self, first: Greeting) -> Result<String, StepError> {
+        let revision = match first {
+            Greeting::Initialize(revision) => revision,
+            Greeting::Discover => {
+                self.modern = true;
+                let answer = self.ask_until("server/discover", json!({}), Instant::now() + DISCOVER)?;
+                if let Some(result) = answer.as_ref().and_then(|answer| answer.get("result")) {
+                    let versions = result["supportedVersions"].as_array().cloned().unwrap_or_default();
+                    if versions.iter().any(|version| version == MODERN) {
+                        self.capabilities = result["capabilities"].clone();
+                        self.transport.agreed(MODERN);
+                        let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+                        return Ok(format!("{}, {MODERN}", server(info)));
+                    }
+                }
+                self.modern = false;
+                "2025-11-25"
+            }
+        };
+        let hello = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": self.info() });
+        let result = self.ask("initialize", hello)?;
+        let agreed = result["protocolVersion"].as_str().unwrap_or(revision).to_owned();
+        self.capabilities = result["capabilities"].clone();
+        self.transport.agreed(&agreed);
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.transport.send(&initialized, Instant::now() + DEADLINE)?;
+        self.transport.begun()?;
+        Ok(format!("{}, {agreed}", server(&result["serverInfo"])))
+    }
+
+    /// Lists what a server has of a kind; returns how many. `None` where it offers none.
+    pub(super) fn count(&mut self, kind: &str) -> Result<Option<usize>, StepError> {
+        if self.capabilities.get(kind).is_none() {
+            return Ok(None);
+        }
+        let until = Instant::now() + DEADLINE;
+        let mut count = 0;
+        let mut params = json!({});
+        loop {
+            let result = self.ask(&format!("{kind}/list"), params)?;
+            let items = result[kind].as_array().ok_or_else(|| {
+                StepError::new(
+                    format!("its answer to {kind}/list holds no list"),
+                    "is it an MCP server, and up to date?",
+                )
+            })?;
+            count += items.len();
+            match result["nextCursor"].as_str() {
+                Some(cursor) if Instant::now() < until => params = json!({ "cursor": cursor }),
+                _ => return Ok(Some(count)),
+            }
+        }
+    }
+
+    fn info(&self) -> Value {
+        // The server's log tells the check from the agent itself.
+        json!({ "name": "mcpkg-check", "title": format!("mcpkg client check, as {}", self.title), "version": env!("CARGO_PKG_VERSION") })
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, StepError> {
+        let mut answer = self.ask_until(method, params, Instant::now() + DEADLINE)?.ok_or_else(|| {
+            let why = format!("no answer to {method} within {} seconds", DEADLINE.as_secs());
+            StepError::new(why, "run the command by hand to see what it waits for")
+        })?;
+        match answer.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => {
+                let message = answer["error"]["message"].as_str().unwrap_or("no reason");
+                let message = crate::redact::redact(message);
+                // The server's own sentence for a project that is not there.
+                let advice = if message.contains("Project '") && message.contains("does not exist") {
+                    "`mcpkg project list` shows the projects; `mcpkg client add NAME --project PROJECT` pins another one"
+                } else {
+                    "see the server's log"
+                };
+                Err(StepError::new(format!("{method} was refused: {message}"), advice))
+            }
+        }
+    }
+
+    fn ask_until(&mut self, method: &str, mut params: Value, until: Instant) -> Result<Option<Value>, StepError> {
+        let id = json!(format!("check-{}", self.next));
+        self.next += 1;
+        if self.modern {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": self.info(),
+            });
+        }
+        self.transport.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }), until)?;
+        while let Some(message) = self.transport.receive(until)? {
+            // Notifications and requests of the server's come in between.
+            if message["id"] == id && message.get("method").is_none() {
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn server(info: &Value) -> String {
+    let text = |key: &str| info[key].as_str().unwrap_or_default();
+    match (text("name"), text("version")) {
+        ("", _) => "a server without a name".to_owned(),
+        (name, "") => name.to_owned(),
+        (name, version) => format!("{name} {version}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::client::agents;
+
+    struct Script(VecDeque<Value>);
+
+    impl Transport for Script {
+        fn send(&mut self, _: &Value, _: Instant) -> Result<(), StepError> {
+            Ok(())
+        }
+        fn receive(&mut self, _: Instant) -> Result<Option<Value>, StepError> {
+            Ok(self.0.pop_front())
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_know_discover_is_greeted_as_before() {
+        let refused = json!({ "id": "check-1", "error": { "code": -32601, "message": "unknown" } });
+        let notice = json!({ "method": "notifications/message" });
+        let hello = json!({ "id": "check-2", "result": {
+            "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" },
+        } });
+        let page = json!({ "id": "check-3", "result": { "tools": [{}, {}], "nextCursor": "x" } });
+        let last = json!({ "id": "check-4", "result": { "tools": [{}] } });
+        let mut transport = Script([refused, notice, hello, page, last].into());
+        let mut session = Session::new(&mut transport, agents::named("claude-code").expect("an agent"));
+        assert_eq!(session.greet(Greeting::Discover).as_deref(), Ok("s 1, 2025-06-18"));
+        assert_eq!(session.count("tools"), Ok(Some(3)));
+        assert_eq!(session.count("prompts"), Ok(None));
+    }
+
+    #[test]
+    fn a_refusal_and_silence_are_told_apart() {
+        let codex = agents::named("codex").expect("an agent");
+        let refused = json!({ "id": "check-1", "error": { "code": -32600, "message": "go away" } });
+        let mut transport = Script([refused].into());
+        let error = Session::new(&mut transport, codex).greet(codex.greeting).expect_err("refused");
+        assert_eq!(error.why, "initialize was refused: go away");
+        let mut transport = Script(VecDeque::new());
+        let error = Session::new(&mut transport, codex).greet(codex.greeting).expect_err("silent");
+        assert_eq!(error.why, "no answer to initialize within 10 seconds");
+    }
+}

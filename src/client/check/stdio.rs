@@ -1,0 +1,191 @@
+//! A server that is started as its agent starts it, and spoken to in lines.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::step_error::StepError;
+use super::transport::Transport;
+use crate::client::agent::Agent;
+use crate::client::config_file::ConfigFile;
+use crate::client::homes::Homes;
+use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
+
+/// The longest line that is taken.
+const LINE: u64 = 64 << 20;
+
+/// The environment that an agent gives to what its entry starts. Variables of mcpkg's own are left out: the agent may
+/// be started elsewhere.
+pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
+    let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    let named = named.unwrap_or_default();
+    let is_passed = |name: &str| {
+        let windows = cfg!(windows) && process::is_needed_on_windows(name);
+        named.contains(&name)
+            || (!name.starts_with("MCPKG_") && (windows || agent.passes.is_none_or(|passed| passed.contains(&name))))
+    };
+    let mut environment: BTreeMap<OsString, OsString> =
+        std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect();
+    for values in ["env", "environment"] {
+        for (name, value) in entry[values].as_object().into_iter().flatten() {
+            if let Some(value) = value.as_str() {
+                environment.insert(name.into(), value.into());
+            }
+        }
+    }
+    environment
+}
+
+/// The folder that an agent starts it in.
+pub(super) fn directory(config: &ConfigFile, entry: &Value, homes: &Homes, here: &Path) -> PathBuf {
+    let base = config.root.clone().unwrap_or_else(|| (config.agent.starts_in)(homes, here));
+    match entry["cwd"].as_str() {
+        Some(folder) => base.join(folder),
+        None => base,
+    }
+}
+
+/// A server as a child process.
+pub(super) struct StdioTransport {
+    server: Running,
+    input: Option<ChildStdin>,
+    lines: Receiver<Line>,
+    cancelled: CancellationToken,
+    _waking: OnCancel,
+}
+
+enum Line {
+    Text(String),
+    TooLong,
+    End,
+    Cancelled,
+}
+
+/// What is kept of what a server writes to its standard error.
+const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
+
+/// How long the end of a server is waited for whose output has ended: the pipe closes a moment earlier.
+const END: Duration = Duration::from_millis(500);
+
+impl StdioTransport {
+    /// Starts it.
+    pub(super) fn new(
+        words: &[String],
+        environment: BTreeMap<OsString, OsString>,
+        directory: &Path,
+        cancelled: &CancellationToken,
+    ) -> Result<Self, StepError> {
+        let (program, args) =
+            words.split_first().ok_or_else(|| StepError::new("the entry names no command", "add it anew"))?;
+        let server = Program::new(program).args(args).folder(directory).capture(COMPLAINTS);
+        let mut server = server.environment(Environment::Exactly(environment)).start().map_err(|failure| {
+            let why = match failure {
+                Failure::NotStarted(error) | Failure::Lost(error) => error.to_string(),
+                Failure::TimedOut | Failure::Cancelled => "it was cancelled".to_owned(),
+            };
+            let advice = "the entry's command has to be a program that can be started; add it anew";
+            StepError::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
+        })?;
+        let (sender, lines) = sync_channel(64);
+        let waker = sender.clone();
+        if let Some(stdout) = server.stdout() {
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stdout);
+                loop {
+                    let mut line = Vec::new();
+                    let end = match reader.by_ref().take(LINE).read_until(b'\n', &mut line) {
+                        Ok(0) | Err(_) => Line::End,
+                        Ok(_) if line.len() as u64 == LINE => Line::TooLong,
+                        Ok(_) => Line::Text(String::from_utf8_lossy(&line).trim().to_owned()),
+                    };
+                    let is_last = !matches!(end, Line::Text(_));
+                    if sender.send(end).is_err() || is_last {
+                        return;
+                    }
+                }
+            });
+        }
+        // Where the queue is full, nobody waits for it.
+        let wake = move || {
+            let _ = waker.try_send(Line::Cancelled);
+        };
+        let waking = OnCancel::new(cancelled, wake);
+        Ok(Self { input: server.stdin(), server, lines, cancelled: cancelled.clone(), _waking: waking })
+    }
+
+    /// Ends its input and waits until it has ended, at most until `until`; then it is killed.
+    pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, StepError> {
+        self.input = None;
+        match self.server.wait(until, &self.cancelled) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => {
+                let advice = "a server ends when its input does; this one stays behind when the agent is closed";
+                Err(StepError::new("it did not end with its input, and was killed", advice))
+            }
+            Err(failure) => Err(lost(&failure)),
+        }
+    }
+
+    fn gone(&mut self) -> StepError {
+        let how = match self.server.wait(Instant::now() + END, &self.cancelled) {
+            Ok(Some(status)) => format!("it ended ({status})"),
+            Ok(None) => "it closed its output".to_owned(),
+            Err(failure) => return lost(&failure),
+        };
+        let said = crate::redact::redact(self.server.stderr().text().trim());
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
+        let advice = "run the command by hand to see why; `mcpkg client show` prints it";
+        StepError::new(format!("{how} before it answered{said}"), advice)
+    }
+}
+
+fn lost(failure: &Failure) -> StepError {
+    match failure {
+        Failure::Cancelled => StepError::cancelled(),
+        failure => StepError::new(format!("it cannot be waited for: {failure:?}"), "try again"),
+    }
+}
+
+impl Transport for StdioTransport {
+    fn send(&mut self, message: &Value, _: Instant) -> Result<(), StepError> {
+        let Some(input) = self.input.as_mut() else { return Err(self.gone()) };
+        let sent = input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush());
+        // Why it took nothing is told by how it ended.
+        sent.map_err(|_| self.gone())
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Option<Value>, StepError> {
+        loop {
+            if self.cancelled.is_cancelled() {
+                return Err(StepError::cancelled());
+            }
+            let line = match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Line::Text(line)) if line.is_empty() => continue,
+                Ok(Line::Text(line)) => line,
+                Ok(Line::TooLong) => {
+                    let advice = "is this the command of a server?";
+                    return Err(StepError::new("it printed a line without an end", advice));
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Ok(Line::Cancelled) => continue,
+                Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+            };
+            return match serde_json::from_str::<Value>(&line) {
+                Ok(message) if message.is_object() || message.is_array() => Ok(Some(message)),
+                _ => {
+                    let shown: String = line.chars().take(80).collect();
+                    let advice = "an MCP server prints nothing but messages; is this the command of one?";
+                    Err(StepError::new(format!("it printed `{shown}`, which is no message"), advice))
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Where an agent's configuration is.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::agent::Agent;
+use super::binary::on_path;
+use super::homes::Homes;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::projects;
+
+/// For whom an entry is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// For the user, in every folder
+    #[default]
+    User,
+    /// For who works in this folder
+    Project,
+}
+
+impl Scope {
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+        }
+    }
+}
+
+/// An agent's file of one scope.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// Whose file it is.
+    pub agent: &'static Agent,
+    /// For whom.
+    pub scope: Scope,
+    /// Its path.
+    pub path: PathBuf,
+    /// The folder that a project's entry is for.
+    pub root: Option<PathBuf>,
+}
+
+impl ConfigFile {
+    /// Finds an agent's file.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where the agent has no such scope, `E_ROOT_REQUIRED`, `E_NOT_FOUND` for `--root`.
+    pub fn find(context: &Context, agent: &'static Agent, scope: Scope, root: Option<&Path>) -> Result<Self> {
+        let homes = Homes::find()?;
+        if scope == Scope::User {
+            if root.is_some() {
+                return Err(Error::new(Code::InvalidArgument, "--root is the folder of a project's entry")
+                    .hint("add --scope project"));
+            }
+            return Ok(Self { agent, scope, path: (agent.user_file)(&homes), root: None });
+        }
+        let root = project_root(context, &homes, root)?;
+        let Some(path) = agent.project_file.map(|file| file(&root)) else {
+            let title = agent.title;
+            return Err(Error::new(Code::InvalidArgument, format!("{title} reads no configuration of a project"))
+                .with_details(json!({ "agent": agent.name, "scopes": ["user"] }))
+                .hint("connect it for the user: --scope user"));
+        };
+        Ok(Self { agent, scope, path, root: Some(root) })
+    }
+
+    /// Returns the files of an agent that there can be here, the user's first.
+    ///
+    /// # Errors
+    /// `E_ROOT_REQUIRED` where HOME is not set.
+    pub fn all(context: &Context, agent: &'static Agent) -> Result<Vec<Self>> {
+        let homes = Homes::find()?;
+        let user = Self { agent, scope: Scope::User, path: (agent.user_file)(&homes), root: None };
+        let project = project_root(context, &homes, None).ok().and_then(|root| {
+            let path = agent.project_file?(&root);
+            Some(Self { agent, scope: Scope::Project, path, root: Some(root) })
+        });
+        Ok(std::iter::once(user).chain(project).collect())
+    }
+}
+
+/// The folder of a project's entry: the one that is named, else the folder bound to the project that applies, where this
+/// is it or one below it, else the git repository around this one, else this one.
+fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(root) = named {
+        let root = match root.strip_prefix("~") {
+            Ok(rest) => homes.home.join(rest),
+            Err(_) => root.to_owned(),
+        };
+        let real = root.canonicalize().map_err(|error| disk::failed("use", &root, error))?;
+        if !real.is_dir() {
+            return Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display())));
+        }
+        return Ok(real);
+    }
+    let started = PathBuf::from(&context.selection.directory);
+    let bound = context.store.read(|db| {
+        let project = projects::resolve(db, &context.selection).ok().flatten();
+        project.map_or(Ok(Vec::new()), |project| projects::bindings(db, project.id))
+    })?;
+    let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
+    let root = match around {
+        Some(folder) => PathBuf::from(folder),
+        None => crate::git::toplevel(&started).unwrap_or(started),
+    };
+    let home = homes.home.canonicalize().unwrap_or_else(|_| homes.home.clone());
+    if !root.is_absolute() || home.starts_with(&root) {
+        return Err(Error::new(Code::RootRequired, "This folder is no project's: it is the home folder, or above it")
+            .hint("go to the project's folder, or name it with --root DIR"));
+    }
+    Ok(root)
+}
+
+/// Returns whether an agent seems to be on this machine: its folder, its file, or its program on PATH.
+pub fn is_installed(agent: &Agent, homes: &Homes) -> bool {
+    (agent.folder)(homes).is_dir() || (agent.user_file)(homes).exists() || on_path(agent.program).is_some()
+}

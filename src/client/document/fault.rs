@@ -1,0 +1,25 @@
+//! Why a file cannot be edited.
+
+/// Why a file cannot be edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line and the column, from 1, where they are known.
+    pub at: Option<(usize, usize)>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Fault {
+    /// Returns what is wrong with the whole.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { at: None, what: what.into() }
+    }
+
+    /// Returns what is wrong at a byte of a text.
+    pub fn at(text: &str, byte: usize, what: impl Into<String>) -> Self {
+        let before = text.get(..byte.min(text.len())).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Self { at: Some((line, column)), what: what.into() }
+    }
+}

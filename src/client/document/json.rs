@@ -1,0 +1,130 @@
+//! An entry in a JSON file that people wrote: what else stands there, comments too, stays as it is.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use serde_json::Value;
+
+use super::change::Change;
+use super::fault::Fault;
+
+/// Takes comments and trailing commas: for an agent that does not read them, [`strictly`] says so.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+fn parse(text: &str) -> Result<CstRootNode, Fault> {
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| Fault::at(text, error.range().start, error.kind().to_string()))
+}
+
+/// What is wrong with a file for a reader that takes neither comments nor trailing commas.
+pub(super) fn strictly(text: &str) -> Option<Fault> {
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+    Some(Fault { at: Some((error.line(), error.column())), what: error.to_string() })
+}
+
+/// Returns the whole document; null where it is blank.
+pub(super) fn value(text: &str) -> Result<Value, Fault> {
+    let root = parse(text)?;
+    if root.value().is_none() {
+        return Ok(Value::Null);
+    }
+    root.to_serde_value().ok_or_else(|| Fault::new("it is no JSON"))
+}
+
+/// Makes or changes the entry `name` below `key`.
+pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is no JSON object"))?;
+    let servers = match only(&object, key)? {
+        Some(property) => property.object_value().ok_or_else(|| Fault::new(format!("`{key}` is no object")))?,
+        None => object.append(key, CstInputValue::Object(Vec::new())).object_value_or_set(),
+    };
+    match only(&servers, name)? {
+        None => {
+            servers.append(name, input_object(&change.fields));
+        }
+        Some(property) => match property.object_value().filter(|_| !change.replaces) {
+            None => property.set_value(input_object(&change.fields)),
+            Some(entry) => update(&entry, change)?,
+        },
+    }
+    Ok(root.to_string())
+}
+
+fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
+    for unwanted in change.unwanted() {
+        if let Some(property) = only(entry, &unwanted)? {
+            property.remove();
+        }
+    }
+    for (field, value) in &change.fields {
+        match only(entry, field)? {
+            Some(property) if property.to_serde_value_of().as_ref() == Some(value) => {}
+            Some(property) => property.set_value(input(value)),
+            None => {
+                entry.append(field, input(value));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes the entry `name` out; with `emptied`, `key` too where nothing else is left in it.
+pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
+    let Some(property) = only(&object, key)? else { return Ok(text.to_owned()) };
+    let Some(servers) = property.object_value() else { return Ok(text.to_owned()) };
+    if let Some(entry) = only(&servers, name)? {
+        entry.remove();
+    }
+    if emptied && servers.properties().is_empty() {
+        property.remove();
+    }
+    Ok(root.to_string())
+}
+
+/// The property of a name. Readers take the last of two and editors the first: neither is touched.
+fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Fault> {
+    let mut named = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
+    match (named.next(), named.next()) {
+        (_, Some(_)) => Err(Fault::new(format!("`{name}` stands in it twice"))),
+        (found, None) => Ok(found),
+    }
+}
+
+trait ValueOf {
+    fn to_serde_value_of(&self) -> Option<Value>;
+}
+
+impl ValueOf for CstObjectProp {
+    fn to_serde_value_of(&self) -> Option<Value> {
+        self.value()?.to_serde_value()
+    }
+}
+
+fn input_object(fields: &[(String, Value)]) -> CstInputValue {
+    CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(value) => CstInputValue::Number(value.to_string()),
+        Value::String(value) => CstInputValue::String(value.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(values) => {
+            CstInputValue::Object(values.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}

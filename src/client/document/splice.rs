@@ -1,0 +1,45 @@
+//! One edit of a text, which can be taken back.
+
+use serde::{Deserialize, Serialize};
+
+/// One edit: what stood at a byte, and what stands there now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Splice {
+    /// Where it begins.
+    pub at: usize,
+    /// What goes.
+    pub removed: String,
+    /// What comes.
+    pub inserted: String,
+}
+
+impl Splice {
+    /// Finds what makes `after` of `before`.
+    pub fn between(before: &str, after: &str) -> Self {
+        let same = |(a, b): &(char, char)| a == b;
+        let start: usize = before.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (old, new) = (&before[start..], &after[start..]);
+        let end: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        Self { at: start, removed: old[..old.len() - end].to_owned(), inserted: new[..new.len() - end].to_owned() }
+    }
+
+    /// Does it; `None` where the text is another one.
+    pub fn apply(&self, before: &str) -> Option<String> {
+        let rest = before.get(self.at..)?.strip_prefix(self.removed.as_str())?;
+        Some([&before[..self.at], &self.inserted, rest].concat())
+    }
+
+    /// The edit that takes this one back.
+    pub fn reversed(&self) -> Self {
+        Self { at: self.at, removed: self.inserted.clone(), inserted: self.removed.clone() }
+    }
+
+    /// Does it where the removed text stands now, if that is one place only.
+    pub fn apply_elsewhere(&self, text: &str) -> Option<String> {
+        let mut found = text.match_indices(self.removed.as_str());
+        match (found.next(), found.next()) {
+            (Some((at, _)), None) if !self.removed.trim().is_empty() => Self { at, ..self.clone() }.apply(text),
+            _ => None,
+        }
+    }
+}

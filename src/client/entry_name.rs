@@ -1,0 +1,21 @@
+//! The name of an entry.
+
+use crate::error::{Code, Error, Result};
+
+/// The name of the entry unless told otherwise.
+pub fn default() -> String {
+    "mcpkg".to_owned()
+}
+
+/// Checks that every agent takes a name, and that it leaves room for the tools' own.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check(name: &str) -> Result<()> {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if (1..=32).contains(&name.len()) && name.bytes().all(good) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{name}' is no name of an entry"))
+        .hint("a name has 1 to 32 of the characters A-Z a-z 0-9 _ -"))
+}

@@ -1,0 +1,46 @@
+//! The folders that agents count from.
+
+use std::path::PathBuf;
+
+use crate::disk;
+use crate::error::Result;
+
+/// The folders that agents count from.
+#[derive(Clone, Debug)]
+pub struct Homes {
+    /// The user's home.
+    pub home: PathBuf,
+    /// Where the system keeps an application's configuration.
+    pub config: PathBuf,
+    /// `XDG_CONFIG_HOME`, which some agents follow on every system.
+    pub xdg: PathBuf,
+}
+
+impl Homes {
+    /// Finds them in the environment.
+    ///
+    /// # Errors
+    /// `E_ROOT_REQUIRED` where HOME is not set.
+    pub fn find() -> Result<Self> {
+        let home = disk::home()?;
+        let xdg = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let config = if cfg!(target_os = "macos") {
+            home.join("Library/Application Support")
+        } else if cfg!(windows) {
+            named("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming"))
+        } else {
+            xdg.clone()
+        };
+        Ok(Self { home, config, xdg })
+    }
+
+    /// Returns the folder that a variable of an agent's own names; `usual` below the home folder where it is not set.
+    pub fn moved(&self, variable: &str, usual: &str) -> PathBuf {
+        named(variable).unwrap_or_else(|| self.home.join(usual))
+    }
+}
+
+/// Returns the absolute path that a variable holds.
+pub fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}

@@ -1,0 +1,18 @@
+//! The operations of the domain, a file for each command.
+
+mod add;
+mod check;
+mod list;
+mod remove;
+mod show;
+
+use crate::op::Entry;
+
+/// The operations of this domain, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<list::List>(),
+    Entry::of::<show::Show>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<check::Check>(),
+];

@@ -1,0 +1,119 @@
+//! `mcpkg client remove`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::client::GROUP;
+use crate::client::agents;
+use crate::client::config_file::{ConfigFile, Scope};
+use crate::client::our_entry::our_entries;
+use crate::client::standing::Standing;
+use crate::client::{entry_name, trail};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+
+/// Disconnect an agent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Agent
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
+    agent: String,
+    /// Whose entry: the user's, or this folder's
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(skip)]
+    scope: Scope,
+    /// Name of the entry
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
+    name: String,
+    /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    root: Option<PathBuf>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_client";
+    const CLI: &'static [&'static str] = &["client", "remove"];
+    const TITLE: &'static str = "Disconnect an agent";
+    const ABOUT: &'static str = "Take mcpkg out of an agent's configuration, and put back what was there before";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg client remove claude-code\n  mcpkg client remove cursor --scope project --dry-run";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let subject = self.subject();
+        let agent = agents::named(&self.agent)?;
+        let config = ConfigFile::find(context, agent, self.scope, self.root.as_deref())?;
+        let standing = Standing::of(context, config, &self.name)?;
+        let (name, path) = (&self.name, standing.config.path.display().to_string());
+        if standing.entry.is_none() {
+            return Err(absent(context, &standing)?);
+        }
+        let edit = standing.without()?;
+        let diff = edit.diff();
+        let previous = standing.record.as_ref().is_some_and(|record| record.previous.is_some());
+        let gone = edit.after.is_none();
+        let mut data = json!({
+            "agent": agent.name,
+            "scope": self.scope,
+            "name": name,
+            "path": path,
+            "outcome": if previous { "restored" } else { "removed" },
+            "file_deleted": gone,
+            "diff": diff,
+            "dry_run": self.dry_run,
+        });
+        if self.dry_run {
+            return Ok(Reply::new(Body::Diff(diff), data));
+        }
+        standing.ask(context, &edit, "Remove")?;
+        data["backup"] = json!(edit.apply(context)?);
+        trail::append(context, "client.remove", &subject);
+        let text = match (previous, gone) {
+            (true, _) => format!("Took mcpkg's '{name}' out of {path}; the entry that was there before is back"),
+            (false, true) => format!("Removed {path}, which held '{name}' and nothing else"),
+            (false, false) => format!("Removed '{name}' from {path}"),
+        };
+        Ok(Reply::sentence(text, data))
+    }
+}
+
+/// Says that there is no such entry, and where there is one.
+fn absent(context: &Context, standing: &Standing) -> Result<Error> {
+    let Standing { config, name, .. } = standing;
+    let title = config.agent.title;
+    let message = format!("{title} has no entry '{name}' in `{}`", config.path.display());
+    let error = Error::new(Code::NotFound, message)
+        .with_details(json!({ "agent": config.agent.name, "name": name, "path": config.path.display().to_string() }));
+    if let Some(ours) = our_entries(context, config).unwrap_or_default().first() {
+        return Ok(error.hint(format!("mcpkg's entry there is '{}': `{}`", ours.name, ours.remove())));
+    }
+    for other in ConfigFile::all(context, config.agent)?.into_iter().filter(|other| other.scope != config.scope) {
+        let scope = other.scope.name();
+        if Standing::of(context, other, name).is_ok_and(|standing| standing.entry.is_some()) {
+            return Ok(error.hint(format!("there is one with --scope {scope}")));
+        }
+    }
+    Ok(error.hint("`mcpkg client list` shows which agents are connected"))
+}

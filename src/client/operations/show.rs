@@ -1,0 +1,115 @@
+//! `mcpkg client show`.
+
+use clap::builder::PossibleValuesParser;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::client::GROUP;
+use crate::client::agents;
+use crate::client::binary::Binary;
+use crate::client::config_file::{ConfigFile, Scope};
+use crate::client::document::Document;
+use crate::client::entry::Wanted;
+use crate::client::entry_name;
+use crate::client::runs::Runs;
+use crate::client::standing::Standing;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+
+/// Show an agent's entry
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Agent
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
+    agent: String,
+    /// Name of the entry
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
+    name: String,
+    /// What to put in by hand connects to this URL, as in `client add`
+    #[arg(long, value_name = "URL")]
+    http: Option<String>,
+    /// Environment variable that the agent takes the URL's bearer key from
+    #[arg(long, value_name = "NAME", requires = "http")]
+    key_env: Option<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_client";
+    const CLI: &'static [&'static str] = &["client", "show"];
+    const TITLE: &'static str = "Show an agent's entry";
+    const ABOUT: &'static str = "Show an agent's entry as it stands, the file it is in, and what to put in by hand";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg client show vscode\n  mcpkg client show cursor --http https://tools.example/mcp";
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let agent = agents::named(&self.agent)?;
+        entry_name::check(&self.name)?;
+        let document = Document::of(agent);
+        let mut text = String::new();
+        let mut data = Vec::new();
+        let mut warnings = Vec::new();
+        for config in ConfigFile::all(context, agent)? {
+            let (scope, path) = (config.scope, config.path.display().to_string());
+            let standing = match Standing::of(context, config, &self.name) {
+                Ok(standing) => standing,
+                Err(error) => {
+                    warnings.push(error.message().to_owned());
+                    data.push(json!({ "scope": scope, "path": path, "problem": error.message() }));
+                    continue;
+                }
+            };
+            warnings.extend(standing.warning());
+            let runs = standing.runs();
+            let binary = runs.as_ref().map(Binary::of);
+            text.push_str(&format!("{} ({path}): ", heading(scope)));
+            match (&standing.entry, &runs) {
+                (None, _) => text.push_str("no entry\n"),
+                (Some(entry), _) => {
+                    let fields = entry.as_object().cloned().unwrap_or_default().into_iter().collect();
+                    text.push_str(&format!("'{}'\n\n{}", self.name, document.snippet(&self.name, fields)));
+                }
+            }
+            data.push(json!({
+                "scope": scope,
+                "path": path,
+                "entry": standing.entry,
+                "runs": runs.as_ref().map(Runs::shown),
+                "ours": standing.is_ours(),
+                "binary": binary.map(Binary::name),
+            }));
+        }
+        let wanted = match &self.http {
+            Some(url) => Wanted::url(context, Scope::User, url, self.key_env.as_deref())?,
+            None => Wanted::start(context, Scope::User)?,
+        };
+        let fields = wanted.entry(agent)?;
+        let snippet = document.snippet(&self.name, fields.clone());
+        text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
+        let wanted = Value::Object(fields.into_iter().collect());
+        let data = json!({
+            "agent": agent.name,
+            "name": self.name,
+            "places": data,
+            "snippet": snippet,
+            "wanted": wanted,
+        });
+        Ok(Reply::new(Body::Text(text), data).warn(warnings))
+    }
+}
+
+fn heading(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "The user's",
+        Scope::Project => "This folder's",
+    }
+}

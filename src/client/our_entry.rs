@@ -1,0 +1,75 @@
+//! The entries of mcpkg's in agents' files.
+
+use serde_json::{Value, json};
+
+use super::binary::Binary;
+use super::config_file::ConfigFile;
+use super::document::Document;
+use super::entry_name;
+use super::file::{self, FileText};
+use super::record::Records;
+use super::runs::Runs;
+use crate::error::Result;
+use crate::op::Context;
+
+/// An entry of mcpkg's in an agent's file.
+pub struct OurEntry {
+    /// Where.
+    pub config: ConfigFile,
+    /// Its name.
+    pub name: String,
+    /// The entry as it stands.
+    pub entry: Value,
+    /// What it runs.
+    pub runs: Runs,
+    /// What is to be said of the program.
+    pub binary: Binary,
+}
+
+impl OurEntry {
+    /// The command that writes it anew.
+    pub fn add(&self) -> String {
+        format!("mcpkg client add {}{}", self.config.agent.name, self.flags())
+    }
+
+    /// The command that takes it out.
+    pub fn remove(&self) -> String {
+        format!("mcpkg client remove {}{}", self.config.agent.name, self.flags())
+    }
+
+    fn flags(&self) -> String {
+        let scope = if self.config.root.is_some() { " --scope project" } else { "" };
+        let name = if self.name == entry_name::default() { String::new() } else { format!(" --name {}", self.name) };
+        format!("{scope}{name}")
+    }
+
+    /// Returns it as data.
+    pub fn data(&self) -> Value {
+        json!({
+            "scope": self.config.scope,
+            "name": self.name,
+            "path": self.config.path,
+            "runs": self.runs.shown(),
+            "entry": self.entry,
+            "binary": self.binary.name(),
+        })
+    }
+}
+
+/// The entries of mcpkg's in a file.
+///
+/// # Errors
+/// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
+pub fn our_entries(context: &Context, config: &ConfigFile) -> Result<Vec<OurEntry>> {
+    let read = FileText::of(config)?;
+    let document = Document::of(config.agent);
+    let entries = document.entries(read.text()).map_err(|fault| file::invalid(&config.path, &fault))?;
+    let records = Records::look(context);
+    let ours = |(name, entry): (String, Value)| {
+        let runs = Runs::of(&entry)?;
+        let written = records.get(&read, &name).is_some_and(|record| record.entry == entry);
+        let binary = Binary::of(&runs);
+        (runs.is_mcpkg() || written).then(|| OurEntry { config: config.clone(), name, entry, runs, binary })
+    };
+    Ok(entries.into_iter().filter_map(ours).collect())
+}

@@ -1,0 +1,183 @@
+//! One entry of one agent's file: how it stands, how it shall stand, and the way there and back.
+
+use serde_json::{Value, json};
+
+use super::config_file::ConfigFile;
+use super::document::{Document, Fault};
+use super::entry;
+use super::file::{self, FileText};
+use super::our_entry::our_entries;
+use super::record::{Record, Records};
+use super::runs::Runs;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context};
+
+/// An entry as it stands.
+pub struct Standing {
+    /// Where it is looked for.
+    pub config: ConfigFile,
+    /// Its name.
+    pub name: String,
+    /// The file.
+    pub read: FileText,
+    /// The entry; `None` where there is none.
+    pub entry: Option<Value>,
+    /// What mcpkg did to it.
+    pub record: Option<Record>,
+    document: Document,
+}
+
+impl Standing {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
+    pub fn of(context: &Context, config: ConfigFile, name: &str) -> Result<Self> {
+        let read = FileText::of(&config)?;
+        let document = Document::of(config.agent);
+        let mut entries = document.entries(read.text()).map_err(|fault| file::invalid(&config.path, &fault))?;
+        let entry = entries.shift_remove(name);
+        let record = Records::look(context).get(&read, name);
+        Ok(Self { config, name: name.to_owned(), read, entry, record, document })
+    }
+
+    /// What the entry makes the agent do.
+    pub fn runs(&self) -> Option<Runs> {
+        self.entry.as_ref().and_then(Runs::of)
+    }
+
+    /// Whether the entry is mcpkg's: it starts mcpkg, or is as mcpkg wrote it.
+    pub fn is_ours(&self) -> bool {
+        let written = self.record.as_ref().map(|record| &record.entry);
+        self.runs().is_some_and(|runs| runs.is_mcpkg()) || (self.entry.is_some() && self.entry.as_ref() == written)
+    }
+
+    /// What the agent itself does not read in this file, though it can be edited.
+    pub fn warning(&self) -> Option<String> {
+        let Fault { at, what } = self.document.unreadable(self.read.text())?;
+        let line = at.map_or(String::new(), |(line, _)| format!(" in line {line}"));
+        let (title, path) = (self.config.agent.title, self.config.path.display());
+        Some(format!("{title} reads plain JSON and may not take `{path}`{line}: {what}"))
+    }
+
+    /// Returns the edit that makes the entry as it is wanted; `None` where it is so.
+    ///
+    /// # Errors
+    /// `E_CLIENT_CONFIG_INVALID`.
+    pub fn with(&self, fields: Vec<(String, Value)>) -> Result<Option<Edit<'_>>> {
+        let replaces = self.entry.is_some() && !self.is_ours();
+        let Some(change) = entry::change(fields, self.entry.as_ref(), replaces) else { return Ok(None) };
+        let edited = || {
+            let before = match &self.record {
+                // What a second add changes is taken back together with the first one.
+                Some(record) if self.is_ours() => record.undo(self.document, self.read.text())?,
+                _ => self.read.text.clone(),
+            };
+            let after = self.document.set(self.read.text(), &self.name, &change)?;
+            let mut record = Record::between(self.document, &self.read.real, &self.name, before.as_deref(), &after)?;
+            if let (Some(old), true) = (&self.record, record.created) {
+                record.folders.clone_from(&old.folders);
+            }
+            Ok(Edit { standing: self, after: Some(after), record: Some(record) })
+        };
+        edited().map(Some).map_err(|fault| self.refused(&fault))
+    }
+
+    /// Returns the edit that takes the entry out and puts back what was there before.
+    ///
+    /// # Errors
+    /// `E_CLIENT_CONFIG_INVALID`.
+    pub fn without(&self) -> Result<Edit<'_>> {
+        let text = self.read.text();
+        let after = match &self.record {
+            Some(record) => record.undo(self.document, text),
+            None => self.document.remove(text, &self.name, false).map(Some),
+        };
+        let after = after.map_err(|fault| self.refused(&fault))?;
+        Ok(Edit { standing: self, after, record: None })
+    }
+
+    fn refused(&self, fault: &Fault) -> Error {
+        let name = self.config.agent.name;
+        file::invalid(&self.config.path, fault)
+            .hint(format!("`mcpkg client show {name}` prints what to put in by hand"))
+    }
+
+    /// Asks before somebody else's entry goes.
+    ///
+    /// # Errors
+    /// `E_CONFIRM_REQUIRED` where it was not confirmed.
+    pub fn ask(&self, context: &Context, edit: &Edit<'_>, verb: &str) -> Result<()> {
+        let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
+        let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
+        let (name, path) = (&self.name, self.config.path.display());
+        let question = format!("{verb} '{name}' in `{path}`, an entry of somebody else's that runs {runs}?");
+        (context.ask)(Body::Diff(edit.diff()), &question).map_err(|error| {
+            if error.code() != Code::ConfirmRequired {
+                return error;
+            }
+            let error = Error::new(Code::ConfirmRequired, error.message().to_owned())
+                .with_details(json!({ "path": path.to_string(), "name": name, "entry": entry }));
+            if verb == "Replace" {
+                return error.hint("--yes confirms it; --name NAME gives mcpkg's entry another name");
+            }
+            match our_entries(context, &self.config).unwrap_or_default().first() {
+                Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),
+                None => error.hint("mcpkg has no entry there; --yes removes this one all the same"),
+            }
+        })
+    }
+}
+
+/// What would be done to a file.
+pub struct Edit<'s> {
+    standing: &'s Standing,
+    /// The text after it; `None` for no file.
+    pub after: Option<String>,
+    record: Option<Record>,
+}
+
+impl Edit<'_> {
+    /// The change as a unified diff.
+    pub fn diff(&self) -> String {
+        let read = &self.standing.read;
+        let path = self.standing.config.path.display().to_string();
+        let name = |text: Option<&String>| if text.is_some() { path.clone() } else { "/dev/null".to_owned() };
+        let (old, new) = (name(read.text.as_ref()), name(self.after.as_ref()));
+        crate::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
+    }
+
+    /// Does it: keeps a copy of the file and what is done to it, then writes. Returns where the copy is.
+    ///
+    /// # Errors
+    /// As [`FileText::replace`].
+    pub fn apply(mut self, context: &Context) -> Result<Option<std::path::PathBuf>> {
+        let Standing { config, name, read, record: old, .. } = self.standing;
+        let records = Records::hold(context)?;
+        let copy = read.back_up(&records.copies(config.agent.name))?;
+        if let Some(record) = &self.record {
+            records.put(read, name, Some(record))?;
+        }
+        let folders = match read.replace(self.after.as_deref()) {
+            Ok(folders) => folders,
+            Err(error) => {
+                records.put(read, name, old.as_ref())?;
+                return Err(error);
+            }
+        };
+        match &mut self.record {
+            Some(record) if !folders.is_empty() => {
+                record.folders.extend(folders);
+                records.put(read, name, Some(record))?;
+            }
+            Some(_) => {}
+            None => {
+                records.put(read, name, None)?;
+                if self.after.is_none() {
+                    file::remove_folders(old.as_ref().map_or(&[], |record| &record.folders));
+                }
+            }
+        }
+        Ok(copy)
+    }
+}

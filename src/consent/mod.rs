@@ -1,0 +1,41 @@
+//! Consent: how a plan that was shown gets its yes, and how that yes is good for this plan, once.
+//!
+//! There are two ways. A caller *confirms* with the token that it was given with the plan ([`token`], for contract 000's
+//! writing tools). A person *consents* to a stored request ([`request`]): at the question of a terminal, with
+//! `mcpkg consent approve`, or by an answer to the elicitation of a client that is trusted with it. An agent can send
+//! nothing that consents: no argument, no prompt, no token.
+
+pub mod request;
+pub mod token;
+
+mod operations;
+
+use crate::clock::Millis;
+use crate::op::{Domain, Entry};
+
+/// The group of this domain; agents see none of it.
+pub const GROUP: &str = "consent";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "consent",
+    operations: &[OPS],
+    commands: &[("consent", "Decide on what agents ask your consent for")],
+    ..Domain::EMPTY
+};
+
+/// The operations of this domain, in documentation order.
+const OPS: &[Entry] = &[
+    Entry::of::<operations::List>(),
+    Entry::of::<operations::Show>(),
+    Entry::of::<operations::Approve>(),
+    Entry::of::<operations::Deny>(),
+];
+
+/// How far the clock may go back behind the moment in which something was asked.
+const SLACK: Millis = 60_000;
+
+/// Whether what was asked at `asked_at` is still good at `now`.
+const fn in_time(asked_at: Millis, expires_at: Millis, now: Millis) -> bool {
+    now >= asked_at.saturating_sub(SLACK) && now < expires_at
+}

@@ -1,0 +1,211 @@
+//! `mcpkg consent ...`: what waits for a person's consent, and the decision.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::request::{self, effects};
+use super::{GROUP, in_time};
+use crate::clock::{Millis, rfc3339};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::consents::{self, Request, State};
+use crate::store::page::Page;
+
+/// List requests for consent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// Those that were decided, used or expired too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_consents";
+    const CLI: &'static [&'static str] = &["consent", "list"];
+    const TITLE: &'static str = "List requests for consent";
+    const ABOUT: &'static str = "List what agents ask a person's consent for";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let now = context.clock.now();
+        let open = (!self.all).then_some(now);
+        let found = context.store.read(|db| consents::list(db, open, &Page::all()))?.rows;
+        let row = |request: &Request| {
+            vec![
+                request.uuid.to_string(),
+                request.operation.clone(),
+                request.caller.clone(),
+                request.project.clone(),
+                rfc3339(request.expires_at),
+                state(request, now).to_owned(),
+                request.summary.clone(),
+            ]
+        };
+        let table = Table {
+            columns: &["ID", "OPERATION", "ASKED BY", "PROJECT", "EXPIRES", "STATE", "WHAT"],
+            rows: found.iter().map(row).collect(),
+            empty: "Nothing waits for consent".to_owned(),
+        };
+        let data: Vec<Value> = found.iter().map(|request| data(request, now)).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "consents": data })))
+    }
+}
+
+/// Show a request for consent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Id of the request; a part at its end that only one has is enough
+    id: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_consent";
+    const CLI: &'static [&'static str] = &["consent", "show"];
+    const TITLE: &'static str = "Show request for consent";
+    const ABOUT: &'static str = "Show what a request for consent would do, who asks, and until when it waits";
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (request, now) = (named(context, &self.id)?, context.clock.now());
+        Ok(Reply::new(shown(&request, now), data(&request, now)))
+    }
+}
+
+/// Approve a request for consent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Approve {
+    /// Id of the request; a part at its end that only one has is enough
+    id: String,
+}
+
+impl Operation for Approve {
+    const TOOL: &'static str = "approve_consent";
+    const CLI: &'static [&'static str] = &["consent", "approve"];
+    const TITLE: &'static str = "Approve request for consent";
+    const ABOUT: &'static str = "Consent to what an agent asks: it may do that, and only that, once within ten minutes";
+    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.\n\n\
+        Examples:\n  mcpkg consent list\n  mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if context.confirmation != Confirmation::Ask {
+            return Err(Error::new(
+                Code::TerminalRequired,
+                "Only a person at a terminal consents; there is no --yes for it",
+            )
+            .hint("run the command at a terminal, without --yes"));
+        }
+        let now = context.clock.now();
+        let request = request::waiting(context, named(context, &self.id)?.uuid, now)?;
+        (context.ask)(shown(&request, now), "Consent to it?")?;
+        let approved = request::approve(context, request.uuid)?;
+        let until = rfc3339(approved.expires_at);
+        let sentence = format!("Consented to: {}. It may be done once, until {until}", approved.summary);
+        Ok(Reply::sentence(sentence, data(&approved, context.clock.now()))
+            .hint(format!("`mcpkg consent deny {}` takes it back while it was not used", approved.uuid)))
+    }
+}
+
+/// Deny a request for consent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Deny {
+    /// Id of the request; a part at its end that only one has is enough
+    id: String,
+}
+
+impl Operation for Deny {
+    const TOOL: &'static str = "deny_consent";
+    const CLI: &'static [&'static str] = &["consent", "deny"];
+    const TITLE: &'static str = "Deny request for consent";
+    const ABOUT: &'static str = "Say no to what an agent asks, or take back a consent that was not used";
+    const HELP: &'static str = "Examples:\n  mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let denied = request::deny(context, named(context, &self.id)?.uuid)?;
+        let sentence = format!("Denied: {}", denied.summary);
+        Ok(Reply::sentence(sentence, data(&denied, context.clock.now())))
+    }
+}
+
+/// Returns the request that users name by its id, or by a part at the end of it: ids of one hour begin alike.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_DB_CORRUPT`, `E_STORAGE`.
+fn named(context: &Context, id: &str) -> Result<Request> {
+    let id = id.trim();
+    context.store.read(|db| {
+        if let Ok(uuid) = Uuid::parse_str(id) {
+            return consents::get(db, uuid)?.ok_or_else(|| request::missing(id));
+        }
+        let ends = |request: &Request| id.len() >= 4 && request.uuid.to_string().ends_with(&id.to_ascii_lowercase());
+        let mut found: Vec<Request> = consents::list(db, None, &Page::all())?.rows.into_iter().filter(ends).collect();
+        match (found.pop(), found.is_empty()) {
+            (Some(request), true) => Ok(request),
+            _ => Err(request::missing(id)),
+        }
+    })
+}
+
+/// What became of a request, as people read it.
+fn state(request: &Request, now: Millis) -> &'static str {
+    match request.state {
+        State::Pending | State::Approved if !in_time(request.asked_at, request.expires_at, now) => "expired",
+        state => state.word(),
+    }
+}
+
+fn shown(request: &Request, now: Millis) -> Body {
+    let project = if request.project.is_empty() { String::new() } else { format!(" in project '{}'", request.project) };
+    let mut lines = vec![
+        format!("{} ({}{project}), asked by {}", request.summary, request.operation, request.caller),
+        format!("{}; expires {}", state(request, now), rfc3339(request.expires_at)),
+        String::new(),
+    ];
+    lines.extend(effects(request).into_iter().map(|line| format!("  {line}")));
+    Body::Text(lines.iter().map(|line| format!("{line}\n")).collect())
+}
+
+/// What programs get of a request.
+fn data(request: &Request, now: Millis) -> Value {
+    json!({
+        "id": request.uuid.to_string(),
+        "operation": request.operation,
+        "asked_by": request.caller,
+        "asker": request.asker,
+        "project": Some(&request.project).filter(|project| !project.is_empty()),
+        "inputs": serde_json::from_str::<Value>(&request.inputs).unwrap_or_default(),
+        "plan_hash": request.plan_hash,
+        "summary": request.summary,
+        "effects": effects(request),
+        "state": state(request, now),
+        "asked_at": rfc3339(request.asked_at),
+        "expires_at": rfc3339(request.expires_at),
+        "decided_at": request.decided_at.map(rfc3339),
+        "consumed_at": request.consumed_at.map(rfc3339),
+    })
+}

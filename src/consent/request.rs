@@ -1,0 +1,318 @@
+//! Requests that a person consents to.
+//!
+//! An operation that needs a person calls [`ask`] with what it would do, and gets a [`Consent`] that it uses up in the
+//! transaction of what it does. Where nobody consented yet the request is stored, and the operation fails with
+//! `E_CONSENT_REQUIRED`. After a person approved it ([`approve`]) the same call, with the same plan, goes through, once.
+//!
+//! The row says what was asked; that it was approved counts only with a record outside of the database
+//! ([`crate::approved`]), which only [`approve`] writes: a database from somebody else cannot bring its own consent.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{SLACK, in_time};
+use crate::approved::Kind;
+use crate::clock::{Millis, rfc3339};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Caller, Confirmation, Context};
+use crate::store::Db;
+use crate::store::consents::{self, Binding, New, Request, State};
+
+/// How long a request waits for a decision: an hour.
+pub const DECIDE_WITHIN: Millis = 60 * 60_000;
+
+/// How long an approved request may be used: ten minutes, as a confirm token.
+pub const USE_WITHIN: Millis = 10 * 60_000;
+
+/// Lines of what a request does that are kept; a last one counts the rest.
+const MAX_EFFECTS: usize = 100;
+
+/// What an operation would do, and needs a person's consent for.
+#[derive(Clone, Debug)]
+pub struct Need<'a> {
+    /// The operation's name as a tool.
+    pub operation: &'a str,
+    /// The project's name; empty where none applies.
+    pub project: &'a str,
+    /// The normalised arguments.
+    pub inputs: &'a Value,
+    /// The SHA-256 of all that it would do, in hex: what is done later is the same, or has to be asked anew.
+    pub plan_hash: &'a str,
+    /// What it does, in one sentence without a final period.
+    pub summary: String,
+    /// What it does, a line each: what a person has to know to decide.
+    pub effects: Vec<String>,
+}
+
+/// A person's consent, good for one use.
+#[derive(Debug)]
+#[must_use = "it is used up in the transaction of what it allows"]
+pub struct Consent(Given);
+
+#[derive(Debug)]
+enum Given {
+    /// At the terminal of this very command.
+    AtTerminal,
+    /// To a request that was stored.
+    Stored(Box<Request>),
+}
+
+/// Returns a person's consent, where there is one; asks for it where a person sits at the caller's own terminal.
+///
+/// # Errors
+/// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_CONSENT_DENIED` where a person said no to the
+/// same; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
+    if has_terminal(context) {
+        (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", need.summary))?;
+        return Ok(Consent(Given::AtTerminal));
+    }
+    let now = context.clock.now();
+    let (asker, inputs) = (context.caller.asker(), need.inputs.to_string());
+    let binding = Binding {
+        operation: need.operation,
+        asker: &asker,
+        project: need.project,
+        inputs: &inputs,
+        plan_hash: need.plan_hash,
+    };
+    let mut found = context.store.read(|db| consents::find(db, &binding, now))?;
+    found.retain(|request| in_time(request.asked_at, request.expires_at, now));
+    for request in found {
+        match request.state {
+            State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
+            State::Denied => return Err(denied(&request)),
+            State::Pending => return Err(required(context, &request)),
+            // Used, or approved by nobody on this machine.
+            State::Approved | State::Consumed => {}
+        }
+    }
+    let effects = json!(shortened(&need.effects)).to_string();
+    let new = New {
+        uuid: context.clock.uuid(),
+        sha256: None,
+        binding,
+        caller: context.caller.actor(),
+        summary: &plain(&need.summary),
+        effects: &effects,
+        asked_at: now,
+        expires_at: now.saturating_add(DECIDE_WITHIN),
+    };
+    let request = context.store.write(|db| {
+        consents::insert(db, &new)?;
+        event(context, db, "consent.request", need.project, new.uuid)?;
+        get(db, new.uuid)
+    })?;
+    Err(required(context, &request))
+}
+
+impl Consent {
+    /// Uses the consent up; in the transaction of what it allows.
+    ///
+    /// # Errors
+    /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`,
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
+        let Given::Stored(request) = &self.0 else { return Ok(()) };
+        let now = context.clock.now();
+        if !has_record(context, request)? || !consents::consume(db, request.uuid, now)? {
+            return Err(ended(request.uuid, "was used, withdrawn, or ran out meanwhile"));
+        }
+        // Before the commit: an older copy of the database brings no consent back.
+        context.approved.withdraw(Kind::Consent, &digest(request))?;
+        event(context, db, "consent.consume", &request.project, request.uuid)
+    }
+}
+
+/// Approves a request: for a person at a terminal, or for one who answered the elicitation of the client that asks.
+///
+/// # Errors
+/// `E_TERMINAL_REQUIRED` where the caller is no such person; `E_NOT_FOUND`, `E_CONSENT_EXPIRED`; `E_UNAPPROVED` where the
+/// user has no home; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
+    let may = match context.caller {
+        Caller::Shell => has_terminal(context),
+        Caller::Client(_) => context.caller.rights().consent,
+    };
+    if !may {
+        return Err(Error::new(
+            Code::TerminalRequired,
+            "Only a person at a terminal consents; there is no --yes for it",
+        )
+        .hint(format!("run `mcpkg consent approve {uuid}` at a terminal")));
+    }
+    let now = context.clock.now();
+    let request = waiting(context, uuid, now)?;
+    sweep(context, now)?;
+    let expires_at = now.saturating_add(USE_WITHIN);
+    // The record comes first: a row without one is no consent, and a record without an approved row is none either.
+    let note = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
+    context.approved.put(Kind::Consent, &digest(&request), &note)?;
+    let approved = context.store.write(|db| {
+        if !consents::approve(db, uuid, now, expires_at)? {
+            return Err(ended(uuid, "was decided or used meanwhile"));
+        }
+        event(context, db, "consent.approve", &request.project, uuid)?;
+        get(db, uuid)
+    });
+    if approved.is_err() {
+        context.approved.withdraw(Kind::Consent, &digest(&request))?;
+    }
+    approved
+}
+
+/// Denies a request, or takes back an approval that was not used.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
+    let now = context.clock.now();
+    let request = waiting(context, uuid, now)?;
+    context.approved.withdraw(Kind::Consent, &digest(&request))?;
+    context.store.write(|db| {
+        if request.state != State::Denied {
+            if !consents::deny(db, uuid, now)? {
+                return Err(ended(uuid, "was used meanwhile"));
+            }
+            event(context, db, "consent.deny", &request.project, uuid)?;
+        }
+        get(db, uuid)
+    })
+}
+
+/// Returns a request that may still be decided; a client sees only what was asked on its own behalf.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
+    let request = context.store.read(|db| get(db, uuid))?;
+    if !context.caller.is_shell() && request.asker != context.caller.asker() {
+        return Err(missing(&uuid.to_string()));
+    }
+    if request.state == State::Consumed {
+        return Err(ended(uuid, "was used already"));
+    }
+    if !in_time(request.asked_at, request.expires_at, now) {
+        return Err(ended(uuid, &format!("expired at {}", rfc3339(request.expires_at))));
+    }
+    Ok(request)
+}
+
+/// Returns the lines that say what a request does.
+pub fn effects(request: &Request) -> Vec<String> {
+    serde_json::from_str(&request.effects).unwrap_or_default()
+}
+
+/// Whether a person sits at the caller's own terminal and can be asked there.
+fn has_terminal(context: &Context) -> bool {
+    context.caller.is_shell() && context.confirmation == Confirmation::Ask
+}
+
+/// Whether this user's records say that the request was approved on this machine, and still is.
+fn has_record(context: &Context, request: &Request) -> Result<bool> {
+    let note = context.approved.get(Kind::Consent, &digest(request))?;
+    let expires_at = note.and_then(|note| note["expires_at"].as_i64());
+    let now = context.clock.now();
+    Ok(expires_at.is_some_and(|expires_at| in_time(expires_at.saturating_sub(USE_WITHIN), expires_at, now)))
+}
+
+/// Takes away the records of consents that ran out before they were used.
+fn sweep(context: &Context, now: Millis) -> Result<()> {
+    for (sha256, note) in context.approved.all(Kind::Consent)? {
+        if note["expires_at"].as_i64().is_none_or(|expires_at| now >= expires_at.saturating_add(SLACK)) {
+            context.approved.withdraw(Kind::Consent, &sha256)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what a record names a request by: the SHA-256 of all of it that never changes.
+fn digest(request: &Request) -> String {
+    let Request { uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at, .. } =
+        request;
+    let fixed =
+        json!([uuid.to_string(), operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at]);
+    hex::encode(&disk::sha256(fixed.to_string().as_bytes()))
+}
+
+fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
+    consents::get(db, uuid)?.ok_or_else(|| missing(&uuid.to_string()))
+}
+
+fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, uuid: Uuid) -> Result<()> {
+    let project = Some(project).filter(|project| !project.is_empty());
+    context.event(db, context.author(), project, kind, &uuid.to_string())
+}
+
+/// Returns the failure of an id that no request has.
+pub(super) fn missing(id: &str) -> Error {
+    Error::new(Code::NotFound, format!("There is no request '{}' for consent", id.escape_debug()))
+        .with_details(json!({ "consent": id }))
+        .hint("`mcpkg consent list` shows those that wait")
+}
+
+/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can.
+fn required(context: &Context, request: &Request) -> Error {
+    if let Some(elicit) = &context.elicit {
+        elicit(request.uuid);
+    }
+    let command = format!("mcpkg consent approve {}", request.uuid);
+    Error::new(
+        Code::ConsentRequired,
+        format!("{}: a person has to consent to it first; nothing was changed", request.summary),
+    )
+    .with_details(json!({
+        "consent": request.uuid.to_string(),
+        "operation": request.operation,
+        "expires_at": rfc3339(request.expires_at),
+        "effects": effects(request),
+        "command": command,
+    }))
+    .hint(format!("the user runs `{command}` at a terminal; then the same call goes through"))
+}
+
+fn denied(request: &Request) -> Error {
+    Error::new(Code::ConsentDenied, format!("{}: a person said no to it; nothing was changed", request.summary))
+        .with_details(json!({ "consent": request.uuid.to_string(), "operation": request.operation }))
+        .hint(format!("a person who changed their mind runs `mcpkg consent approve {}` at a terminal", request.uuid))
+}
+
+fn ended(uuid: Uuid, why: &str) -> Error {
+    Error::new(Code::ConsentExpired, format!("The request {uuid} for consent {why}"))
+        .with_details(json!({ "consent": uuid.to_string() }))
+        .hint("the operation asks anew when it is called again")
+}
+
+/// Returns the lines as they are stored, a few too many being counted.
+fn shortened(effects: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = effects.iter().take(MAX_EFFECTS).map(|line| plain(line)).collect();
+    if effects.len() > MAX_EFFECTS {
+        lines.push(format!("and {} more", effects.len() - MAX_EFFECTS));
+    }
+    lines
+}
+
+/// Returns a line of what a person is shown: without characters that move a terminal's cursor or turn a line around.
+fn plain(line: &str) -> String {
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    line.chars().take(1_000).map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn text_of(effects: &[String]) -> String {
+    shortened(effects).iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_reads_moves_no_cursor() {
+        assert_eq!(plain("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
+        let many: Vec<String> = (0..MAX_EFFECTS + 7).map(|n| n.to_string()).collect();
+        assert_eq!(shortened(&many).last().map(String::as_str), Some("and 7 more"));
+        assert_eq!(shortened(&many).len(), MAX_EFFECTS + 1);
+    }
+}

@@ -1,0 +1,156 @@
+//! Confirm tokens: a caller that was shown a plan gets one, and with it applies that plan and no other one.
+
+use serde_json::Value;
+
+use super::in_time;
+use crate::clock::Millis;
+use crate::disk::{self, Sha};
+use crate::error::Result;
+use crate::hex;
+use crate::op::Context;
+use crate::store::Db;
+use crate::store::consents::{self, Binding, New, Request, State};
+
+/// For how long a token is good: ten minutes (contract 000, two-stage confirmation).
+pub const LIFE: Millis = 10 * 60_000;
+
+/// A token that was given.
+#[derive(Debug)]
+pub struct Issued {
+    /// The token: 64 hex digits. It is kept nowhere.
+    pub token: String,
+    /// From when on it is refused.
+    pub expires_at: Millis,
+}
+
+/// A plan that is about to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The operation that will apply it, by its name as a tool.
+    pub operation: &'a str,
+    /// The project's name; empty where none applies.
+    pub project: &'a str,
+    /// The normalised arguments.
+    pub inputs: &'a Value,
+    /// The SHA-256 of what is shown, in hex.
+    pub hash: &'a str,
+    /// What it does, in one sentence.
+    pub summary: &'a str,
+}
+
+/// Why a token is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No token of this asker's for this operation is like it.
+    Unknown,
+    /// It was used already.
+    Consumed,
+    /// Its time is over, or the clock went back behind it.
+    Expired {
+        /// From when on it is refused.
+        at: Millis,
+    },
+    /// It was given for other arguments.
+    OtherInputs {
+        /// What it was given for.
+        given: Value,
+    },
+    /// It was given for another plan.
+    OtherPlan {
+        /// The SHA-256 of that one, in hex.
+        given: String,
+    },
+}
+
+/// Gives the caller a token for a plan.
+///
+/// # Errors
+/// `E_MAY_ONLY_READ` where the caller may write nothing, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
+    let token = hex::encode(&context.clock.secret()?);
+    let now = context.clock.now();
+    let expires_at = now.saturating_add(LIFE);
+    let binding = Binding {
+        operation: plan.operation,
+        asker: &context.caller.asker(),
+        project: plan.project,
+        inputs: &plan.inputs.to_string(),
+        plan_hash: plan.hash,
+    };
+    let new = New {
+        uuid: context.clock.uuid(),
+        sha256: Some(&key(&token)),
+        binding,
+        caller: context.caller.actor(),
+        summary: plan.summary,
+        effects: "[]",
+        asked_at: now,
+        expires_at,
+    };
+    context.store.write(|db| consents::insert(db, &new))?;
+    Ok(Issued { token, expires_at })
+}
+
+/// Checks a token before anything is planned for it; the inner result says why it is refused.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn check(
+    db: &Db<'_>,
+    context: &Context,
+    token: &str,
+    operation: &str,
+    inputs: &Value,
+) -> Result<Result<Confirmed, Refused>> {
+    let sha256 = key(token);
+    // Whether somebody else's token is known is nobody's business.
+    let row = consents::of_token(db, &sha256)?
+        .filter(|row| row.asker == context.caller.asker() && row.operation == operation);
+    let Some(row) = row else { return Ok(Err(Refused::Unknown)) };
+    if row.state == State::Consumed {
+        return Ok(Err(Refused::Consumed));
+    }
+    if !in_time(row.asked_at, row.expires_at, context.clock.now()) {
+        return Ok(Err(Refused::Expired { at: row.expires_at }));
+    }
+    let given: Value = serde_json::from_str(&row.inputs).unwrap_or_default();
+    if given != *inputs {
+        return Ok(Err(Refused::OtherInputs { given }));
+    }
+    Ok(Ok(Confirmed { sha256, row }))
+}
+
+/// A token that is good as far as was looked.
+#[derive(Debug)]
+pub struct Confirmed {
+    sha256: Sha,
+    row: Request,
+}
+
+impl Confirmed {
+    /// Checks that the token is of this plan.
+    ///
+    /// # Errors
+    /// [`Refused::OtherPlan`].
+    pub fn check_plan(&self, plan_hash: &str) -> Result<(), Refused> {
+        match self.row.plan_hash == plan_hash {
+            true => Ok(()),
+            false => Err(Refused::OtherPlan { given: self.row.plan_hash.clone() }),
+        }
+    }
+
+    /// Uses the token up; in the transaction of what it allows.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`; the inner one where another process used it first.
+    pub fn consume(&self, db: &Db<'_>, now: Millis) -> Result<Result<(), Refused>> {
+        Ok(match consents::consume_token(db, &self.sha256, now)? {
+            true => Ok(()),
+            false => Err(Refused::Consumed),
+        })
+    }
+}
+
+fn key(token: &str) -> Sha {
+    disk::sha256(token.trim().as_bytes())
+}

@@ -1,0 +1,122 @@
+//! What a project holds under `mcpkg://`, so that an agent that knows resources alone finds all of it.
+
+use serde_json::{Map, json};
+
+use crate::error::Result;
+use crate::op::{Asked, Completing, Contents, PAGE, Resource, Shown, Validator, newest};
+use crate::store::resources::{self, Key};
+use crate::store::revisions::{self, Kind};
+use crate::store::{projects, prompts, validators};
+
+const MARKDOWN: Option<&str> = Some("text/markdown");
+const JSON: Option<&str> = Some("application/json");
+
+/// A prompt's text.
+pub(super) const PROMPT: Resource = Resource {
+    uri: "mcpkg://prompt/{name}",
+    name: "prompt",
+    title: "Prompt",
+    description: "The text of a stored prompt by its name, as it was written: a template is not rendered",
+    mime_type: MARKDOWN,
+    shown: Shown::Template,
+    read: |asked, contents| {
+        let name = asked.values.get("name");
+        let found = prompts::with(asked.db, asked.selection, name, |prompt| {
+            let shell = || format!("mcpkg prompt show {name} --raw");
+            contents.blob(asked.db, MARKDOWN, true, prompt.content, &shell)
+        })?;
+        Ok(found.is_some())
+    },
+    validator: |asked| {
+        let found = validators::prompt(asked.db, asked.selection, asked.values.get("name"))?;
+        found.map(|sha256| Validator::of(&sha256)).transpose()
+    },
+    complete: |asked| names_of(Kind::Prompt, asked),
+};
+
+/// A resource, by its name.
+pub(super) const RESOURCE: Resource = Resource {
+    uri: "mcpkg://resource/{name}",
+    name: "resource",
+    title: "Resource",
+    description: "A stored resource by its name",
+    mime_type: None,
+    shown: Shown::Template,
+    read: |asked, contents| {
+        let key = Key::Name(asked.values.get("name"));
+        let found = resources::with(asked.db, asked.selection, key, |resource| {
+            let shell = || format!("mcpkg resource show {} -o FILE", resource.name);
+            contents.blob(asked.db, resource.mime_type, resource.text, resource.content, &shell)
+        })?;
+        Ok(found.is_some())
+    },
+    validator: |asked| {
+        let found = validators::resource(asked.db, asked.selection, Key::Name(asked.values.get("name")))?;
+        found.map(|resource| Validator::of(&resource)).transpose()
+    },
+    complete: |asked| names_of(Kind::Resource, asked),
+};
+
+/// The newest revisions of an item.
+pub(super) const HISTORY: Resource = Resource {
+    uri: "mcpkg://history/{kind}/{name}",
+    name: "history",
+    title: "History",
+    description: "The newest revisions of a prompt or resource, also of a deleted one, without contents; kind is prompt or \
+                  resource",
+    mime_type: JSON,
+    shown: Shown::Template,
+    read: history,
+    validator: |asked| {
+        let newest = revisions_of(asked, 1)?;
+        let newest = newest.as_ref().and_then(|rows| rows.first());
+        newest.map(|newest| Validator::of(&(newest.item.as_bytes(), newest.number, newest.at))).transpose()
+    },
+    complete: |asked| match asked.variable {
+        "kind" => Ok(Some([Kind::Prompt, Kind::Resource].map(|kind| kind.word().to_owned()).into())),
+        "name" => match (asked.given)("kind").and_then(Kind::named) {
+            Some(kind) => names_of(kind, asked),
+            None => {
+                let mut both: Vec<String> = [Kind::Prompt, Kind::Resource]
+                    .into_iter()
+                    .map(|kind| names(kind, asked))
+                    .collect::<Result<Vec<_>>>()?
+                    .concat();
+                both.sort_unstable();
+                both.dedup();
+                Ok(Some(both))
+            }
+        },
+        _ => Ok(None),
+    },
+};
+
+fn history(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+    let Some(rows) = revisions_of(asked, PAGE + 1)?.filter(|rows| !rows.is_empty()) else { return Ok(false) };
+    let head = ["kind", "name"].map(|key| (key.to_owned(), json!(asked.values.get(key))));
+    let text = newest(Map::from_iter(head), "revisions", &rows, asked.max_answer)?;
+    let shell = || format!("mcpkg {} history {}", asked.values.get("kind"), asked.values.get("name"));
+    contents.text(JSON, &text, &shell)?;
+    Ok(true)
+}
+
+/// Returns the newest revisions of the item that is asked for, where there is such a kind of item.
+fn revisions_of(asked: &Asked<'_>, limit: usize) -> Result<Option<Vec<revisions::Revision>>> {
+    let Some(kind) = Kind::named(asked.values.get("kind")) else { return Ok(None) };
+    let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };
+    revisions::last(asked.db, project.id, kind, asked.values.get("name"), limit).map(Some)
+}
+
+fn names_of(kind: Kind, asked: &Completing<'_>) -> Result<Option<Vec<String>>> {
+    if asked.variable != "name" {
+        return Ok(None);
+    }
+    names(kind, asked).map(Some)
+}
+
+fn names(kind: Kind, asked: &Completing<'_>) -> Result<Vec<String>> {
+    match kind {
+        Kind::Prompt => prompts::names(asked.db, asked.selection, asked.typed, asked.limit),
+        Kind::Resource => resources::names(asked.db, asked.selection, asked.typed, asked.limit),
+    }
+}

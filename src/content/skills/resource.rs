@@ -1,0 +1,43 @@
+//! `skill://NAME/SKILL.md` of a prompt that stands for a skill.
+
+use super::{is_name, prompt};
+use crate::error::Result;
+use crate::op::{Asked, Contents, Resource, Shown, Validator};
+use crate::store::{blobs, projects};
+
+/// The skills that prompts stand for. Those that are stored are read as stored resources.
+pub(in crate::content) const RESOURCE: Resource = Resource {
+    uri: "skill://{name}/SKILL.md",
+    name: "skill",
+    title: "Skill",
+    description: "A prompt as the skill that it stands for",
+    mime_type: Some("text/markdown"),
+    shown: Shown::Elsewhere,
+    read,
+    validator,
+    ..Resource::EMPTY
+};
+
+/// Returns the `SKILL.md` of the prompt that stands for the skill, and its SHA-256.
+fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
+    let name = asked.values.get("name");
+    if !is_name(name) {
+        return Ok(None);
+    }
+    let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };
+    let found = prompt(asked.db, project.id, name)?;
+    Ok(found.and_then(|(skill, text)| Some((text, skill.files.first()?.sha256))))
+}
+
+fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+    let Some((text, _)) = main_file(asked)? else { return Ok(false) };
+    let text = String::from_utf8(text)
+        .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
+    let shell = || format!("mcpkg skill show {} -o DIR", asked.values.get("name"));
+    contents.text(RESOURCE.mime_type, &text, &shell)?;
+    Ok(true)
+}
+
+fn validator(asked: &Asked<'_>) -> Result<Option<Validator>> {
+    main_file(asked)?.map(|(_, sha256)| Validator::of(&sha256)).transpose()
+}

@@ -1,0 +1,34 @@
+//! `mcpkg://events`: the newest rows of the trail.
+
+use serde_json::Map;
+
+use crate::op::{PAGE, Resource, Shown, Validator, newest};
+use crate::store::{events, projects};
+
+/// The newest changes in the project. It stands among the templates though it has no variable: resources/list names what
+/// the user stored and nothing else (contract 001).
+pub(super) const EVENTS: Resource = Resource {
+    uri: "mcpkg://events",
+    name: "events",
+    title: "Events",
+    description: "The newest changes in the project, refused ones too: what, by whom, when; without contents",
+    mime_type: Some("application/json"),
+    shown: Shown::Template,
+    read: |asked, contents| {
+        let rows = events::last_of(asked.db, asked.selection, PAGE + 1)?;
+        if rows.is_empty() && projects::served(asked.db, asked.selection)?.is_none() {
+            return Ok(false);
+        }
+        let text = newest(Map::new(), "events", &rows, asked.max_answer)?;
+        contents.text(Some("application/json"), &text, &|| "mcpkg events".to_owned())?;
+        Ok(true)
+    },
+    validator: |asked| {
+        if projects::served(asked.db, asked.selection)?.is_none() {
+            return Ok(None);
+        }
+        let rows = events::last_of(asked.db, asked.selection, 1)?;
+        Validator::of(&rows.first().map(|newest| (newest.seq, newest.at))).map(Some)
+    },
+    ..Resource::EMPTY
+};

@@ -1,0 +1,102 @@
+//! The folders that commits are fetched into, beside their places in the cache.
+//!
+//! A fetch that was killed leaves its folder behind; the next fetch removes it. Whether a fetch still runs is told by a
+//! lock that the system holds for its process.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// How the folders begin.
+const PREFIX: &str = ".fetching-";
+
+/// Held while a folder is made and locked, and while others are looked through, so that none is found in between.
+const MAKING: &str = ".fetching.lock";
+
+/// A folder to fetch into; removed when dropped.
+pub(super) struct Fetching {
+    folder: tempfile::TempDir,
+    lock: PathBuf,
+    _held: File,
+}
+
+impl Fetching {
+    /// Makes a folder in `of_url`, a folder of `cache`, and removes those that killed fetches left in the cache.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`, `E_DISK_FULL`, `E_IO_PERMISSION_DENIED`.
+    pub(super) fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
+        fs::create_dir_all(of_url).map_err(|error| Error::file("write", of_url, error))?;
+        let making = open_lock(&cache.join(MAKING))?;
+        making.lock().map_err(|error| Error::file("lock", cache, error))?;
+        sweep(cache);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(of_url);
+        let folder = folder.map_err(|error| Error::file("write", of_url, error))?;
+        let lock = lock_of(folder.path());
+        let held = open_lock(&lock)?;
+        held.lock().map_err(|error| Error::file("lock", &lock, error))?;
+        Ok(Self { folder, lock, _held: held })
+    }
+
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.lock);
+    }
+}
+
+/// The lock of a folder stands beside it: what is fetched may have any name inside.
+fn lock_of(folder: &Path) -> PathBuf {
+    folder.with_extension("lock")
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    let opened = File::options().create(true).truncate(false).write(true).open(path);
+    opened.map_err(|error| Error::file("lock", path, error))
+}
+
+/// Removes the folders whose fetch has ended, with their locks. What cannot be removed stays for the next fetch.
+fn sweep(cache: &Path) {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in entries(cache).filter(|path| path.is_dir()).flat_map(|of_url| entries(&of_url)) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with(PREFIX) || !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            continue;
+        }
+        let lock = lock_of(&path);
+        let is_over = open_lock(&lock).is_ok_and(|file| file.try_lock().is_ok());
+        if is_over && fs::remove_dir_all(&path).is_ok() {
+            let _ = fs::remove_file(&lock);
+            tracing::info!(folder = %path.display(), "removed what a killed fetch left");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_fetch_left_is_removed_and_a_running_one_is_let_be() {
+        let cache = tempfile::tempdir().unwrap();
+        let (one, other) = (cache.path().join("one"), cache.path().join("other"));
+        let killed = one.join(".fetching-abc123");
+        fs::create_dir_all(killed.join("full/.git")).unwrap();
+        fs::write(killed.with_extension("lock"), "").unwrap();
+        fs::create_dir_all(one.join("0123")).unwrap();
+        let running = Fetching::begin(cache.path(), &other).unwrap();
+        assert!(!killed.exists() && !killed.with_extension("lock").exists() && one.join("0123").is_dir());
+        let second = Fetching::begin(cache.path(), &other).unwrap();
+        assert!(running.path().is_dir() && second.path().is_dir());
+        let (path, lock) = (second.path().to_owned(), second.lock.clone());
+        assert!(lock.exists());
+        drop(second);
+        assert!(!path.exists() && !lock.exists() && running.path().is_dir());
+    }
+}

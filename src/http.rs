@@ -1,0 +1,306 @@
+//! Speaks to other hosts over HTTP: no other module opens a connection to one.
+//!
+//! Calls block the thread that makes them, as the rest of a domain does. They end at their deadline or when the call is
+//! cancelled, whatever the other host does: the request runs on a runtime of this module's own, and dropping it ends it.
+//! No redirect is followed, no proxy is taken from the environment, and nothing is kept open between two requests. The
+//! runtime starts with the first request.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use ::http::{HeaderMap, Request, StatusCode};
+use bytes::Bytes;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::runtime::{Builder, Runtime};
+use tokio_rustls::rustls::{self, ClientConfig};
+use tokio_util::sync::CancellationToken;
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What ends a call before its answer does.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// When it has to be over.
+    pub until: Instant,
+    /// Ends it when the caller gives up.
+    pub cancelled: CancellationToken,
+    /// Bytes of the longest answer.
+    pub size: u64,
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug)]
+pub enum Failure {
+    /// This machine cannot make requests at all.
+    Unavailable(String),
+    /// Nobody answers at the address.
+    NotConnected(String),
+    /// Who answers cannot be trusted, or does not speak TLS.
+    Tls(rustls::Error),
+    /// What answers does not speak HTTP.
+    NotHttp,
+    /// The answer is longer than it may be.
+    TooLarge(u64),
+    /// It took too long.
+    TimedOut,
+    /// The call was cancelled.
+    Cancelled,
+    /// The connection broke.
+    Broken(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unavailable(why) => write!(f, "requests cannot be made: {why}"),
+            Failure::NotConnected(why) => write!(f, "it cannot be reached: {why}"),
+            Failure::Tls(why) => write!(f, "TLS does not come about: {why}"),
+            Failure::NotHttp => f.write_str("it does not speak HTTP"),
+            Failure::TooLarge(size) => write!(f, "its answer has more than {size} bytes"),
+            Failure::TimedOut => f.write_str("no answer in time"),
+            Failure::Cancelled => f.write_str("cancelled"),
+            Failure::Broken(why) => write!(f, "the connection broke: {why}"),
+        }
+    }
+}
+
+impl StdError for Failure {}
+
+/// An answer whose body is read from it.
+#[derive(Debug)]
+pub struct Response {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Body,
+}
+
+/// Sends a request and waits for the answer's head.
+///
+/// # Errors
+/// See [`Failure`]. A status other than 200 is no failure.
+pub fn send(request: Request<Vec<u8>>, limits: Limits) -> Result<Response, Failure> {
+    let client = client()?;
+    let request = reqwest::Request::try_from(request).map_err(|error| Failure::Broken(error.to_string()))?;
+    let mut answer = client.within(&limits, client.http.execute(request))?.map_err(|error| failure(&error))?;
+    let (status, headers) = (answer.status(), std::mem::take(answer.headers_mut()));
+    let body = Body { client, answer, piece: Bytes::new(), left: limits.size, limits };
+    Ok(Response { status, headers, body })
+}
+
+/// Looks whether anybody listens at an address.
+///
+/// # Errors
+/// [`Failure::NotConnected`], [`Failure::TimedOut`], [`Failure::Cancelled`], [`Failure::Unavailable`].
+pub fn connect(host: &str, port: u16, limits: &Limits) -> Result<(), Failure> {
+    let client = client()?;
+    let refused = |error: io::Error| Failure::NotConnected(error.to_string());
+    let addresses = client.within(limits, tokio::net::lookup_host((host, port)))?.map_err(refused)?;
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    client.within(limits, tokio::net::TcpStream::connect(addresses.as_slice()))?.map(drop).map_err(refused)
+}
+
+/// The body of an answer: at most as long, and as late, as the limits of its call say.
+#[derive(Debug)]
+pub struct Body {
+    client: &'static Client,
+    answer: reqwest::Response,
+    piece: Bytes,
+    left: u64,
+    limits: Limits,
+}
+
+impl io::Read for Body {
+    /// Reads what has come, or waits for more. An error's inner error is a [`Failure`].
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            let piece = self.client.within(&self.limits, self.answer.chunk()).map_err(io::Error::other)?;
+            match piece.map_err(|error| io::Error::other(failure(&error)))? {
+                Some(piece) => self.piece = piece,
+                None => return Ok(0),
+            }
+            let size = self.piece.len() as u64;
+            self.left =
+                self.left.checked_sub(size).ok_or_else(|| io::Error::other(Failure::TooLarge(self.limits.size)))?;
+        }
+        let piece = self.piece.split_to(self.piece.len().min(buffer.len()));
+        buffer[..piece.len()].copy_from_slice(&piece);
+        Ok(piece.len())
+    }
+}
+
+/// Returns why reading a [`Body`] failed.
+pub fn read_failure(error: &io::Error) -> Failure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Failure>()) {
+        Some(Failure::TooLarge(size)) => Failure::TooLarge(*size),
+        Some(Failure::TimedOut) => Failure::TimedOut,
+        Some(Failure::Cancelled) => Failure::Cancelled,
+        Some(failure) => Failure::Broken(failure.to_string()),
+        None => Failure::Broken(error.to_string()),
+    }
+}
+
+/// What makes the requests of this process.
+#[derive(Debug)]
+struct Client {
+    runtime: Runtime,
+    http: reqwest::Client,
+}
+
+impl Client {
+    fn new() -> Result<Self, String> {
+        let text = |error: &dyn fmt::Display| error.to_string();
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("http").enable_all().build();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(BuilderVerifierExt::with_platform_verifier)
+            .map_err(|error| text(&error))?
+            .with_no_client_auth();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(concat!("mcpkg/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .redirect(reqwest::redirect::Policy::none())
+            .pool_max_idle_per_host(0)
+            .no_proxy()
+            .build();
+        Ok(Self { runtime: runtime.map_err(|error| text(&error))?, http: http.map_err(|error| text(&error))? })
+    }
+
+    /// Waits for `work` within limits; dropping it ends it.
+    fn within<T>(&self, limits: &Limits, work: impl Future<Output = T>) -> Result<T, Failure> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = limits.cancelled.cancelled() => Err(Failure::Cancelled),
+                done = tokio::time::timeout_at(limits.until.into(), work) => done.map_err(|_| Failure::TimedOut),
+            }
+        })
+    }
+}
+
+/// Returns the client, which is made for the first request.
+fn client() -> Result<&'static Client, Failure> {
+    static CLIENT: OnceLock<Result<Client, String>> = OnceLock::new();
+    CLIENT.get_or_init(Client::new).as_ref().map_err(|why| Failure::Unavailable(why.clone()))
+}
+
+/// Says what an error of the library is, by the first of its causes that tells.
+fn failure(error: &reqwest::Error) -> Failure {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    let mut last = error.to_string();
+    while let Some(error) = cause {
+        last = error.to_string();
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+            return Failure::Tls(tls.clone());
+        }
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return Failure::NotHttp;
+        }
+        // The source of an I/O error is that of the error in it, which would be passed over.
+        cause = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    match error {
+        error if error.is_timeout() => Failure::TimedOut,
+        error if error.is_connect() => Failure::NotConnected(last),
+        _ => Failure::Broken(last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { until: Instant::now() + Duration::from_secs(20), cancelled: CancellationToken::new(), size: 1 << 20 }
+    }
+
+    /// Answers one request with these bytes; the connection stays open until the listener's thread is told to end.
+    fn answering(bytes: &'static [u8]) -> (String, std::sync::mpsc::Sender<()>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address"));
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(bytes);
+            let _ = ended.recv();
+        });
+        (url, end)
+    }
+
+    fn get(url: &str, limits: Limits) -> Result<Response, Failure> {
+        send(Request::get(url).body(Vec::new()).expect("a request"), limits)
+    }
+
+    #[test]
+    fn an_answer_is_read_up_to_its_limit() {
+        const ANSWER: &[u8] = b"HTTP/1.1 203 Odd\r\nX: y\r\nContent-Length: 5\r\n\r\nhello";
+        let (url, _end) = answering(ANSWER);
+        let mut response = get(&url, limits()).expect("an answer");
+        let mut text = String::new();
+        response.body.read_to_string(&mut text).expect("a body");
+        assert_eq!(
+            (response.status.as_u16(), &response.headers["x"], text.as_str()),
+            (203, &"y".parse().unwrap(), "hello")
+        );
+        let (url, _end) = answering(ANSWER);
+        let mut response = get(&url, Limits { size: 4, ..limits() }).expect("an answer");
+        let error = response.body.read_to_string(&mut text).expect_err("too long");
+        assert!(matches!(read_failure(&error), Failure::TooLarge(4)), "{error}");
+    }
+
+    #[test]
+    fn a_host_that_says_nothing_is_given_up_and_a_cancelled_call_ends_at_once() {
+        let soon = || Instant::now() + Duration::from_millis(50);
+        let (url, _end) = answering(b"");
+        assert!(matches!(get(&url, Limits { until: soon(), ..limits() }), Err(Failure::TimedOut)));
+        // In the middle of a body.
+        let (url, _end) = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        let limits = limits();
+        let mut response = get(&url, limits.clone()).expect("an answer");
+        let reading = std::thread::spawn(move || response.body.read_to_end(&mut Vec::new()).expect_err("cancelled"));
+        limits.cancelled.cancel();
+        assert!(matches!(read_failure(&reading.join().expect("a thread")), Failure::Cancelled));
+    }
+
+    #[test]
+    fn redirects_are_not_followed_and_others_than_http_are_told() {
+        let (url, _end) = answering(b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(get(&url, limits()).expect("an answer").status, StatusCode::FOUND);
+        let (url, _end) = answering(b"220 mail.example ESMTP\r\n");
+        let failure = get(&url, limits()).expect_err("no HTTP");
+        assert!(matches!(failure, Failure::NotHttp), "{failure:?}");
+        let (url, _end) = answering(b"220 mail.example ESMTP\r\n");
+        let failure = get(&url.replace("http:", "https:"), limits()).expect_err("no TLS");
+        assert!(matches!(failure, Failure::Tls(_)), "{failure:?}");
+    }
+
+    #[test]
+    fn nobody_listening_is_told_so() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        assert!(connect("127.0.0.1", address.port(), &limits()).is_ok());
+        drop(listener);
+        let failure = connect("127.0.0.1", address.port(), &limits()).expect_err("nobody");
+        assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
+        let failure = get(&format!("http://{address}/"), limits()).expect_err("nobody");
+        assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
+    }
+}

@@ -1,0 +1,89 @@
+//! How a client asks its user for consent: which clients are trusted with it, the question, and what counts as a yes.
+
+use rmcp::RoleServer;
+use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitationSchema};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+
+use super::Config;
+use crate::consent::request::effects;
+use crate::store::consents::Request;
+
+/// The one field of the form.
+const FIELD: &str = "approve";
+
+/// Lines of what is done that a form shows; a last one counts the rest.
+const MAX_LINES: usize = 20;
+
+/// What a user answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// They consent.
+    Yes,
+    /// They do not.
+    No,
+    /// Nothing: the form was closed, or nobody was there.
+    Nothing,
+}
+
+/// Whether the client of a request declared that it shows forms, and its answer counts: a program of this user's that
+/// started the server, or one with an access key that may consent.
+pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) -> bool {
+    let declared = request.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+    // One that names no mode shows forms.
+    let forms = declared.is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none());
+    forms && config.caller(None).rights().consent
+}
+
+/// Returns the form that asks for consent.
+pub(super) fn question(request: &Request) -> ElicitRequestParams {
+    let lines = effects(request);
+    let mut message = format!("{}?\n", request.summary);
+    for line in lines.iter().take(MAX_LINES) {
+        message.push_str(&format!("\n- {line}"));
+    }
+    if lines.len() > MAX_LINES {
+        let (more, id) = (lines.len() - MAX_LINES, request.uuid);
+        message.push_str(&format!("\n- and {more} more: `mcpkg consent show {id}`"));
+    }
+    let approve = BooleanSchema::new()
+        .title("Consent")
+        .description("Whether the agent may do this, once; what it does later needs another consent");
+    let requested_schema = ElicitationSchema::builder().required_bool_with(FIELD, |_| approve).build_unchecked();
+    ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
+}
+
+/// Returns what an ElicitResult says. Only a form that was sent off with a yes in it is one.
+pub(super) fn answer(result: &Value) -> Answer {
+    match (result["action"].as_str(), result["content"][FIELD].as_bool()) {
+        (Some("accept"), Some(true)) => Answer::Yes,
+        (Some("accept"), Some(false)) | (Some("decline"), _) => Answer::No,
+        _ => Answer::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_form_with_a_yes_in_it_is_a_yes() {
+        for (result, means) in [
+            (json!({ "action": "accept", "content": { "approve": true } }), Answer::Yes),
+            (json!({ "action": "accept", "content": { "approve": false } }), Answer::No),
+            (json!({ "action": "decline" }), Answer::No),
+            (json!({ "action": "decline", "content": { "approve": true } }), Answer::No),
+            (json!({ "action": "accept" }), Answer::Nothing),
+            (json!({ "action": "accept", "content": { "approve": "true" } }), Answer::Nothing),
+            (json!({ "action": "accept", "content": { "yes": true } }), Answer::Nothing),
+            (json!({ "action": "cancel" }), Answer::Nothing),
+            (json!({ "action": "ACCEPT", "content": { "approve": true } }), Answer::Nothing),
+            (json!("accept"), Answer::Nothing),
+            (json!(null), Answer::Nothing),
+        ] {
+            assert_eq!(answer(&result), means, "{result}");
+        }
+    }
+}

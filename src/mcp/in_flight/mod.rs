@@ -1,0 +1,287 @@
+//! Requests that rmcp is handling, by id, and where each answer goes.
+
+mod phase;
+mod rmcp_transport;
+mod sink;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, JsonRpcRequest, RequestId,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::output::Output;
+
+pub(super) use phase::Phase;
+pub(super) use rmcp_transport::RmcpTransport;
+pub(super) use sink::Sink;
+
+/// Limit on requests in flight, those queued behind the same id too; beyond it the input waits. Listen streams stay open
+/// and do not count.
+const MAX_REQUESTS: usize = 256;
+
+/// Limit on the bytes of these requests; one that is larger is taken when it is alone.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Limit on open listen streams of one client.
+const MAX_LISTEN_STREAMS: usize = 64;
+
+/// Limit on running handlers and unsent answers; it bounds memory when a client does not read.
+const MAX_HANDLERS: usize = 8;
+
+/// The requests in flight and the channel to rmcp; shared by the front, the transport and whatever ends the server.
+pub(crate) struct InFlight {
+    state: Mutex<State>,
+    removed: Condvar,
+    handlers: Arc<Semaphore>,
+    output: Arc<Output>,
+}
+
+struct State {
+    phase: Phase,
+    requests: HashMap<RequestId, Pending>,
+    listening: usize,
+    /// Requests that wait for one with their id.
+    queued: usize,
+    /// Bytes of the requests that are under way or queued.
+    bytes: usize,
+    /// Gone once the input has ended.
+    to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
+}
+
+/// A request that was accepted and goes to rmcp.
+pub(super) struct Accepted {
+    pub(super) request: JsonRpcRequest<ClientRequest>,
+    /// Bytes of the line it came in.
+    pub(super) size: usize,
+    /// Whether it opens a listen stream.
+    pub(super) listens: bool,
+    pub(super) sink: Sink,
+}
+
+/// A request that rmcp has not answered yet.
+struct Pending {
+    sink: Sink,
+    size: usize,
+    listens: bool,
+    cancelled: bool,
+    handler_ended: bool,
+    /// Held from the start of the handler until its answer was sent.
+    permit: Option<OwnedSemaphorePermit>,
+    /// Requests with the same id that came meanwhile.
+    queued: VecDeque<Accepted>,
+}
+
+/// Travels with a request to its handler; dropping it says that the handler has ended.
+pub(crate) struct HandlerGuard {
+    in_flight: Arc<InFlight>,
+    id: RequestId,
+}
+
+impl HandlerGuard {
+    /// Waits until fewer than [`MAX_HANDLERS`] run. Call it last: a handler that waits for another one must not hold a permit.
+    pub(crate) async fn wait_for_room(&self) {
+        let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
+        if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
+            request.permit = permit;
+        }
+    }
+}
+
+impl Drop for HandlerGuard {
+    fn drop(&mut self) {
+        let mut state = self.in_flight.state();
+        if let Some(request) = state.requests.get_mut(&self.id) {
+            request.handler_ended = true;
+            if request.cancelled {
+                self.in_flight.abandon(&mut state, &self.id);
+            }
+        }
+    }
+}
+
+impl InFlight {
+    /// Returns the table, and the transport that rmcp is served on.
+    pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
+        let (to_rmcp, from_front) = mpsc::unbounded_channel();
+        let state = State {
+            phase: Phase::Starting,
+            requests: HashMap::new(),
+            listening: 0,
+            queued: 0,
+            bytes: 0,
+            to_rmcp: Some(to_rmcp),
+        };
+        let in_flight = Arc::new(Self {
+            state: Mutex::new(state),
+            removed: Condvar::new(),
+            handlers: Arc::new(Semaphore::new(MAX_HANDLERS)),
+            output,
+        });
+        (Arc::clone(&in_flight), RmcpTransport::new(in_flight, from_front))
+    }
+
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// How far the session is.
+    pub(super) fn phase(&self) -> Phase {
+        self.state().phase
+    }
+
+    /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than
+    /// whoever sent it.
+    pub(super) fn phase_once_initialized(&self) -> Phase {
+        let mut state = self.state();
+        while state.phase == Phase::Initializing && !state.requests.is_empty() && state.to_rmcp.is_some() {
+            state = self.removed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.phase
+    }
+
+    /// Whether a request with this id is under way.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        let state = self.state();
+        !state.requests.is_empty()
+            && serde_json::from_str(id).is_ok_and(|id: RequestId| state.requests.contains_key(&id))
+    }
+
+    /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while there are too many.
+    ///
+    /// # Errors
+    /// -32600 where a listen stream has the id, or where it is one listen stream too many.
+    pub(super) fn insert(self: &Arc<Self>, mut accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
+        let id = accepted.request.id.clone();
+        let guard = HandlerGuard { in_flight: Arc::clone(self), id: id.clone() };
+        accepted.request.request.extensions_mut().insert(Arc::new(guard));
+        let mut state = self.state();
+        while state.is_full(accepted.size) && state.to_rmcp.is_some() {
+            state = self.removed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(next) = next {
+            state.phase = next;
+        }
+        if accepted.listens && state.listening >= MAX_LISTEN_STREAMS {
+            let why =
+                format!("Invalid request: a client may have {MAX_LISTEN_STREAMS} subscriptions/listen open at once");
+            return Err(ErrorData::invalid_request(why, None));
+        }
+        if let Some(request) = state.requests.get_mut(&id) {
+            if request.listens {
+                // Its answer comes when the server ends; behind it nothing would ever be answered.
+                let why = "Invalid request: the id is that of an open subscriptions/listen";
+                return Err(ErrorData::invalid_request(why, None));
+            }
+            let size = accepted.size;
+            request.queued.push_back(accepted);
+            state.queued += 1;
+            state.bytes += size;
+            return Ok(());
+        }
+        state.bytes += accepted.size;
+        state.start(accepted, VecDeque::new());
+        Ok(())
+    }
+
+    /// Hands rmcp a message that nobody waits for.
+    pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
+        if let Some(to_rmcp) = &self.state().to_rmcp {
+            let _ = to_rmcp.send(message);
+        }
+    }
+
+    /// Notes that rmcp will drop the answer of a request.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        let mut state = self.state();
+        if let Some(request) = state.requests.get_mut(id) {
+            request.cancelled = true;
+            if request.handler_ended {
+                self.abandon(&mut state, id);
+            }
+        }
+    }
+
+    /// Waits until every accepted request was answered, at most until `deadline`, and tells rmcp that the input has
+    /// ended. What comes later is not accepted.
+    pub(crate) fn close(&self, deadline: Option<Instant>) {
+        let mut state = self.state();
+        while !state.requests.is_empty() {
+            let waited = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => break,
+                Some(left) => self
+                    .removed
+                    .wait_timeout(state, left)
+                    .map(|(state, _)| state)
+                    .unwrap_or_else(|poisoned| poisoned.into_inner().0),
+                None => self.removed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+            state = waited;
+        }
+        state.to_rmcp = None;
+        self.removed.notify_all();
+    }
+
+    /// Ends without waiting: nobody takes the answers any more.
+    pub(crate) fn close_now(&self) {
+        self.state().to_rmcp = None;
+        self.removed.notify_all();
+    }
+
+    /// Writes a line at once.
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        if self.output.write(&[line]) {
+            return Ok(());
+        }
+        self.close_now();
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Ends a request whose answer rmcp drops; its batch waits for the others only.
+    fn abandon(&self, state: &mut State, id: &RequestId) {
+        if let Some(Sink::Batch(batch)) = self.remove(state, id)
+            && let Some(line) = batch.forget()
+        {
+            self.output.queue_at_once(line);
+        }
+    }
+
+    fn remove(&self, state: &mut State, id: &RequestId) -> Option<Sink> {
+        let mut request = state.requests.remove(id)?;
+        state.bytes -= request.size;
+        if request.listens {
+            state.listening -= 1;
+        }
+        if let Some(next) = request.queued.pop_front() {
+            state.queued -= 1;
+            state.start(next, request.queued);
+        }
+        self.removed.notify_all();
+        Some(request.sink)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether a request of so many bytes has to wait.
+    fn is_full(&self, size: usize) -> bool {
+        let requests = self.requests.len() - self.listening + self.queued;
+        requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)
+    }
+
+    fn start(&mut self, accepted: Accepted, queued: VecDeque<Accepted>) {
+        let Some(to_rmcp) = &self.to_rmcp else { return };
+        let Accepted { request, size, listens, sink } = accepted;
+        let pending = Pending { sink, size, listens, cancelled: false, handler_ended: false, permit: None, queued };
+        self.requests.insert(request.id.clone(), pending);
+        self.listening += usize::from(listens);
+        let _ = to_rmcp.send(JsonRpcMessage::Request(request));
+    }
+}

@@ -1,0 +1,92 @@
+//! The transport that rmcp is served on: it takes requests from the front and sends answers through the output.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ProtocolVersion, ServerResult};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+
+use super::{InFlight, Phase, Sink};
+
+/// The side of the front that rmcp sees.
+pub(crate) struct RmcpTransport {
+    in_flight: Arc<InFlight>,
+    from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
+}
+
+impl RmcpTransport {
+    pub(super) fn new(in_flight: Arc<InFlight>, from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>) -> Self {
+        Self { in_flight, from_front }
+    }
+}
+
+impl Transport<RoleServer> for RmcpTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let in_flight = Arc::clone(&self.in_flight);
+        let encoded = encode(&item);
+        async move {
+            let mut line = encoded?;
+            let answered = match &item {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                _ => None,
+            };
+            let batches = match &item {
+                JsonRpcMessage::Response(response) => match &response.result {
+                    ServerResult::InitializeResult(result) => {
+                        Some(result.protocol_version == ProtocolVersion::V_2025_03_26)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            drop(item);
+            line.push(b'\n');
+            let sink =
+                answered.as_ref().and_then(|id| in_flight.state().requests.get(id).map(|request| request.sink.clone()));
+            let line = match sink {
+                Some(Sink::Batch(batch)) => batch.add(line),
+                _ => Some(line),
+            };
+            let sent = match line {
+                // A session begins with this: no answer of the front may come before it, so it is not only queued.
+                Some(line) if batches.is_some() => in_flight.write(&line),
+                Some(line) => in_flight.output.queue(line).await,
+                None => Ok(()),
+            };
+            // Only now was the request answered: what waits for that must not come before the answer.
+            if let Some(id) = answered {
+                let mut state = in_flight.state();
+                if let Some(batches) = batches {
+                    state.phase = Phase::Legacy { batches };
+                }
+                in_flight.remove(&mut state, &id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.from_front.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.from_front.close();
+        Ok(())
+    }
+}
+
+/// An object in one buffer of about the right size: a large answer would double its time by growing one.
+fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut line, item)?;
+    Ok(line)
+}

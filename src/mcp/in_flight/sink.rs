@@ -1,0 +1,60 @@
+//! Where an answer goes: a line of its own, or the answer of the batch that its request came in.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where an answer goes.
+#[derive(Clone)]
+pub(crate) enum Sink {
+    /// A line of its own.
+    Wire,
+    /// An element of a batch's answer.
+    Batch(Arc<Batch>),
+}
+
+impl Sink {
+    /// Returns the sink of a batch with so many answers.
+    pub(in crate::mcp) fn batch(expected: usize) -> Self {
+        Sink::Batch(Arc::new(Batch(Mutex::new(Replies { expected, there: Vec::new() }))))
+    }
+}
+
+/// The answers of a batch, until all are there.
+pub(crate) struct Batch(Mutex<Replies>);
+
+struct Replies {
+    expected: usize,
+    there: Vec<Vec<u8>>,
+}
+
+impl Batch {
+    /// Adds an answer; returns the whole line once all are there.
+    pub(in crate::mcp) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
+        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.there.push(reply);
+        replies.line()
+    }
+
+    /// Expects one answer less; returns the whole line where the others are there.
+    pub(super) fn forget(&self) -> Option<Vec<u8>> {
+        let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.expected -= 1;
+        replies.line()
+    }
+}
+
+impl Replies {
+    fn line(&self) -> Option<Vec<u8>> {
+        if self.there.is_empty() || self.there.len() < self.expected {
+            return None;
+        }
+        let mut line = vec![b'['];
+        for (index, reply) in self.there.iter().enumerate() {
+            if index > 0 {
+                line.push(b',');
+            }
+            line.extend_from_slice(reply.trim_ascii_end());
+        }
+        line.extend_from_slice(b"]\n");
+        Some(line)
+    }
+}

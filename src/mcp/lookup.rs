@@ -1,0 +1,29 @@
+//! What the reads share: the page that a cursor asks for, and a row that is not there.
+
+use crate::content::cursor;
+use crate::error::{Code, Error, Result};
+use crate::op::PAGE;
+use crate::store::Db;
+use crate::store::page::Page;
+use crate::store::projects::{self, Selection};
+
+/// Returns the page that a cursor asks for, in the project that applies.
+pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {
+    let mut page = Page::first(PAGE);
+    if let Some(after) = after {
+        let (project, name) = cursor::decode(list, after)?;
+        let current = projects::require(db, selection)?;
+        cursor::check_project(project, current.id)?;
+        page.after = name;
+    }
+    Ok(page)
+}
+
+/// Returns the failure of a read whose row is not there: no project, or contract 001's sentence.
+pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
+    match projects::require(db, selection) {
+        Err(error) => error,
+        Ok(project) => Error::new(Code::NotFound, format!("{what} '{value}' not found in project '{}'", project.name))
+            .with_details(serde_json::json!({ key: value })),
+    }
+}

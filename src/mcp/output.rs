@@ -1,0 +1,117 @@
+//! The way to one client.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// Bytes that wait to be written before rmcp has to wait; one longer line may.
+const QUEUED: u32 = 4 << 20;
+
+/// The way to one client: one lock on standard output, or a stream; and a bounded queue for what does not come from the
+/// thread that reads.
+pub(crate) struct Output {
+    /// Locked while a whole number of lines is written; none where everything goes through the queue.
+    stdout: Option<Mutex<Box<dyn Write + Send>>>,
+    closed: AtomicBool,
+    queue: Mutex<Option<mpsc::UnboundedSender<Queued>>>,
+    /// A permit for each byte that may be queued.
+    room: Arc<Semaphore>,
+}
+
+/// A line with the room it takes in the queue.
+pub(super) type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
+
+impl Output {
+    /// Returns the way to standard output.
+    pub(super) fn stdout() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
+        Self::new(Some(Mutex::new(unbuffered())))
+    }
+
+    /// Returns the way to whoever takes the lines from the queue.
+    pub(super) fn stream() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
+        Self::new(None)
+    }
+
+    fn new(stdout: Option<Mutex<Box<dyn Write + Send>>>) -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let output = Self {
+            stdout,
+            closed: AtomicBool::new(false),
+            queue: Mutex::new(Some(sender)),
+            room: Arc::new(Semaphore::new(QUEUED as usize)),
+        };
+        (Arc::new(output), receiver)
+    }
+
+    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
+    pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
+        let Some(stdout) = &self.stdout else {
+            // Who writes cannot wait here: what room there is is taken, and the next message waits for it.
+            let line = parts.concat();
+            let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
+            let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);
+            let room = Arc::clone(&self.room).try_acquire_many_owned(taken).ok();
+            return self.push(line, room);
+        };
+        let mut stdout = stdout.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.closed.load(Ordering::Relaxed) {
+            return false;
+        }
+        let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
+        if let Err(error) = written {
+            self.closed.store(true, Ordering::Relaxed);
+            tracing::info!(%error, "the client takes no more answers");
+            return false;
+        }
+        true
+    }
+
+    /// Whether the client takes answers, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Queues a line for the writing thread; waits while too much waits.
+    pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes).await.map_err(|_| closed())?;
+        if self.push(line, Some(room)) { Ok(()) } else { Err(closed()) }
+    }
+
+    /// Waits until less waits than the queue may hold.
+    pub(super) async fn has_room(&self) {
+        drop(self.room.acquire().await);
+    }
+
+    /// Queues a line that cannot wait; there are few of them.
+    pub(crate) fn queue_at_once(&self, line: Vec<u8>) {
+        self.push(line, None);
+    }
+
+    fn push(&self, line: Vec<u8>, room: Option<OwnedSemaphorePermit>) -> bool {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.as_ref().is_some_and(|queue| queue.send((line, room)).is_ok())
+    }
+
+    /// Ends the queue; the writing thread ends when it is empty.
+    pub(super) fn finish(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Returns standard output without the buffer of the standard library, which looks for the last end of a line in all that is
+/// written: of a large answer that costs as much as writing it.
+fn unbuffered() -> Box<dyn Write + Send> {
+    #[cfg(unix)]
+    let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from);
+    #[cfg(windows)]
+    let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned().map(File::from);
+    match own {
+        Ok(file) => Box::new(file),
+        Err(_) => Box::new(io::stdout()),
+    }
+}

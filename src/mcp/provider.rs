@@ -1,0 +1,154 @@
+//! Where tools that are data come from: a domain's rows, or a program that embeds the server, such as the one that the
+//! conformance suite is run against.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::value::RawValue;
+
+use crate::error::Result;
+use crate::op::{self, Effect, Projections, Resource, Validator};
+use crate::store::Db;
+use crate::store::projects::Selection;
+
+/// An answer that is being made.
+pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;
+
+/// Answers a request, and may ask the client meanwhile: elicitation, sampling, progress.
+pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -> Pending<Response> + Send + Sync;
+
+/// Gives a server tools that are data, and what goes with them.
+pub trait Provider: Send + Sync + 'static {
+    /// Returns at most `limit` of its tools whose names come after `after`, by name.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+    fn tools(&self, db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>>;
+
+    /// Returns its tool of this name.
+    ///
+    /// # Errors
+    /// As [`Provider::tools`].
+    fn tool(&self, db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Projected>>;
+
+    /// Returns what differs whenever the list of its tools does.
+    ///
+    /// # Errors
+    /// As [`Provider::tools`].
+    fn validator(&self, db: &Db<'_>, selection: &Selection) -> Result<Validator>;
+
+    /// Returns its resources.
+    fn resources(&self) -> &'static [Resource] {
+        &[]
+    }
+
+    /// Returns what answers prompts/get for this name in place of what is stored.
+    fn prompt(&self, _name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
+        None
+    }
+}
+
+/// A tool that is data, as it is listed and called.
+#[derive(Clone)]
+pub struct Projected {
+    /// What tools/list shows.
+    pub listed: Tool,
+    /// What it does to what is there.
+    pub effect: Effect,
+    /// The group that it belongs to.
+    pub group: &'static str,
+    /// How it is answered.
+    pub answer: Answer,
+}
+
+/// How a tool that is data is answered.
+#[derive(Clone)]
+pub enum Answer {
+    /// As an operation: on the blocking pool, in the caller's context.
+    Run(op::Projected),
+    /// By a program that speaks with the client meanwhile.
+    Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
+}
+
+impl From<op::Projected> for Projected {
+    fn from(tool: op::Projected) -> Self {
+        let mut listed = Tool::new(tool.name.clone(), tool.description.clone(), Arc::clone(&tool.input_schema));
+        listed.title.clone_from(&tool.title);
+        listed.output_schema.clone_from(&tool.output_schema);
+        listed.annotations = Some(hints(tool.effect, tool.open_world));
+        Self { listed, effect: tool.effect, group: tool.group, answer: Answer::Run(tool) }
+    }
+}
+
+/// Returns what tools/list says of a tool's effect.
+pub(super) fn hints(effect: Effect, open_world: bool) -> ToolAnnotations {
+    let hints = ToolAnnotations::new().read_only(!effect.changes()).open_world(open_world);
+    if !effect.changes() {
+        return hints;
+    }
+    // Both hints speak of tools that change something. A change that is made twice is made once.
+    let changes = matches!(effect, Effect::Write | Effect::Destroy);
+    hints.destructive(changes).idempotent(changes)
+}
+
+impl Provider for Projections {
+    fn tools(&self, db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>> {
+        Ok((self.list)(db, selection, after, limit)?.into_iter().map(Into::into).collect())
+    }
+
+    fn tool(&self, db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Projected>> {
+        Ok((self.find)(db, selection, name)?.map(Into::into))
+    }
+
+    fn validator(&self, db: &Db<'_>, selection: &Selection) -> Result<Validator> {
+        (self.validator)(db, selection)
+    }
+}
+
+/// The providers that a program adds to those of the domains.
+#[derive(Clone, Default)]
+pub struct Providers(pub Vec<Arc<dyn Provider>>);
+
+impl Providers {
+    /// Returns the providers of the domains and then these.
+    pub(super) fn all(&self) -> impl Iterator<Item = &dyn Provider> {
+        let domains = crate::DOMAINS.iter().filter_map(|domain| domain.tools.as_ref());
+        let domains = domains.map(|projections| -> &dyn Provider { projections });
+        domains.chain(self.0.iter().map(AsRef::as_ref))
+    }
+
+    /// Returns every resource that is not stored: those of the domains and then those of these providers.
+    pub(super) fn resources(&self) -> impl Iterator<Item = &'static Resource> {
+        crate::resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
+    }
+
+    /// Returns what answers prompts/get for this name in place of what is stored.
+    pub(super) fn prompt(&self, name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
+        self.0.iter().find_map(|provider| provider.prompt(name))
+    }
+
+    /// Whether a provider answers a request with these parameters in place of the hot reads.
+    pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            name: String,
+        }
+        if self.0.is_empty() || method != "prompts/get" {
+            return false;
+        }
+        let named = parameters.and_then(|raw| serde_json::from_str::<Named>(raw.get()).ok());
+        named.is_some_and(|named| self.prompt(&named.name).is_some())
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} providers", self.0.len())
+    }
+}

@@ -1,0 +1,147 @@
+//! Calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
+//!
+//! In the revisions with a handshake the server asks within the call (elicitation/create). In 2026-07-28 the call ends
+//! with the question (`input_required`), and the client calls again with the answer. No thread, no ticket and no permit
+//! is held while a person thinks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, InputRequest, InputRequiredResult,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::read::blocking;
+use super::{Server, call, era};
+use crate::consent::request;
+use crate::error::Result;
+use crate::mcp::Config;
+use crate::mcp::elicitation::{self, Answer};
+use crate::mcp::era::Era;
+use crate::mcp::error::error_data;
+use crate::mcp::tools::Tool;
+use crate::op::{Context, Elicit, Entry};
+use crate::store::consents::Request;
+
+/// The name of the one question of a call.
+const KEY: &str = "consent";
+
+/// How long a user may take to answer; the request waits longer, for the shell.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// Runs a tool for an agent, and has the client ask its user where that needs consent.
+pub(super) async fn call(
+    server: &Server,
+    tool: Tool,
+    params: CallToolRequestParams,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
+    let entry = match tool {
+        Tool::Operation(entry) if entry.may_need_consent && elicitation::is_trusted(config, request) => entry,
+        tool => return call::run(server, tool, arguments, config, request, None).await.map(Into::into),
+    };
+    let era = era(request);
+    let answered = match (era, request_state) {
+        (Era::Modern, Some(state)) => {
+            let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
+            let answer = elicitation::answer(result.unwrap_or(&Value::Null));
+            let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
+            decide(server, entry, config, request, request_id, answer).await?;
+            true
+        }
+        _ => false,
+    };
+    let (result, wanted) = run(server, entry, arguments.clone(), config, request).await?;
+    let Some(wanted) = wanted.filter(|_| !answered) else { return Ok(result.into()) };
+    let asked = load(server, entry, config, request, wanted).await?;
+    let question = elicitation::question(&asked);
+    if era == Era::Modern {
+        let question = InputRequest::Elicitation(ElicitRequest::new(question));
+        let questions = BTreeMap::from([(KEY.to_owned(), question)]);
+        return Ok(InputRequiredResult::new(Some(questions), Some(wanted.to_string())).into());
+    }
+    let answer = tokio::select! {
+        answer = request.peer.create_elicitation_with_timeout(question, Some(ANSWER_TIMEOUT)) => answer,
+        () = request.ct.cancelled() => return Ok(result.into()),
+        () = server.ending.cancelled() => return Ok(result.into()),
+    };
+    let answer = match answer {
+        Ok(answer) => elicitation::answer(&serde_json::to_value(answer).unwrap_or_default()),
+        Err(error) => {
+            tracing::info!(%error, "the client did not ask its user");
+            Answer::Nothing
+        }
+    };
+    if answer == Answer::Nothing {
+        return Ok(result.into());
+    }
+    decide(server, entry, config, request, wanted, answer).await?;
+    run(server, entry, arguments, config, request).await.map(|(result, _)| result.into())
+}
+
+/// Runs the operation, and returns the id of the request that it needs consent for, where it does.
+async fn run(
+    server: &Server,
+    entry: &'static Entry,
+    arguments: Option<rmcp::model::JsonObject>,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+) -> Result<(CallToolResult, Option<Uuid>), ErrorData> {
+    let wanted: Arc<Mutex<Option<Uuid>>> = Arc::default();
+    let elicit: Arc<Elicit> = {
+        let wanted = Arc::clone(&wanted);
+        Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
+    };
+    let result = call::run(server, Tool::Operation(entry), arguments, config, request, Some(elicit)).await?;
+    let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok((result, wanted))
+}
+
+/// Returns the request that the client shall ask its user about: one of the same caller, for the same operation.
+async fn load(
+    server: &Server,
+    entry: &'static Entry,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+    id: Uuid,
+) -> Result<Request, ErrorData> {
+    let context = context(server, config, request);
+    let found = blocking(move || request::waiting(&context, id, context.clock.now())).await?;
+    let found = found.map_err(|error| error_data(&error))?;
+    if found.operation == entry.tool { Ok(found) } else { Err(not_asked()) }
+}
+
+/// Keeps what the user answered.
+async fn decide(
+    server: &Server,
+    entry: &'static Entry,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+    id: Uuid,
+    answer: Answer,
+) -> Result<(), ErrorData> {
+    load(server, entry, config, request, id).await?;
+    let context = context(server, config, request);
+    let decided = blocking(move || match answer {
+        Answer::Yes => request::approve(&context, id).map(drop),
+        Answer::No => request::deny(&context, id).map(drop),
+        Answer::Nothing => Ok(()),
+    });
+    decided.await?.map_err(|error| error_data(&error))
+}
+
+fn context(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> Context {
+    let client = request.client_info().map(|client| client.name);
+    Context::new(config.caller(client.as_deref()), server.store.clone(), config.selection.clone())
+}
+
+fn not_asked() -> ErrorData {
+    ErrorData::invalid_params("Invalid params for tools/call: `requestState` is not what this server sent", None)
+}

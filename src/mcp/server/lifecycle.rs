@@ -1,0 +1,113 @@
+//! initialize, server/discover, logging/setLevel, and what rmcp cannot read.
+
+#![expect(deprecated, reason = "the newest revision gave up logging; the others have it")]
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rmcp::model::{
+    CacheScope, CustomRequest, DiscoverResult, Implementation, LoggingLevel, ProtocolVersion, ServerCapabilities,
+    ServerConfig, SetLevelRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use super::{Server, era};
+use crate::mcp::era::Era;
+use crate::mcp::era::LASTING;
+use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
+use crate::mcp::{Config, Identity};
+use crate::op::{Entry, Listed};
+
+/// Returns the server's name, its capabilities and its instructions.
+pub(super) fn info(server: &Server) -> ServerConfig {
+    let identity = server.config.identity;
+    let capabilities = match identity {
+        Identity::Agentpack => ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build(),
+        Identity::Mcpkg => ServerCapabilities::builder()
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_skills_with_directory_read()
+            .build(),
+    };
+    ServerConfig::new(capabilities)
+        // What an unsupported version is answered with (contract 000).
+        .with_protocol_version(ProtocolVersion::V_2025_06_18)
+        .with_server_info(Implementation::new(identity.name(), env!("CARGO_PKG_VERSION")))
+        .with_instructions(instructions(&server.config))
+}
+
+/// Returns what a client is told when it connects: what each group that is served is for, and how a tool is reached that
+/// is not listed.
+fn instructions(config: &Config) -> String {
+    let groups = || crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+    let served = groups().filter(|group| config.serves_group(group.name));
+    let mut sentences: Vec<String> = served.map(|group| group.instructions.to_owned()).collect();
+    if !config.full_list {
+        let always = |entry: &Entry| {
+            let group = groups().find(|group| group.name == entry.group);
+            entry.always_listed || group.is_some_and(|group| matches!(group.listed, Listed::Always))
+        };
+        let served = crate::operations().filter(|entry| entry.faces.tool() && config.serves(entry.group, entry.effect));
+        let others: Vec<&str> = served.filter(|entry| !always(entry)).map(|entry| entry.tool).collect();
+        if !others.is_empty() {
+            sentences.push(format!(
+                "These tools are listed only where they are of use, and can be called by name everywhere: {}. `mcpkg serve \
+                 --groups all` lists every tool.",
+                others.join(", ")
+            ));
+        }
+    }
+    sentences.join(" ")
+}
+
+/// Answers server/discover.
+pub(super) fn discover(server: &Server) -> DiscoverResult {
+    DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info(server))
+        .with_ttl_ms(LASTING)
+        .with_cache_scope(CacheScope::Private)
+}
+
+/// Tells the client of changes from now on.
+pub(super) fn initialized(server: &Server, notification: NotificationContext<RoleServer>) {
+    if !server.session.told.swap(true, Ordering::Relaxed) {
+        let subscriber = Arc::clone(server.subscriber(&notification.extensions));
+        server.hub.tell(notification.peer, subscriber, server.session.ended.clone());
+    }
+}
+
+/// Answers logging/setLevel.
+pub(super) fn set_level(
+    server: &Server,
+    params: &SetLevelRequestParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    if era(request) == Era::Modern {
+        return Err(no_method("logging/setLevel"));
+    }
+    *server.session.level() = Some(params.level);
+    Ok(())
+}
+
+/// Returns the least level of what the client of a request is logged.
+pub(super) fn level(server: &Server, request: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
+    match era(request) {
+        Era::Modern => request.meta.log_level(),
+        Era::Legacy => Some(server.session.level().unwrap_or(LoggingLevel::Info)),
+    }
+}
+
+/// Returns the failure of a request that rmcp could not read: an unknown method, or parameters that do not fit it.
+pub(super) fn unreadable(custom: &CustomRequest, request: &RequestContext<RoleServer>) -> ErrorData {
+    if era(request) == Era::Modern && LEGACY_ONLY.contains(&custom.method.as_str()) {
+        return no_method(&custom.method);
+    }
+    refuse(&custom.method, custom.params.as_ref())
+}

@@ -1,0 +1,101 @@
+//! rmcp's handler: everything that the front does not answer itself. One file for each family of methods.
+
+mod call;
+mod consent;
+mod handler;
+mod lifecycle;
+mod prompts;
+mod read;
+mod resources;
+mod skills;
+mod subscriptions;
+mod tools;
+
+use std::sync::{Arc, LazyLock};
+
+use rmcp::RoleServer;
+use rmcp::model::{Extensions, ProtocolVersion};
+use rmcp::service::RequestContext;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::Config;
+use super::era::Era;
+use super::limits::reads_at_once;
+use super::one_at_a_time::OneAtATime;
+use super::session::Session;
+use super::subscriptions::{Hub, Subscriber};
+use crate::store::Store;
+
+/// A server of one database; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) store: Store,
+    pub(super) config: Arc<Config>,
+    pub(super) hub: Arc<Hub>,
+    session: Arc<Session>,
+    reading: Arc<LazyLock<Arc<Semaphore>>>,
+    searching: Arc<OneAtATime>,
+    /// Cancelled when the process is about to end: calls that still run give up.
+    pub(super) ending: CancellationToken,
+}
+
+impl Server {
+    pub(super) fn new(store: Store, config: Config) -> Self {
+        let hub = Arc::new(Hub::new(store.clone()));
+        let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
+        Self {
+            store,
+            config: Arc::new(config),
+            hub,
+            session: Arc::default(),
+            reading: Arc::new(reading),
+            searching: Arc::default(),
+            ending: CancellationToken::new(),
+        }
+    }
+
+    /// Returns a server of the same database for one more session.
+    pub(super) fn for_session(&self) -> Self {
+        Self { session: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns a server for one more session, which reaches what `config` says.
+    pub(super) fn for_config(&self, config: Arc<Config>) -> Self {
+        Self { config, ..self.for_session() }
+    }
+
+    /// Returns what a request may reach: what its transport says, else what the server was started with.
+    fn config(&self, extensions: &Extensions) -> Arc<Config> {
+        let of_transport = extensions.get::<http::request::Parts>().and_then(|parts| parts.extensions.get());
+        of_transport.unwrap_or(&self.config).clone()
+    }
+
+    /// Returns who hears of changes on behalf of this session.
+    fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
+        let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
+        self.session.subscriber.get_or_init(subscribe)
+    }
+}
+
+/// Returns the era of the revision that a request is made in.
+fn era(request: &RequestContext<RoleServer>) -> Era {
+    match request.protocol_version() {
+        Some(version) if version >= ProtocolVersion::V_2026_07_28 => Era::Modern,
+        _ => Era::Legacy,
+    }
+}
+
+/// Says for how long what does not change may be kept, to peers that know the word.
+macro_rules! lasting {
+    ($request:expr, $result:expr) => {
+        match $crate::mcp::server::era($request) {
+            $crate::mcp::era::Era::Modern => {
+                $result.with_ttl_ms($crate::mcp::era::LASTING).with_cache_scope(rmcp::model::CacheScope::Private)
+            }
+            $crate::mcp::era::Era::Legacy => $result,
+        }
+    };
+}
+
+use lasting;

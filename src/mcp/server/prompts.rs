@@ -1,0 +1,57 @@
+//! prompts/list, prompts/get and completion/complete.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    ListPromptsResult, PaginatedRequestParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::Value;
+
+use super::Server;
+use crate::error::{Code, Error};
+use crate::mcp::completion;
+use crate::mcp::error::error_data;
+use crate::mcp::reads::Read;
+
+/// Answers prompts/list.
+pub(super) async fn list(
+    server: &Server,
+    page: Option<PaginatedRequestParams>,
+    request: &RequestContext<RoleServer>,
+) -> Result<ListPromptsResult, ErrorData> {
+    let cursor = page.and_then(|page| page.cursor).map(Into::into);
+    server.answer(request, Read::Prompts { cursor }).await
+}
+
+/// Answers prompts/get.
+pub(super) async fn get(
+    server: &Server,
+    params: GetPromptRequestParams,
+    request: RequestContext<RoleServer>,
+) -> Result<GetPromptResponse, ErrorData> {
+    if let Some(answer) = server.config(&request.extensions).providers.prompt(&params.name) {
+        return answer(params, request).await;
+    }
+    let mut arguments = BTreeMap::new();
+    for (name, value) in params.arguments.unwrap_or_default() {
+        let Value::String(value) = value else {
+            let why = format!("Invalid params for prompts/get: `arguments.{name}` must be a string");
+            return Err(error_data(&Error::new(Code::InvalidArgument, why)));
+        };
+        arguments.insert(name, value);
+    }
+    let read = Read::Prompt { name: params.name.into(), arguments };
+    server.answer::<GetPromptResult>(&request, read).await.map(Into::into)
+}
+
+/// Answers completion/complete.
+pub(super) async fn complete(
+    server: &Server,
+    params: CompleteRequestParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<CompleteResult, ErrorData> {
+    server.read(request, move |db, config| completion::complete(db, config, &params)).await
+}

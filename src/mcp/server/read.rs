@@ -1,0 +1,98 @@
+//! A read: after the client's earlier writes, on the blocking pool, ended when nobody waits for it any more.
+
+use std::sync::Arc;
+
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::{Server, era};
+use crate::error::{Error, Result};
+use crate::mcp::Config;
+use crate::mcp::error::error_data;
+use crate::mcp::in_flight::HandlerGuard;
+use crate::mcp::limits::limited;
+use crate::mcp::reads::{self, Read};
+use crate::mcp::tickets::Ticket;
+use crate::store::Db;
+
+impl Server {
+    /// Runs `f` on the blocking pool in one read transaction, after the client's earlier writes.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        request: &RequestContext<RoleServer>,
+        f: impl FnOnce(&Db<'_>, &Config) -> Result<T> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let ticket = wait_for_earlier_writes(request).await;
+        let cancelled = CancellationToken::new();
+        let config = self.config(&request.extensions);
+        let store = limited(&self.store, &config, cancelled.clone());
+        let working = async {
+            let _permit = self.reading.acquire().await;
+            blocking(move || {
+                let _ticket = ticket;
+                store.read(|db| f(db, &config))
+            })
+            .await
+        };
+        let value = or_cancelled(request, &self.ending, &cancelled, working).await?;
+        value.map_err(|error| error_data(&error))
+    }
+
+    /// Answers a hot read as the front does, in rmcp's types.
+    pub(super) async fn answer<T: DeserializeOwned>(
+        &self,
+        request: &RequestContext<RoleServer>,
+        read: Read<'static>,
+    ) -> Result<T, ErrorData> {
+        let era = era(request);
+        let json = self
+            .read(request, move |db, config| {
+                let mut out = Vec::new();
+                reads::answer(db, config, &read, era, &mut out)?;
+                Ok(out)
+            })
+            .await?;
+        serde_json::from_slice(&json)
+            .map_err(|error| error_data(&Error::internal("an answer does not fit rmcp's type").with_source(error)))
+    }
+}
+
+/// Waits until the client's earlier writes have ended and few enough answers wait for it, and returns the guard that
+/// later reads wait for.
+pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
+    let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
+    if let Some(ticket) = &ticket {
+        ticket.wait().await;
+    }
+    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
+        guard.wait_for_room().await;
+    }
+    ticket
+}
+
+/// Waits for `working`; says in `cancelled` when the client gave up or the server ends, and then waits for its end.
+pub(super) async fn or_cancelled<T>(
+    request: &RequestContext<RoleServer>,
+    ending: &CancellationToken,
+    cancelled: &CancellationToken,
+    working: impl Future<Output = T>,
+) -> T {
+    let mut working = std::pin::pin!(working);
+    tokio::select! {
+        done = &mut working => return done,
+        () = request.ct.cancelled() => {}
+        () = ending.cancelled() => {}
+    }
+    cancelled.cancel();
+    working.await
+}
+
+/// Runs `f` on the blocking pool.
+pub(super) async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
+    tokio::task::spawn_blocking(f).await.map_err(|error| {
+        tracing::error!(%error, "a handler ended abnormally");
+        error_data(&Error::internal("a handler ended abnormally"))
+    })
+}

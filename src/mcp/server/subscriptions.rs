@@ -1,0 +1,45 @@
+//! subscriptions/listen of 2026-07-28; resources/subscribe and resources/unsubscribe of the revisions before it.
+
+use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer};
+
+use super::Server;
+use crate::error::{Code, Error};
+use crate::mcp::error::error_data;
+use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
+
+/// Returns what of a filter this server tells of.
+pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    Some(accepted(requested))
+}
+
+/// Tells of changes until the client or the server ends it.
+pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Result<(), ErrorData> {
+    let config = server.config(&context.request_context().extensions);
+    server.hub.listen(context, &config).await;
+    Ok(())
+}
+
+/// Tells this session of changes of one resource.
+pub(super) fn subscribe(
+    server: &Server,
+    params: &SubscribeRequestParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    if server.subscriber(&request.extensions).want(&server.store, &params.uri) {
+        return Ok(());
+    }
+    let why = format!("A client may subscribe to {MAX_URIS} resources at once, of {LONGEST_URI} bytes each at most");
+    Err(error_data(&Error::new(Code::InvalidArgument, why)))
+}
+
+/// Takes that back.
+pub(super) fn unsubscribe(
+    server: &Server,
+    params: &UnsubscribeRequestParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    server.subscriber(&request.extensions).unwant(&params.uri);
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! tools/list and tools/call.
+
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams, Tool as Listed};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::json;
+
+use super::{Server, call, consent};
+use crate::mcp::Config;
+use crate::mcp::limits::limited;
+use crate::mcp::provider::Answer;
+use crate::mcp::reads::Read;
+use crate::mcp::tools::{self, Tool};
+
+/// Answers tools/list.
+pub(super) async fn list(
+    server: &Server,
+    page: Option<PaginatedRequestParams>,
+    request: &RequestContext<RoleServer>,
+) -> Result<ListToolsResult, ErrorData> {
+    let cursor = page.and_then(|page| page.cursor).map(Into::into);
+    server.answer(request, Read::Tools { cursor }).await
+}
+
+/// Returns a tool whose arguments stand in headers too; the operations have none of those.
+pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
+    if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
+        return None;
+    }
+    let store = limited(&server.store, &server.config, Default::default());
+    match store.read(|db| tools::find(db, &server.config, name)) {
+        Ok(Some(Tool::Projected(tool))) => Some(tool.listed),
+        _ => None,
+    }
+}
+
+/// Answers tools/call.
+pub(super) async fn call(
+    server: &Server,
+    params: CallToolRequestParams,
+    request: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let config = server.config(&request.extensions);
+    let tool = match tools::operation(&params.name, &config) {
+        Some(entry) => Some(Tool::Operation(entry)),
+        None if config.providers.all().next().is_none() => None,
+        None => {
+            let name = params.name.clone();
+            server.read(&request, move |db, config| tools::find(db, config, &name)).await?
+        }
+    };
+    let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
+    if let Tool::Projected(projected) = &tool
+        && let Answer::Talk(talk) = &projected.answer
+    {
+        if !projected.effect.changes() {
+            call::let_others_read(&request);
+        }
+        return talk(params, request).await;
+    }
+    consent::call(server, tool, params, &config, &request).await
+}
+
+fn unknown_tool(name: &str, config: &Config) -> ErrorData {
+    let near = crate::error::nearest(name, tools::names(config));
+    let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+    ErrorData::invalid_params(format!("Unknown tool '{}'{hint}", name.escape_debug()), Some(json!({ "name": name })))
+}

@@ -1,0 +1,16 @@
+//! Threads of the server's own, with names.
+
+use std::thread;
+
+use crate::error::{Error, Result};
+
+/// Starts a thread.
+///
+/// # Errors
+/// `E_INTERNAL` where the system gives none.
+pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(f)
+        .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
+}

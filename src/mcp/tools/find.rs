@@ -1,0 +1,68 @@
+//! What stands behind the name of a tool.
+
+use crate::error::Result;
+use crate::mcp::Config;
+use crate::mcp::provider::Projected;
+use crate::op::{Effect, Entry};
+use crate::store::Db;
+
+/// A tool that can be called.
+pub(in crate::mcp) enum Tool {
+    /// An operation.
+    Operation(&'static Entry),
+    /// A row of a domain's, or what a program adds.
+    Projected(Box<Projected>),
+}
+
+impl Tool {
+    /// What it does to what is there.
+    pub(in crate::mcp) fn effect(&self) -> Effect {
+        match self {
+            Tool::Operation(entry) => entry.effect,
+            Tool::Projected(tool) => tool.effect,
+        }
+    }
+
+    /// Whether a server runs it once at a time for each asker.
+    pub(in crate::mcp) fn one_at_a_time(&self) -> bool {
+        matches!(self, Tool::Operation(entry) if entry.one_at_a_time)
+    }
+}
+
+/// Returns the tool of this name, where it is served, listed or not. An operation goes before all else.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<Option<Tool>> {
+    if named(name).is_some() {
+        return Ok(operation(name, config).map(Tool::Operation));
+    }
+    for provider in config.providers.all() {
+        if let Some(tool) = provider.tool(db, &config.selection, name)? {
+            return Ok(config.serves(tool.group, tool.effect).then(|| Tool::Projected(Box::new(tool))));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the operation of this name, where it is served; without the database.
+pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static Entry> {
+    named(name).filter(|entry| config.serves(entry.group, entry.effect))
+}
+
+/// Whether calling the tool `name` may change the database, as far as that is known without asking it.
+pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
+    match named(name) {
+        Some(entry) => entry.effect.changes(),
+        None => config.providers.all().next().is_some(),
+    }
+}
+
+/// Whether the tool `name` is an operation that changes something.
+pub(in crate::mcp) fn writes(name: &str) -> bool {
+    named(name).is_some_and(|entry| entry.effect.changes())
+}
+
+pub(super) fn named(name: &str) -> Option<&'static Entry> {
+    crate::operations().find(|entry| entry.tool == name && entry.faces.tool())
+}

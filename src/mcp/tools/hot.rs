@@ -1,0 +1,124 @@
+//! Tool calls that only read and take microseconds: answered in front of rmcp, from the reply straight to JSON.
+
+use std::borrow::{Borrow, Cow};
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::call::{Made, item, log, result};
+use crate::error::Result;
+use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::json::{push_escaped, push_string};
+use crate::op::{Body, Call, Context, Entry, Reply, Shape};
+use crate::present;
+
+/// A call of a tool that says of itself that it is hot.
+pub(in crate::mcp) struct HotCall {
+    entry: &'static Entry,
+    call: Call,
+}
+
+/// The parameters of tools/call, as far as they matter here.
+#[derive(Deserialize)]
+struct Parameters<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl HotCall {
+    /// Returns the call that the parameters of tools/call ask for, where it is a hot one and nothing is wrong with it.
+    pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
+        let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
+        let entry = super::operation(&parameters.name, config)?;
+        if !entry.effect.reads() || entry.one_at_a_time {
+            return None;
+        }
+        let arguments: Map<String, Value> = match parameters.arguments {
+            Some(raw) => serde_json::from_str(raw.get()).ok()?,
+            None => Map::new(),
+        };
+        let call = entry.from_agent(Value::Object(arguments)).ok()?;
+        call.is_hot().then_some(Self { entry, call })
+    }
+
+    /// The tool's name.
+    pub(in crate::mcp) fn name(&self) -> &'static str {
+        self.entry.tool
+    }
+
+    /// Runs it and appends its result; returns whether that may be given again, and `None` where the client has to be told
+    /// more than a result, which rmcp's handler does.
+    pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
+        let started = Instant::now();
+        let command = self.call.command().to_owned();
+        let outcome = self.call.run(context);
+        if outcome.as_ref().is_ok_and(|reply| !reply.warnings.is_empty()) {
+            return None;
+        }
+        log(self.entry.tool, context, &outcome, started);
+        let lasting = outcome.is_ok();
+        push(self.entry, &command, outcome, era, out);
+        Some(lasting)
+    }
+}
+
+/// Writes the line in the log of a call that was answered as before.
+pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
+    parameters: Option<&RawValue>,
+    config: &Config,
+    context: impl FnOnce() -> C,
+) {
+    if !tracing::enabled!(target: "mcpkg::mcp::tools::call", tracing::Level::INFO) {
+        return;
+    }
+    let started = Instant::now();
+    let parsed = parameters.and_then(|raw| serde_json::from_str::<Parameters<'_>>(raw.get()).ok());
+    if let Some(entry) = parsed.and_then(|parameters| super::operation(&parameters.name, config)) {
+        log(entry.tool, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
+    }
+}
+
+/// Appends what [`result`] returns. A text goes from the reply to the output without a copy between.
+fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
+    let reply = match outcome {
+        Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
+        outcome => {
+            let mut result = result(&Made::from(entry), command, outcome);
+            if era == Era::Legacy {
+                result.result_type = None;
+            }
+            // Writing to memory does not fail, and all its keys are texts.
+            let _ = serde_json::to_writer(out, &result);
+            return;
+        }
+    };
+    let present::Content::Text(text) = present::content(reply.body) else { return };
+    out.reserve(text.len() + text.len() / 16 + 256);
+    era.open(out);
+    out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");
+    push_escaped(out, text.as_bytes());
+    out.extend_from_slice(b"\"}],\"isError\":false");
+    if entry.structured {
+        out.extend_from_slice(b",\"structuredContent\":");
+        match &reply.json {
+            Some(json) => out.extend_from_slice(json.as_bytes()),
+            None => drop(serde_json::to_writer(&mut *out, &reply.data)),
+        }
+    } else if entry.content
+        && let Some(item) = item(reply.data)
+    {
+        out.extend_from_slice(b",\"_meta\":{");
+        for (key, value) in &item.0 {
+            push_string(out, key);
+            out.push(b':');
+            let _ = serde_json::to_writer(&mut *out, value);
+        }
+        out.push(b'}');
+    }
+    out.push(b'}');
+}

@@ -1,0 +1,334 @@
+//! tools/list: the operations in documentation order, then the tools that are data by name.
+
+use std::sync::{Arc, LazyLock};
+
+use rmcp::model::Tool;
+
+use super::find::named;
+use crate::content::cursor;
+use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::json::push_optional;
+use crate::mcp::provider::{Projected, Provider, hints};
+use crate::op::{Entry, Group, Listed, Validator};
+use crate::store::Db;
+use crate::store::projects;
+
+/// The most tools of one page.
+const PAGE: usize = 250;
+
+/// The name of this list in cursors.
+const LIST: &str = "tools";
+
+/// The operations that are tools, as they are listed. Made once, when they are first asked for: it takes as long as the
+/// rest of a start.
+static OPERATIONS: LazyLock<Vec<(&'static Entry, Tool)>> = LazyLock::new(|| {
+    crate::operations().filter(|entry| entry.faces.tool()).map(|entry| (entry, describe(entry))).collect()
+});
+
+/// A page of tools/list.
+pub(in crate::mcp) struct Page {
+    /// The tools.
+    pub(in crate::mcp) tools: Vec<Tool>,
+    /// The cursor of the next page, if there is one.
+    pub(in crate::mcp) next: Option<String>,
+    /// Whether the list stays as it is while the server runs.
+    pub(in crate::mcp) lasting: bool,
+}
+
+/// Returns a page of the tools that a client is shown.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for a cursor that is none, `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
+    list_pages_of(PAGE, db, config, after)
+}
+
+fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
+    let groups = listed_groups(db, config)?;
+    let listed = OPERATIONS.iter().filter(|(entry, _)| {
+        config.serves(entry.group, entry.effect) && (entry.always_listed || groups.contains(&entry.group))
+    });
+    let operations: Vec<&Tool> = listed.map(|(_, tool)| tool).collect();
+    let place = after.map(|after| Place::of(db, config, after)).transpose()?;
+    let (skipped, after) = match &place {
+        None => (0, ""),
+        Some(Place::Operation(name)) => {
+            // One that is no longer listed was followed by whatever came after it.
+            let all = OPERATIONS.iter().map(|(entry, _)| entry.tool);
+            let before: Vec<&str> = all.take_while(|known| known != name).chain([name.as_str()]).collect();
+            (operations.iter().filter(|tool| before.contains(&tool.name.as_ref())).count(), "")
+        }
+        Some(Place::Projected(name)) => (operations.len(), name.as_str()),
+    };
+    let mut tools: Vec<Tool> = operations.iter().skip(skipped).take(size).map(|tool| (*tool).clone()).collect();
+    let mut next = tools.last().map(|tool| format!("{OPERATION}{}", tool.name));
+    let mut more = operations.len() > skipped + tools.len();
+    if !more {
+        let room = size - tools.len();
+        let mut projected = projected(db, config, after, room + 1)?;
+        more = projected.len() > room;
+        projected.truncate(room);
+        next = projected.last().map(|tool| format!("{PROJECTED}{}", tool.listed.name)).or(next);
+        tools.extend(projected.into_iter().map(|tool| tool.listed));
+    }
+    let project = projects::served(db, &config.selection)?.map_or(0, |project| project.id);
+    let next = next.filter(|_| more).map(|last| cursor::encode(LIST, project, &last));
+    let lasting = config.full_list && config.providers.all().next().is_none();
+    Ok(Page { tools, next, lasting })
+}
+
+/// Appends the result of tools/list.
+///
+/// # Errors
+/// As [`list`].
+pub(in crate::mcp) fn push_list(
+    db: &Db<'_>,
+    config: &Config,
+    cursor: Option<&str>,
+    era: Era,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let page = list(db, config, cursor)?;
+    era.open(out);
+    out.extend_from_slice(b"\"tools\":");
+    serde_json::to_writer(&mut *out, &page.tools)
+        .map_err(|error| Error::internal("the tools cannot be written as JSON").with_source(error))?;
+    push_optional(out, "nextCursor", page.next.as_deref());
+    if page.lasting {
+        era.close_lasting(out)
+    } else {
+        era.close_uncached(out)
+    }
+    Ok(())
+}
+
+/// After which tool a page begins, as a cursor has it.
+enum Place {
+    Operation(String),
+    Projected(String),
+}
+
+const OPERATION: &str = "operation/";
+const PROJECTED: &str = "projected/";
+
+impl Place {
+    fn of(db: &Db<'_>, config: &Config, after: &str) -> Result<Self> {
+        let (project, last) = cursor::decode(LIST, after)?;
+        let current = projects::served(db, &config.selection)?.map_or(0, |project| project.id);
+        if let Some(name) = last.strip_prefix(OPERATION).filter(|name| named(name).is_some()) {
+            return Ok(Place::Operation(name.to_owned()));
+        }
+        let Some(name) = last.strip_prefix(PROJECTED) else {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("'{}' is not a cursor of this list", after.escape_debug()),
+            ));
+        };
+        cursor::check_project(project, current)?;
+        Ok(Place::Projected(name.to_owned()))
+    }
+}
+
+/// Returns the first `limit` tools that are data after `after`, of all providers, by name.
+fn projected(db: &Db<'_>, config: &Config, after: &str, limit: usize) -> Result<Vec<Projected>> {
+    let mut found = Vec::new();
+    for provider in config.providers.all() {
+        found.extend(of_provider(provider, db, config, after, limit)?);
+    }
+    found.sort_by(|a, b| a.listed.name.cmp(&b.listed.name));
+    // The first provider's goes before another one's of the same name, as in a call.
+    found.dedup_by(|b, a| a.listed.name == b.listed.name);
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn of_provider(
+    provider: &dyn Provider,
+    db: &Db<'_>,
+    config: &Config,
+    after: &str,
+    limit: usize,
+) -> Result<Vec<Projected>> {
+    let mut found: Vec<Projected> = Vec::new();
+    let mut after = after.to_owned();
+    loop {
+        let page = provider.tools(db, &config.selection, &after, limit)?;
+        let last = page.last().map(|tool| tool.listed.name.to_string());
+        let whole = page.len() < limit;
+        found.extend(
+            page.into_iter()
+                .filter(|tool| config.serves(tool.group, tool.effect) && named(&tool.listed.name).is_none()),
+        );
+        match last {
+            Some(last) if !whole && found.len() < limit => after = last,
+            _ => return Ok(found),
+        }
+    }
+}
+
+/// What decides which tools a client is shown: equal ones, equal lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mcp) struct Standing {
+    groups: Vec<&'static str>,
+    projected: Vec<Validator>,
+}
+
+/// Returns what decides the list of tools now.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub(in crate::mcp) fn standing(db: &Db<'_>, config: &Config) -> Result<Standing> {
+    let projected = config.providers.all().map(|provider| provider.validator(db, &config.selection));
+    Ok(Standing { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
+}
+
+/// Returns the groups whose tools are all listed.
+fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
+    let mut listed = Vec::new();
+    for group in groups().filter(|group| config.serves_group(group.name)) {
+        let is_listed = match group.listed {
+            _ if config.full_list => true,
+            Listed::Always => true,
+            Listed::Where(is_of_use) => is_of_use(db, &config.selection)?,
+        };
+        if is_listed {
+            listed.push(group.name);
+        }
+    }
+    Ok(listed)
+}
+
+/// Returns the tools of these groups, whatever the database holds, those that change something only where they are served
+/// too.
+pub(in crate::mcp) fn listed(groups: Option<&[String]>, read_only: bool) -> Vec<Tool> {
+    let config = Config { groups: groups.map(<[String]>::to_vec), read_only, ..Config::default() };
+    let served = OPERATIONS.iter().filter(|(entry, _)| config.serves(entry.group, entry.effect));
+    served.map(|(_, tool)| tool.clone()).collect()
+}
+
+/// Returns the names of the operations that are served as tools.
+pub(in crate::mcp) fn names(config: &Config) -> impl Iterator<Item = &'static str> {
+    crate::operations()
+        .filter(|entry| entry.faces.tool() && config.serves(entry.group, entry.effect))
+        .map(|entry| entry.tool)
+}
+
+fn groups() -> impl Iterator<Item = &'static Group> {
+    crate::DOMAINS.iter().flat_map(|domain| domain.groups)
+}
+
+fn describe(entry: &'static Entry) -> Tool {
+    let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
+    tool.title = Some(entry.title.to_owned());
+    tool.output_schema = entry.output_schema().map(Arc::new);
+    tool.annotations = Some(hints(entry.effect, entry.open_world));
+    tool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::Providers;
+    use crate::op::{self, Effect, Reply, Shape};
+    use crate::store::Store;
+    use crate::store::projects::Selection;
+    use serde_json::json;
+
+    /// Installed tools, as a domain will have them: as many as the number says, in two groups.
+    struct Installed(usize);
+
+    impl Installed {
+        fn one(index: usize) -> Projected {
+            let tool = op::Projected {
+                name: format!("installed_{index:03}"),
+                title: None,
+                description: "An installed tool".to_owned(),
+                input_schema: Arc::default(),
+                output_schema: None,
+                effect: if index.is_multiple_of(2) { Effect::Read } else { Effect::Write },
+                open_world: true,
+                group: "registry",
+                shape: Shape::Json(None),
+                run: Arc::new(|_, arguments| Ok(Reply::sentence("ran", json!({ "given": arguments })))),
+            };
+            tool.into()
+        }
+    }
+
+    impl Provider for Installed {
+        fn tools(&self, _: &Db<'_>, _: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>> {
+            let all = (0..self.0).map(Self::one);
+            Ok(all.filter(|tool| tool.listed.name.as_ref() > after).take(limit).collect())
+        }
+
+        fn tool(&self, _: &Db<'_>, _: &Selection, name: &str) -> Result<Option<Projected>> {
+            Ok((0..self.0).map(Self::one).find(|tool| tool.listed.name == name))
+        }
+
+        fn validator(&self, _: &Db<'_>, _: &Selection) -> Result<Validator> {
+            Validator::of(&self.0)
+        }
+    }
+
+    fn with_installed(number: usize) -> (tempfile::TempDir, Store, Config) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        let providers = Providers(vec![Arc::new(Installed(number))]);
+        (folder, store, Config { providers, full_list: true, ..Config::default() })
+    }
+
+    fn pages(store: &Store, config: &Config, size: usize) -> Vec<Vec<String>> {
+        let mut pages = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let page = store.read(|db| list_pages_of(size, db, config, cursor.as_deref())).unwrap();
+            pages.push(page.tools.iter().map(|tool| tool.name.to_string()).collect());
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return pages,
+            }
+        }
+    }
+
+    #[test]
+    fn pages_of_any_size_are_the_whole_list_once() {
+        let (_folder, store, config) = with_installed(600);
+        let whole = pages(&store, &config, 10_000).concat();
+        assert_eq!(whole.len(), OPERATIONS.len() + 600);
+        for size in [1, 7, OPERATIONS.len(), OPERATIONS.len() + 1, 250] {
+            let pages = pages(&store, &config, size);
+            assert!(pages.iter().all(|page| page.len() <= size && !page.is_empty()), "{size}");
+            assert_eq!(pages.concat(), whole, "{size}");
+        }
+        let first = store.read(|db| list(db, &config, None)).unwrap();
+        assert_eq!(first.tools.len(), PAGE);
+        assert!(!first.lasting);
+        assert!(store.read(|db| list(db, &config, Some("x"))).is_err());
+    }
+
+    #[test]
+    fn what_a_request_may_not_reach_is_neither_listed_nor_found() {
+        let (_folder, store, config) = with_installed(10);
+        let reading = Config { read_only: true, ..config.clone() };
+        let listed = pages(&store, &reading, 250).concat();
+        assert!(listed.contains(&"installed_004".to_owned()) && !listed.contains(&"installed_005".to_owned()));
+        let found =
+            |config: &Config, name: &str| store.read(|db| super::super::find(db, config, name)).unwrap().is_some();
+        assert!(found(&reading, "installed_004") && !found(&reading, "installed_005"));
+        assert!(found(&config, "installed_005") && !found(&config, "installed_010"));
+        let content = Config { groups: Some(vec!["content".to_owned()]), ..config };
+        assert!(!found(&content, "installed_004") && found(&content, "get_prompt"));
+        assert!(!pages(&store, &content, 250).concat().contains(&"installed_004".to_owned()));
+    }
+
+    #[test]
+    fn the_standing_differs_with_the_tools_that_are_data() {
+        let (_folder, store, few) = with_installed(1);
+        let many = Config { providers: Providers(vec![Arc::new(Installed(2))]), ..few.clone() };
+        let of = |config: &Config| store.read(|db| standing(db, config)).unwrap();
+        assert_eq!(of(&few), of(&few));
+        assert_ne!(of(&few), of(&many));
+    }
+}

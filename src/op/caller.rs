@@ -1,0 +1,207 @@
+//! Who calls an operation, and what they may do: the one place that decides it.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+
+/// Who calls an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// This user, or a program of theirs, at a shell on this machine.
+    Shell,
+    /// A client of a server that speaks MCP.
+    Client(Client),
+}
+
+/// A client of a server that speaks MCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The access key that its request came with.
+    pub key: Option<Grant>,
+    /// How it is connected.
+    pub connection: Connection,
+    /// The contract that the server stands in for (`serve --as`).
+    pub identity: Identity,
+    /// As the trail names it.
+    actor: String,
+}
+
+/// How a client is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Connection {
+    /// Over a network: whoever reaches the port, or holds a key, may send anything.
+    #[default]
+    Network,
+    /// Over pipes to a program of this user's that started the server.
+    Stdio,
+}
+
+/// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// Everything.
+    #[default]
+    Mcpkg,
+    /// Contract 000: the deploy tools only.
+    Agentpack,
+}
+
+/// What an access key allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The key's name, for the trail.
+    pub key: String,
+    /// The project it is for; `None` for all of them.
+    pub project: Option<Uuid>,
+    /// What that project is called now; there where `project` is.
+    pub project_name: Option<String>,
+    /// Whether it may only read.
+    pub read_only: bool,
+    /// Whether its holder's answers to an elicitation count as the user's consent.
+    pub consent: bool,
+    /// Until when it is good; for ever where `None`.
+    pub expires_at: Option<Millis>,
+}
+
+/// What a caller may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Change what the database holds. Who may not gets no confirm token either.
+    pub write: bool,
+    /// Reach beyond a project: the folders of agents, config repos, other projects.
+    pub deploy: bool,
+    /// Pass on the user's consent, by an answer to an elicitation.
+    pub consent: bool,
+}
+
+impl Caller {
+    /// Returns a client that calls itself `name`.
+    ///
+    /// The trail names its key where it has one, since a client's own name is what it says of itself.
+    pub fn client(name: Option<&str>, key: Option<Grant>, connection: Connection, identity: Identity) -> Self {
+        let name = name.unwrap_or("unknown");
+        let actor = match &key {
+            Some(grant) => format!("key:{}:{name}", grant.key),
+            None => format!("mcp:{name}"),
+        };
+        Caller::Client(Client { key, connection, identity, actor })
+    }
+
+    /// Returns the caller as the trail names it: `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
+    pub fn actor(&self) -> &str {
+        match self {
+            Caller::Shell => "shell",
+            Caller::Client(client) => &client.actor,
+        }
+    }
+
+    /// Whether a person at a shell calls, or a program of theirs, and no agent.
+    pub fn is_shell(&self) -> bool {
+        matches!(self, Caller::Shell)
+    }
+
+    /// Returns what the caller may do.
+    pub fn rights(&self) -> Rights {
+        match self {
+            // Consent at a shell is asked for at its terminal, if it has one.
+            Caller::Shell => Rights { write: true, deploy: true, consent: false },
+            Caller::Client(Client { key: Some(grant), connection, .. }) => grant.rights(*connection),
+            Caller::Client(Client { key: None, connection, .. }) => {
+                Rights { write: true, deploy: true, consent: *connection == Connection::Stdio }
+            }
+        }
+    }
+
+    /// Returns the name of the only project that the caller reaches, where it is only one.
+    pub fn project(&self) -> Option<&str> {
+        match self {
+            Caller::Client(Client { key: Some(grant), .. }) => grant.project_name.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the contract that the caller's server stands in for.
+    pub fn identity(&self) -> Identity {
+        match self {
+            Caller::Shell => Identity::Mcpkg,
+            Caller::Client(client) => client.identity,
+        }
+    }
+
+    /// Returns whose a confirm token or a request for consent is, as the database keeps it: the access key's, else this
+    /// user's, so that a token given in the shell is good over stdio.
+    pub fn asker(&self) -> String {
+        match self {
+            Caller::Client(Client { key: Some(grant), .. }) => format!("key:{}", grant.key),
+            _ => "user".to_owned(),
+        }
+    }
+}
+
+impl Grant {
+    /// Returns what the holder of the key may do.
+    pub fn rights(&self, connection: Connection) -> Rights {
+        Rights {
+            write: !self.read_only,
+            deploy: self.project.is_none(),
+            consent: !self.read_only && (self.consent || connection == Connection::Stdio),
+        }
+    }
+}
+
+impl Identity {
+    /// Every identity.
+    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
+
+    /// The name in serverInfo.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Identity::Mcpkg => "mcpkg",
+            Identity::Agentpack => "agentpack",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(read_only: bool, consent: bool, project: Option<Uuid>) -> Grant {
+        let project_name = project.map(|_| "p".to_owned());
+        Grant { key: "ci".to_owned(), project, project_name, read_only, consent, expires_at: None }
+    }
+
+    fn client(key: Option<Grant>, connection: Connection) -> Caller {
+        Caller::client(Some("cursor"), key, connection, Identity::Mcpkg)
+    }
+
+    #[test]
+    fn rights_follow_from_who_calls() {
+        use Connection::{Network, Stdio};
+        let one = Some(Uuid::nil());
+        for (caller, (write, deploy, consent)) in [
+            (Caller::Shell, (true, true, false)),
+            (client(None, Stdio), (true, true, true)),
+            (client(None, Network), (true, true, false)),
+            (client(Some(grant(false, false, None)), Network), (true, true, false)),
+            (client(Some(grant(false, true, None)), Network), (true, true, true)),
+            (client(Some(grant(false, true, one)), Network), (true, false, true)),
+            (client(Some(grant(true, false, None)), Network), (false, true, false)),
+            // What may not write has nothing to consent to.
+            (client(Some(grant(true, true, one)), Network), (false, false, false)),
+        ] {
+            assert_eq!(caller.rights(), Rights { write, deploy, consent }, "{caller:?}");
+        }
+    }
+
+    #[test]
+    fn a_caller_is_named_by_its_key_before_its_own_word() {
+        let keyed = client(Some(grant(false, false, Some(Uuid::nil()))), Connection::Network);
+        assert_eq!((keyed.actor(), &*keyed.asker(), keyed.project()), ("key:ci:cursor", "key:ci", Some("p")));
+        let plain = client(None, Connection::Stdio);
+        assert_eq!((plain.actor(), &*plain.asker(), plain.project()), ("mcp:cursor", "user", None));
+        assert_eq!((Caller::Shell.actor(), &*Caller::Shell.asker(), Caller::Shell.project()), ("shell", "user", None));
+        let unnamed = Caller::client(None, None, Connection::Network, Identity::Agentpack);
+        assert_eq!((unnamed.actor(), unnamed.identity()), ("mcp:unknown", Identity::Agentpack));
+    }
+}

@@ -1,0 +1,68 @@
+//! A domain as the faces see it: everything that it offers, in one table of its own.
+//!
+//! `crate::domains` chains the tables. A face walks them and names no domain.
+
+use super::{Context, Entry, Finding, Projections, Resource};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::projects::Selection;
+
+/// What a domain offers. `..Domain::EMPTY` stands for what it does not.
+pub struct Domain {
+    /// The name of its folder.
+    pub name: &'static str,
+    /// Its tables of operations, in documentation order.
+    pub operations: &'static [&'static [Entry]],
+    /// The groups that its tools belong to.
+    pub groups: &'static [Group],
+    /// The words before its commands, such as `prompt` or `flow feature`, and what each is about.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// Its resources.
+    pub resources: &'static [Resource],
+    /// Its tools that are data, where it has some.
+    pub tools: Option<Projections>,
+    /// Puts right what an earlier process left half done, before a command or a server begins.
+    pub recover: fn(&Context),
+    /// Looks whether all is well with it, for `doctor`.
+    pub health: fn(&Context) -> Vec<Finding>,
+}
+
+impl Domain {
+    /// A domain that offers nothing.
+    pub const EMPTY: Self = Self {
+        name: "",
+        operations: &[],
+        groups: &[],
+        commands: &[],
+        resources: &[],
+        tools: None,
+        recover: |_| {},
+        health: |_| Vec::new(),
+    };
+
+    /// Returns its operations, in documentation order.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
+        self.operations.iter().copied().flatten()
+    }
+}
+
+/// A group of tools: what `serve --groups` names.
+pub struct Group {
+    /// Its name.
+    pub name: &'static str,
+    /// When a server lists its tools, unless `--groups` says so.
+    pub listed: Listed,
+    /// Whether what its tools do stays inside one project, so that a key of that project may call them.
+    pub within_project: bool,
+    /// What an agent is told of it when it connects: plain sentences.
+    pub instructions: &'static str,
+}
+
+/// When a server that was started without `--groups` lists a group's tools. A tool that is not listed can be called.
+#[derive(Clone, Copy)]
+pub enum Listed {
+    /// Always.
+    Always,
+    /// Where this finds that they are of use, by the database and the folder that the server was started in.
+    Where(fn(&Db<'_>, &Selection) -> Result<bool>),
+}

@@ -1,0 +1,94 @@
+//! Tools that are data: rows of a domain's, such as installed tools, each shown as an MCP tool of its own.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Context, Effect, Reply, Shape, Validator};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::projects::Selection;
+
+/// A tool that is data.
+#[derive(Clone)]
+pub struct Projected {
+    /// The name that it is called by: within 64 characters of `[A-Za-z0-9_-]`, and no operation's.
+    pub name: String,
+    /// A title for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Arc<Map<String, Value>>,
+    /// The JSON Schema of its data, where it is known.
+    pub output_schema: Option<Arc<Map<String, Value>>>,
+    /// What it does to what is there.
+    pub effect: Effect,
+    /// Whether it reaches what lies outside of this machine.
+    pub open_world: bool,
+    /// The group that it belongs to.
+    pub group: &'static str,
+    /// How its reply looks.
+    pub shape: Shape,
+    /// Does it, with the arguments that the caller gave.
+    pub run: Arc<Run>,
+}
+
+impl Projected {
+    /// Runs the tool: on a handle that cannot write where it reads, as an operation.
+    ///
+    /// # Errors
+    /// What the tool answers.
+    pub fn call(&self, context: &Context, arguments: Value) -> Result<Reply> {
+        match self.effect.reads() {
+            true => (self.run)(&context.reading(), arguments),
+            false => (self.run)(context, arguments),
+        }
+    }
+}
+
+/// Runs a tool that is data; fails as an operation does.
+pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
+
+/// The tools that are data of one domain, in the project that a selection says.
+#[derive(Clone, Copy)]
+pub struct Projections {
+    /// Returns as many as the number says of those whose names come after the one given, by name.
+    pub list: fn(&Db<'_>, &Selection, &str, usize) -> Result<Vec<Projected>>,
+    /// Returns the one of this name.
+    pub find: fn(&Db<'_>, &Selection, &str) -> Result<Option<Projected>>,
+    /// Returns what differs whenever the list does.
+    pub validator: fn(&Db<'_>, &Selection) -> Result<Validator>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::store::Store;
+
+    #[test]
+    fn a_tool_that_reads_runs_on_a_handle_that_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        let context = Context::shell(store, Selection::default());
+        let tool = |effect| Projected {
+            name: "installed".to_owned(),
+            title: None,
+            description: "An installed tool".to_owned(),
+            input_schema: Arc::default(),
+            output_schema: None,
+            effect,
+            open_world: false,
+            group: "registry",
+            shape: Shape::Json(None),
+            run: Arc::new(|context: &Context, arguments| {
+                context.write_project("project.select", "p", |_| Ok(()))?;
+                Ok(Reply::sentence("wrote", arguments))
+            }),
+        };
+        let refused = tool(Effect::Read).call(&context, Value::Null).unwrap_err();
+        assert_eq!(refused.code(), Code::MayOnlyRead);
+        assert!(tool(Effect::Write).call(&context, Value::Null).is_ok());
+    }
+}

@@ -1,0 +1,147 @@
+//! Contracts 002 to 004: one JSON object for every answer, and a typed error object where it fails.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Blame, Code, Error};
+use crate::op::Reply;
+
+/// What kind of failure it is, for a program that decides what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Category {
+    /// The input is wrong.
+    Validation,
+    /// What is there stands against it.
+    Conflict,
+    /// Something named is not there.
+    NotFound,
+    /// It is not allowed, or nobody confirmed it.
+    Refused,
+    /// It was begun and failed.
+    Execution,
+    /// A bug.
+    Internal,
+}
+
+impl Category {
+    fn of(code: Code) -> Self {
+        match code {
+            Code::InvalidArgument
+            | Code::SkillInvalid
+            | Code::ConfigInvalid
+            | Code::TemplateFailed
+            | Code::TooLarge => Self::Validation,
+            Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
+                Self::Conflict
+            }
+            Code::NotFound | Code::NoProject | Code::SnapshotNotFound | Code::ConfigMissing => Self::NotFound,
+            _ => match code.blame() {
+                Blame::Caller => Self::Refused,
+                Blame::Machine => Self::Execution,
+                Blame::Us => Self::Internal,
+            },
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Validation => "validation",
+            Self::Conflict => "conflict",
+            Self::NotFound => "not_found",
+            Self::Refused => "refused",
+            Self::Execution => "execution",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// Returns a reply's data, which begins with the version where there is one.
+pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
+    let mut object = begin(version);
+    match &reply.data {
+        Value::Object(data) => object.extend(data.clone()),
+        Value::Null => {}
+        other => drop(object.insert("value".to_owned(), other.clone())),
+    }
+    if !reply.warnings.is_empty() {
+        object.entry("warnings").or_insert_with(|| json!(reply.warnings));
+    }
+    Value::Object(object)
+}
+
+/// Returns a failure: `code`, `message`, `category`, and where they are known `hint`, `next_step`, `details` and
+/// `retry_after_ms`. The last one stands in the error's details.
+pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
+    let code = error.code();
+    let mut failed = json!({
+        "code": code.name(),
+        "message": error.public_message(),
+        "category": Category::of(code).word(),
+    });
+    if let Some(hint) = error.hints().first() {
+        failed["hint"] = json!(hint);
+    }
+    let mut details = error.details().cloned();
+    let named = details
+        .as_mut()
+        .and_then(Value::as_object_mut)
+        .map(|details| ["next_step", "retry_after_ms"].map(|key| (key, details.shift_remove(key))));
+    for (key, value) in named.into_iter().flatten() {
+        if let Some(value) = value {
+            failed[key] = value;
+        }
+    }
+    if failed.get("next_step").is_none()
+        && let Some(action) = code.next_actions().first()
+    {
+        failed["next_step"] = json!(action);
+    }
+    if let Some(details) = details.filter(|details| details.as_object().is_none_or(|details| !details.is_empty())) {
+        failed["details"] = details;
+    }
+    let mut object = begin(version);
+    object.insert("error".to_owned(), failed);
+    Value::Object(object)
+}
+
+fn begin(version: Option<&str>) -> Map<String, Value> {
+    version.into_iter().map(|version| ("schema_version".to_owned(), json!(version))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_its_data_after_the_version() {
+        let said = Reply::sentence("done", json!({ "id": "apps:create" }));
+        assert_eq!(reply(Some("1.0"), &said).to_string(), r#"{"schema_version":"1.0","id":"apps:create"}"#);
+        let warned = Reply::sentence("done", json!({})).warn(["slow".to_owned()]);
+        assert_eq!(reply(None, &warned).to_string(), r#"{"warnings":["slow"]}"#);
+    }
+
+    #[test]
+    fn a_failure_says_what_kind_it_is_and_what_to_do() {
+        let busy = Error::new(Code::Busy, "The database is in use")
+            .hint("try again")
+            .with_details(json!({ "retry_after_ms": 250, "next_step": "wait", "path": "/x" }));
+        assert_eq!(
+            failure(Some("1.0"), &busy).to_string(),
+            r#"{"schema_version":"1.0","error":{"code":"E_DB_BUSY","message":"The database is in use","category":"execution","hint":"try again","next_step":"wait","retry_after_ms":250,"details":{"path":"/x"}}}"#
+        );
+        let bug = failure(None, &Error::internal("row 7"));
+        assert_eq!(bug["error"]["category"], "internal");
+        assert!(!bug.to_string().contains("row 7"));
+    }
+
+    #[test]
+    fn every_code_has_the_category_of_who_can_do_something() {
+        for code in Code::ALL {
+            let category = Category::of(*code);
+            match code.blame() {
+                Blame::Us => assert_eq!(category, Category::Internal),
+                Blame::Machine => assert_eq!(category, Category::Execution, "{}", code.name()),
+                Blame::Caller => assert!(!matches!(category, Category::Internal | Category::Execution)),
+            }
+        }
+    }
+}

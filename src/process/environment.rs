@@ -1,0 +1,61 @@
+//! The variables that a program gets.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// The variables that are passed on unless the caller says otherwise; all that begin with `LC_` are too.
+const ALLOWED: &[&str] = &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+
+/// The variables that no program on Windows does without.
+const WINDOWS: &[&str] = &[
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+];
+
+/// Which variables a program gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// Those of a short list that nearly every program needs, none of which holds a secret.
+    Allowed,
+    /// Those of this process without mcpkg's own: for programs that the user configures by variables, such as git.
+    Inherited,
+    /// Those of this process, all of them: for what a person works with at the terminal.
+    Whole,
+    /// These.
+    Exactly(BTreeMap<OsString, OsString>),
+}
+
+impl Environment {
+    /// Returns the variables with their values.
+    pub(super) fn variables(self) -> BTreeMap<OsString, OsString> {
+        let is_passed: fn(&OsStr) -> bool = match self {
+            Environment::Allowed => is_allowed,
+            Environment::Inherited => |name| !name.as_encoded_bytes().starts_with(b"MCPKG_"),
+            Environment::Whole => |_| true,
+            Environment::Exactly(variables) => return variables,
+        };
+        std::env::vars_os().filter(|(name, _)| is_passed(name)).collect()
+    }
+}
+
+fn is_allowed(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| {
+        ALLOWED.contains(&name) || name.starts_with("LC_") || (cfg!(windows) && is_needed_on_windows(name))
+    })
+}
+
+/// Returns whether `name` is one of [`WINDOWS`], in whatever case.
+pub fn is_needed_on_windows(name: &str) -> bool {
+    WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,121 @@
+//! What a program prints, of which the beginning and the end are kept.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long output is waited for once a program has ended: something that it left running may hold the pipe open.
+pub(super) const DRAIN: Duration = Duration::from_secs(1);
+
+/// How much of an output is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Capture {
+    /// Bytes of its beginning.
+    pub head: usize,
+    /// Bytes of its end, where it is longer than that.
+    pub tail: usize,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self { head: 4 << 20, tail: 64 << 10 }
+    }
+}
+
+/// What a program printed until it ended.
+#[derive(Debug)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output.
+    pub stdout: Printed,
+    /// Its standard error.
+    pub stderr: Printed,
+}
+
+/// The beginning and the end of an output.
+#[derive(Debug, Default)]
+pub struct Printed {
+    capture: Capture,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Printed {
+    fn push(&mut self, bytes: &[u8]) {
+        let (head, rest) = bytes.split_at(bytes.len().min(self.capture.head - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(self.capture.tail);
+        self.tail.drain(..over);
+        self.dropped += over as u64;
+    }
+
+    /// Returns every byte; `None` where there were more than are kept.
+    pub fn whole(self) -> Option<Vec<u8>> {
+        let Self { mut head, tail, dropped, .. } = self;
+        head.extend(tail);
+        (dropped == 0).then_some(head)
+    }
+
+    /// Returns the output as text, with a line that counts what was left out.
+    pub fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.head).into_owned();
+        if self.dropped > 0 {
+            text.push_str(&format!("\n... {} bytes left out ...\n", self.dropped));
+        }
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        text.push_str(&String::from_utf8_lossy(&tail));
+        text
+    }
+}
+
+/// Writes `input` on a thread of its own: the program may answer before it has read everything.
+pub(super) fn write(mut stdin: impl Write + Send + 'static, input: Vec<u8>) -> io::Result<Receiver<io::Result<()>>> {
+    let (done, written) = channel();
+    thread::Builder::new().name("to-program".to_owned()).spawn(move || {
+        let _ = done.send(stdin.write_all(&input));
+    })?;
+    Ok(written)
+}
+
+/// An output that is being read.
+#[derive(Debug)]
+pub(super) struct Reading {
+    printed: Arc<Mutex<Printed>>,
+    /// Disconnected at the end of the output.
+    ended: Receiver<()>,
+}
+
+impl Reading {
+    pub(super) fn begin(mut from: impl Read + Send + 'static, capture: Capture) -> io::Result<Self> {
+        let (running, ended) = channel();
+        let printed = Arc::new(Mutex::new(Printed { capture, ..Printed::default() }));
+        let into = Arc::clone(&printed);
+        thread::Builder::new().name("from-program".to_owned()).spawn(move || {
+            let _running = running;
+            let mut piece = [0; 16 << 10];
+            loop {
+                match from.read(&mut piece) {
+                    Ok(0) => return,
+                    Ok(read) => into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        })?;
+        Ok(Self { printed, ended })
+    }
+
+    /// Returns what was read until the output's end, or until what holds it open was waited for long enough.
+    pub(super) fn end(reading: Option<Self>) -> Printed {
+        let Some(Self { printed, ended }) = reading else { return Printed::default() };
+        let _ = ended.recv_timeout(DRAIN);
+        std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

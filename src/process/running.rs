@@ -1,0 +1,152 @@
+//! A program that runs.
+
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::cancel::OnCancel;
+use super::group::{self, End};
+use super::output::{Capture, Printed, Reading};
+use super::{Failure, Limits};
+
+/// The longest pause between two looks at a program, where the system does not tell of its end.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// A program that runs. Dropped before it has ended, it is ended with its group.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    status: Option<ExitStatus>,
+    leaves_children: bool,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+    stderr: Option<Reading>,
+}
+
+/// What ends a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Ended,
+    Cancelled,
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug)]
+enum Woken {
+    Ended(ExitStatus),
+    TimedOut,
+    Cancelled,
+}
+
+impl Running {
+    pub(super) fn start(command: &mut Command, capture: Capture, leaves_children: bool) -> Result<Self, Failure> {
+        command.stderr(Stdio::piped());
+        group::separate(command);
+        let child = command.spawn().map_err(Failure::NotStarted)?;
+        let (sender, events) = channel();
+        // From here on the drop ends it.
+        let mut running = Self { child, status: None, leaves_children, events, sender, stderr: None };
+        group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
+        let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture)).transpose();
+        running.stderr = stderr.map_err(Failure::Lost)?;
+        Ok(running)
+    }
+
+    /// Takes the pipe to its standard input; dropping the pipe ends the input.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// Takes the pipe from its standard output.
+    pub fn stdout(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    /// Takes what it wrote to its standard error until it ended, or until now where it has not.
+    pub fn stderr(&mut self) -> Printed {
+        Reading::end(self.stderr.take())
+    }
+
+    /// Waits for its end, at most until `until`; returns `None` where it runs on. What it left running is ended with it.
+    ///
+    /// # Errors
+    /// [`Failure::Lost`], [`Failure::Cancelled`]; it runs on.
+    pub fn wait(&mut self, until: Instant, cancelled: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
+        match self.wait_for(Some(until), Some(cancelled))? {
+            Woken::Ended(status) => Ok(Some(status)),
+            Woken::TimedOut => Ok(None),
+            Woken::Cancelled => Err(Failure::Cancelled),
+        }
+    }
+
+    /// Waits for its end within limits, and ends it where one is reached.
+    pub(super) fn run(&mut self, limits: &Limits<'_>) -> Result<ExitStatus, Failure> {
+        let failure = match self.wait_for(Instant::now().checked_add(limits.time), Some(limits.cancelled))? {
+            Woken::Ended(status) => return Ok(status),
+            Woken::TimedOut => Failure::TimedOut,
+            Woken::Cancelled => Failure::Cancelled,
+        };
+        self.end(limits.grace);
+        Err(failure)
+    }
+
+    /// Asks it and its group to end, and ends what has not within `grace` by force.
+    pub fn end(&mut self, grace: Duration) {
+        if self.status.is_some() {
+            return;
+        }
+        self.leaves_children = false;
+        group::end(&mut self.child, End::Asked);
+        if !matches!(self.wait_for(Instant::now().checked_add(grace), None), Ok(Woken::Ended(_))) {
+            self.kill();
+        }
+    }
+
+    fn wait_for(&mut self, until: Option<Instant>, cancelled: Option<&CancellationToken>) -> Result<Woken, Failure> {
+        let sender = self.sender.clone();
+        let wake = move || {
+            let _ = sender.send(Event::Cancelled);
+        };
+        let _waking = cancelled.map(|token| OnCancel::new(token, wake));
+        loop {
+            if let Some(status) = self.status {
+                return Ok(Woken::Ended(status));
+            }
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            let pause = if cfg!(unix) { left } else { left.min(LONGEST_PAUSE) };
+            match self.events.recv_timeout(pause) {
+                Ok(Event::Ended) => self.reap()?,
+                // A wait that is over may have left one behind.
+                Ok(Event::Cancelled) if cancelled.is_none_or(|token| !token.is_cancelled()) => {}
+                Ok(Event::Cancelled) => return Ok(Woken::Cancelled),
+                Err(_) if !cfg!(unix) && self.child.try_wait().is_ok_and(|status| status.is_some()) => self.reap()?,
+                Err(RecvTimeoutError::Timeout) if left > pause => {}
+                Err(_) => return Ok(Woken::TimedOut),
+            }
+        }
+    }
+
+    /// Takes the status of a program that has ended, and ends what it left running. Until then the group is its own.
+    fn reap(&mut self) -> Result<(), Failure> {
+        if !self.leaves_children {
+            group::end(&mut self.child, End::Forced);
+        }
+        self.status = Some(self.child.wait().map_err(Failure::Lost)?);
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        group::end(&mut self.child, End::Forced);
+        self.status = self.child.wait().ok();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            self.kill();
+        }
+    }
+}

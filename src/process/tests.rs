@@ -1,0 +1,175 @@
+//! Real programs, each ended by what is tried.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+const LONG: Duration = Duration::from_secs(20);
+
+fn shell(script: &str) -> Program {
+    Program::new("/bin/sh").args(["-c", script])
+}
+
+fn run(program: Program, input: &[u8], time: Duration) -> Result<Output, Failure> {
+    program.run(input, &Limits::new(time, &CancellationToken::new()))
+}
+
+fn printed(program: Program) -> String {
+    let output = run(program, b"", LONG).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.whole().unwrap()).unwrap()
+}
+
+#[test]
+fn gives_and_takes_what_a_program_reads_and_prints() {
+    let output = run(shell("cat; echo no >&2; exit 3"), b"in", LONG).unwrap();
+    assert_eq!((output.status.code(), output.stderr.text().as_str()), (Some(3), "no\n"));
+    assert_eq!(output.stdout.whole().unwrap(), b"in");
+    // More than a pipe holds, to one that reads nothing.
+    let many = vec![b'x'; 1 << 20];
+    assert!(!run(shell("exit 1"), &many, LONG).unwrap().status.success());
+    assert!(matches!(run(shell("exit 0"), &many, LONG), Err(Failure::Lost(_))));
+    assert!(matches!(run(Program::new("/none"), b"", LONG), Err(Failure::NotStarted(_))));
+}
+
+#[test]
+fn keeps_the_beginning_and_the_end_of_a_long_output() {
+    let Capture { head, tail } = Capture::default();
+    let output = run(shell("yes begin | head -c 9000000; echo end"), b"", LONG).unwrap();
+    let text = output.stdout.text();
+    assert!(text.starts_with("begin\n") && text.ends_with("\nend\n"));
+    let dropped = 9_000_004 - head - tail;
+    assert!(text.contains(&format!("\n... {dropped} bytes left out ...\n")));
+    assert_eq!(output.stdout.whole(), None);
+
+    let small = shell("printf 123456789").capture(Capture { head: 2, tail: 3 });
+    assert_eq!(run(small, b"", LONG).unwrap().stdout.text(), "12\n... 4 bytes left out ...\n789");
+}
+
+#[test]
+fn a_program_gets_the_variables_that_it_is_to_have() {
+    // cargo sets these for a test.
+    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok() && std::env::var("PATH").is_ok());
+    let names = |program: Program| {
+        let mut names: Vec<String> = printed(program).lines().map(|line| line.replace('=', " ")).collect();
+        names.sort_unstable();
+        names
+    };
+    let env = || Program::new("/usr/bin/env");
+    let usual = names(env().variable("A", "1"));
+    assert!(usual.contains(&"A 1".to_owned()) && usual.iter().any(|line| line.starts_with("PATH ")), "{usual:?}");
+    assert!(!usual.iter().any(|line| line.starts_with("CARGO_")), "{usual:?}");
+    let inherited = env().environment(Environment::Inherited).without("CARGO_MANIFEST_DIR");
+    let inherited = names(inherited);
+    assert!(inherited.iter().any(|line| line.starts_with("CARGO_PKG_NAME ")), "{inherited:?}");
+    assert!(!inherited.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR ")), "{inherited:?}");
+    let exactly = Environment::Exactly([("B".into(), "2".into())].into());
+    assert_eq!(names(env().environment(exactly)), ["B 2"]);
+}
+
+#[test]
+fn arguments_reach_a_program_as_they_are() {
+    let odd = ["a b", "$(id)", "'", "", "-n", "\\", "é\n"];
+    let seen = printed(Program::new("printf").args(["%s\\0"]).args(odd));
+    assert_eq!(seen.split_terminator('\0').collect::<Vec<_>>(), odd);
+}
+
+/// A script that starts a child, writes the child's id to `file` and waits for it.
+fn parent(file: &Path) -> String {
+    format!("sleep 1000 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait", file.display())
+}
+
+fn wait_for(file: &Path) -> String {
+    let end = Instant::now() + LONG;
+    while !file.exists() {
+        assert!(Instant::now() < end, "the program did not begin");
+        thread::sleep(Duration::from_millis(2));
+    }
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+fn assert_gone(id: &str) {
+    let end = Instant::now() + LONG;
+    let runs = || std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    while runs() {
+        assert!(Instant::now() < end, "the program's child still runs");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn cancelling_wakes_the_wait_and_ends_a_program_with_those_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("child");
+    let cancelled = CancellationToken::new();
+    let child = thread::scope(|scope| {
+        let running = scope.spawn(|| shell(&parent(&file)).run(b"", &Limits::new(LONG * 100, &cancelled)));
+        let child = wait_for(&file);
+        cancelled.cancel();
+        assert!(matches!(running.join().unwrap(), Err(Failure::Cancelled)));
+        child
+    });
+    assert_gone(&child);
+    // Where it was cancelled before, nothing is waited for.
+    assert!(matches!(shell("sleep 1000").run(b"", &Limits::new(LONG, &cancelled)), Err(Failure::Cancelled)));
+}
+
+#[test]
+fn a_deadline_ends_a_program_by_asking_then_by_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("asked");
+    let tidy = format!("trap 'echo yes > \"{}\"; exit' TERM; sleep 1000 & wait", file.display());
+    assert!(matches!(run(shell(&tidy), b"", Duration::from_millis(300)), Err(Failure::TimedOut)));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "yes\n");
+    // One that does not listen.
+    let token = CancellationToken::new();
+    let limits = Limits { time: Duration::from_millis(50), grace: Duration::from_millis(50), cancelled: &token };
+    let deaf = shell("trap '' TERM; sleep 1000; sleep 1000");
+    assert!(matches!(deaf.run(b"", &limits), Err(Failure::TimedOut)));
+}
+
+#[test]
+fn what_a_program_leaves_running_ends_with_it_unless_it_may_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("child");
+    let leave = format!("sleep 1000 > /dev/null 2>&1 & echo $! > '{}'; echo done", file.display());
+    assert_eq!(printed(shell(&leave)), "done\n");
+    assert_gone(&wait_for(&file));
+    assert_eq!(printed(shell(&leave).leaves_children()), "done\n");
+    let child = wait_for(&file);
+    assert!(Path::new("/proc").join(&child).exists());
+    let killed = run(Program::new("kill").args(["-KILL", &child]), b"", LONG).unwrap();
+    assert!(killed.status.success());
+}
+
+#[test]
+fn an_output_that_is_held_open_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("child");
+    let holder = format!("sleep 1000 & echo $! > '{}'; echo done", file.display());
+    assert_eq!(printed(shell(&holder).leaves_children()), "done\n");
+    assert!(run(Program::new("kill").args(["-KILL", &wait_for(&file)]), b"", LONG).unwrap().status.success());
+}
+
+#[test]
+fn a_program_with_pipes_is_talked_to_and_ended() {
+    let mut running = shell("while read line; do echo \"<$line>\"; done; echo bye >&2; exit 4").start().unwrap();
+    let (mut stdin, stdout) = (running.stdin().unwrap(), running.stdout().unwrap());
+    let mut lines = BufReader::new(stdout).lines();
+    stdin.write_all(b"a\n").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "<a>");
+    let token = CancellationToken::new();
+    assert!(running.wait(Instant::now() + Duration::from_millis(20), &token).unwrap().is_none());
+    drop(stdin);
+    let status = running.wait(Instant::now() + LONG, &token).unwrap().unwrap();
+    assert_eq!((status.code(), running.stderr().text().as_str()), (Some(4), "bye\n"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("child");
+    let running = shell(&parent(&file)).start().unwrap();
+    let child = wait_for(&file);
+    drop(running);
+    assert_gone(&child);
+}

@@ -1,0 +1,269 @@
+//! Secrets by reference: where one is kept is stored and shown, and its value is read at the last moment.
+//!
+//! `env:NAME` is a variable, `file:PATH` a file that this user alone may read, `command:ARGV...` what a program prints. The
+//! value is in no row, log, error or argument: [`Secret`] prints nothing and converts to nothing but by
+//! [`Secret::expose`], where it goes into a request's header, a program's variable or its standard input.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::process::{Capture, Environment, Failure, Limits, Program};
+use crate::shell;
+
+/// Bytes of the longest secret.
+const LONGEST: usize = 64 << 10;
+
+/// How long a program may take to print one. It asks nobody: its standard input is empty.
+const COMMAND: Duration = Duration::from_secs(30);
+
+/// A secret's value.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes a value over. Line ends after it are dropped, as files and programs have them.
+    ///
+    /// # Errors
+    /// `E_SECRET_MISSING` where it is empty, longer than 64 KiB or holds a NUL; `from` says where it was looked for.
+    pub fn new(value: String, from: &Reference) -> Result<Self> {
+        let value = Zeroizing::new(value);
+        let trimmed = value.trim_end_matches(['\r', '\n']);
+        match trimmed {
+            "" => Err(from.missing("it is empty")),
+            _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
+            _ if trimmed.contains('\0') => Err(from.missing("it holds a NUL")),
+            _ => Ok(Self(Zeroizing::new(trimmed.to_owned()))),
+        }
+    }
+
+    /// Returns the value, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns a text of another program's without the value.
+    pub fn hidden_in(&self, text: &str) -> String {
+        text.replace(self.0.as_str(), "***")
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// Where a secret is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// In a variable of this process.
+    Environment(String),
+    /// In a file; `~/` is the home folder.
+    File(PathBuf),
+    /// A program prints it. Who takes a reference out of a database has this user approve it first.
+    Command(Vec<String>),
+}
+
+impl FromStr for Reference {
+    type Err = Error;
+
+    /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`, whose words are split as a shell does.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`; the text is not repeated, since it may be the secret itself.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
+        match text.split_once(':') {
+            Some(("env", name)) if is_variable(name) => Ok(Self::Environment(name.to_owned())),
+            Some(("env", _)) => wrong("After `env:` stands the name of a variable"),
+            Some(("file", path)) if path.starts_with("~/") || Path::new(path).is_absolute() => {
+                Ok(Self::File(PathBuf::from(path)))
+            }
+            Some(("file", _)) => wrong("After `file:` stands an absolute path, or one that begins with `~/`"),
+            Some(("command", words)) => match shlex::split(words) {
+                Some(words) if words.first().is_some_and(|program| !program.is_empty()) => Ok(Self::Command(words)),
+                _ => wrong("After `command:` stands a program with its arguments, each quote closed"),
+            },
+            _ => wrong("A secret is given by where it is kept, not by its value"),
+        }
+    }
+}
+
+const FORMS: &str = "such as env:API_TOKEN, file:~/.config/token or command:pass show token";
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(name) => write!(f, "env:{name}"),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Command(words) => {
+                let words: Vec<String> = words.iter().map(|word| shell::quote(word)).collect();
+                write!(f, "command:{}", words.join(" "))
+            }
+        }
+    }
+}
+
+impl Reference {
+    /// Reads the secret.
+    ///
+    /// # Errors
+    /// `E_SECRET_MISSING` where it is not there, others may read its file, or its program fails; `E_CANCELLED`.
+    pub fn resolve(&self, cancelled: &CancellationToken) -> Result<Secret> {
+        let value = match self {
+            Self::Environment(name) => std::env::var(name).map_err(|error| match error {
+                std::env::VarError::NotPresent => self.missing("it is not set"),
+                std::env::VarError::NotUnicode(_) => self.missing("it is no UTF-8"),
+            })?,
+            Self::File(path) => self.read(path)?,
+            Self::Command(words) => self.printed(words, cancelled)?,
+        };
+        Secret::new(value, self)
+    }
+
+    fn read(&self, path: &Path) -> Result<String> {
+        let path = match path.strip_prefix("~") {
+            Ok(rest) => disk::home()?.join(rest),
+            Err(_) => path.to_owned(),
+        };
+        file::read_private(&path, LONGEST as u64 + 2).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => self.missing("it is longer than 64 KiB"),
+            _ => self.missing(&error.to_string()),
+        })
+    }
+
+    fn printed(&self, words: &[String], cancelled: &CancellationToken) -> Result<String> {
+        let Some((program, args)) = words.split_first() else { return Err(self.missing("it names no program")) };
+        // Password managers are configured by variables, such as GNUPGHOME.
+        let program = Program::new(program).args(args).environment(Environment::Inherited);
+        let program = program.capture(Capture { head: LONGEST, tail: 0 });
+        let output = program.run(&[], &Limits::new(COMMAND, cancelled)).map_err(|failure| match failure {
+            Failure::NotStarted(error) => self.missing(&format!("the program cannot be started: {error}")),
+            Failure::Lost(error) => self.missing(&format!("the program cannot be waited for: {error}")),
+            Failure::TimedOut => self.missing("the program had not ended after 30 seconds"),
+            Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was read"),
+        })?;
+        if !output.status.success() {
+            // What it printed may hold the secret.
+            return Err(self.missing(&format!("the program ended with {}", output.status)).hint("run it by hand"));
+        }
+        let printed = output.stdout.whole().ok_or_else(|| self.missing("it is longer than 64 KiB"))?;
+        String::from_utf8(printed).map_err(|_| self.missing("it is no UTF-8"))
+    }
+
+    fn missing(&self, why: &str) -> Error {
+        let error = Error::new(Code::SecretMissing, format!("There is no secret at `{self}`: {why}"));
+        error.with_details(serde_json::json!({ "reference": self.to_string() }))
+    }
+}
+
+/// Returns whether `name` can be a variable's.
+pub fn is_variable(name: &str) -> bool {
+    let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
+    begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(reference: &str) -> Result<Secret> {
+        reference.parse::<Reference>()?.resolve(&CancellationToken::new())
+    }
+
+    fn refused(reference: &str) -> String {
+        let error = resolve(reference).expect_err(reference);
+        assert_eq!(error.code(), Code::SecretMissing, "{error}");
+        error.message().to_owned()
+    }
+
+    #[test]
+    fn references_are_parsed_and_shown_the_same() {
+        for text in ["env:API_TOKEN", "file:/run/token", "file:~/.token", "command:pass show 'my token'"] {
+            assert_eq!(text.parse::<Reference>().map(|reference| reference.to_string()).ok().as_deref(), Some(text));
+        }
+        let value = "sk-live-0123456789";
+        for bad in [value, "", "env:", "env:1A", "env:A B", "file:token", "file:", "command:", "command:a 'b", "x:y"] {
+            let error = bad.parse::<Reference>().expect_err(bad);
+            assert_eq!(error.code(), Code::InvalidArgument);
+            assert!(!format!("{error:?}").contains(value), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_not_printed() {
+        let secret = Secret::new("hunter2\r\n".to_owned(), &Reference::Environment("A".to_owned())).expect("a secret");
+        assert_eq!(secret.expose(), "hunter2");
+        assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "Secret(***) Some(Secret(***))");
+        assert_eq!(secret.hidden_in("no hunter2, hunter2!"), "no ***, ***!");
+    }
+
+    #[test]
+    fn a_variable_is_read() {
+        let home = std::env::var("HOME").expect("HOME");
+        assert_eq!(resolve("env:HOME").expect("a value").expose(), home);
+        assert_eq!(
+            refused("env:MCPKG_NO_SUCH_SECRET"),
+            "There is no secret at `env:MCPKG_NO_SUCH_SECRET`: it is not set"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_read_that_nobody_else_may_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        let reference = format!("file:{}", path.display());
+        assert!(refused(&reference).contains("No such file"));
+        std::fs::write(&path, "hunter2\n").expect("a file");
+        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        mode(0o640);
+        let why = refused(&reference);
+        assert!(why.contains("0640") && why.contains("chmod 600") && !why.contains("hunter2"), "{why}");
+        mode(0o600);
+        assert_eq!(resolve(&reference).expect("a secret").expose(), "hunter2");
+        for (bytes, why) in
+            [(&b"\n"[..], "it is empty"), (b"a\0b", "NUL"), (b"\xff", "UTF-8"), (&[b'x'; 65537], "64 KiB")]
+        {
+            std::fs::write(&path, bytes).expect("a file");
+            assert!(refused(&reference).contains(why), "{why}: {}", refused(&reference));
+        }
+        assert!(refused(&format!("file:{}", folder.path().display())).contains("a folder"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_gets_one_as_a_variable() {
+        let secret = Secret::new("hunter2".to_owned(), &Reference::Environment("A".to_owned())).expect("a secret");
+        let program = Program::new("sh").args(["-c", "printf %s \"$TOKEN\"; tr '\\0' ' ' < /proc/$$/cmdline"]);
+        let never = CancellationToken::new();
+        let output = program.variable("TOKEN", secret.expose()).run(&[], &Limits::new(COMMAND, &never));
+        let text = output.expect("an output").stdout.text();
+        assert!(text.starts_with("hunter2sh -c") && text.matches("hunter2").count() == 1, "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_prints_one() {
+        assert_eq!(resolve("command:printf '%s\\n' 'a b'").expect("a secret").expose(), "a b");
+        assert!(refused("command:/none/program x").contains("cannot be started"));
+        let why = refused("command:sh -c 'echo hunter2; echo hunter2 >&2; exit 3'");
+        let (_, why) = why.rsplit_once("`: ").expect("a reason");
+        assert_eq!(why, "the program ended with exit status: 3");
+        assert!(refused("command:sh -c 'yes | head -c 70000'").contains("longer than 64 KiB"));
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let sleeping = "command:sleep 1000".parse::<Reference>().expect("a reference");
+        assert_eq!(sleeping.resolve(&cancelled).expect_err("cancelled").code(), Code::Cancelled);
+    }
+}

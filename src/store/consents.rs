@@ -1,0 +1,297 @@
+//! Confirm tokens, and requests that a person consents to. Only a token's SHA-256 is kept.
+//!
+//! A row never acts by itself: see `consent::request`, which asks the user's records outside of the database too.
+
+use uuid::Uuid;
+
+use super::engine::{Row, damaged, params, sql};
+use super::page::{Page, Slice};
+use super::{Db, events};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// For how long a row that is past its time is still told from one that never was: a day.
+const KEPT: Millis = 86_400_000;
+
+/// Rows of one asker that are kept: beyond so many tokens, and so many requests, the oldest go.
+const MOST: u32 = 1_000;
+
+/// Who says yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The caller itself, by the token that it was given.
+    Token,
+    /// A person.
+    Person,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nobody decided yet; a token was not used.
+    Pending,
+    /// A person said yes.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// The operation was run, once.
+    Consumed,
+}
+
+/// What is asked, by whom and of what: a yes to it is good for the same and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// The operation's name as a tool.
+    pub operation: &'a str,
+    /// Whose it is: `user`, or `key:` and the name of an access key.
+    pub asker: &'a str,
+    /// The project's name; empty where none applies.
+    pub project: &'a str,
+    /// The normalised arguments, as JSON.
+    pub inputs: &'a str,
+    /// The SHA-256 of what was shown, in hex.
+    pub plan_hash: &'a str,
+}
+
+/// A row to be added.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The SHA-256 of the token, where the caller confirms with one; else a person consents.
+    pub sha256: Option<&'a [u8; 32]>,
+    /// What is asked.
+    pub binding: Binding<'a>,
+    /// The caller, as the trail names it.
+    pub caller: &'a str,
+    /// One sentence for people.
+    pub summary: &'a str,
+    /// What it does, as a JSON array of lines.
+    pub effects: &'a str,
+    /// When.
+    pub asked_at: Millis,
+    /// From when on it is refused.
+    pub expires_at: Millis,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The operation's name as a tool.
+    pub operation: String,
+    /// Whose it is.
+    pub asker: String,
+    /// The caller, as the trail names it.
+    pub caller: String,
+    /// The project's name; empty where none applied.
+    pub project: String,
+    /// The normalised arguments, as JSON.
+    pub inputs: String,
+    /// The SHA-256 of what was shown, in hex.
+    pub plan_hash: String,
+    /// One sentence for people.
+    pub summary: String,
+    /// What it does, as a JSON array of lines.
+    pub effects: String,
+    /// What became of it.
+    pub state: State,
+    /// When it was asked.
+    pub asked_at: Millis,
+    /// From when on it is refused.
+    pub expires_at: Millis,
+    /// When a person decided.
+    pub decided_at: Option<Millis>,
+    /// When it was used.
+    pub consumed_at: Option<Millis>,
+}
+
+/// The columns that [`from_row`] reads.
+macro_rules! columns {
+    () => {
+        "uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, state, asked_at, expires_at,
+         decided_at, consumed_at"
+    };
+}
+
+/// Adds a row, and deletes those that ended long ago and those of the asker that are too many.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<()> {
+    db.run(sql!("DELETE FROM consent WHERE expires_at < ?1"), params![new.asked_at.saturating_sub(KEPT)])?;
+    let needs = if new.sha256.is_some() { Needs::Token } else { Needs::Person };
+    let Binding { operation, asker, project, inputs, plan_hash } = new.binding;
+    db.run(
+        sql!(
+            "INSERT INTO consent (uuid, needs, sha256, operation, asker, caller, project, inputs, plan_hash, summary,
+                                  effects, state, asked_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'pending', ?12, ?13)"
+        ),
+        params![
+            new.uuid,
+            needs.word(),
+            new.sha256,
+            operation,
+            asker,
+            events::plain(new.caller),
+            project,
+            inputs,
+            plan_hash,
+            new.summary,
+            new.effects,
+            new.asked_at,
+            new.expires_at
+        ],
+    )?;
+    let too_many = sql!(
+        "DELETE FROM consent WHERE asker = ?1 AND needs = ?2 AND id NOT IN
+         (SELECT id FROM consent WHERE asker = ?1 AND needs = ?2 ORDER BY id DESC LIMIT ?3)"
+    );
+    db.run(too_many, params![asker, needs.word(), MOST])?;
+    Ok(())
+}
+
+/// Returns the row of a token.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of_token(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Request>> {
+    db.one(sql!("SELECT ", columns!(), " FROM consent WHERE sha256 = ?1"), params![sha256], from_row)
+}
+
+/// Uses a token up; returns whether it was still unused and in time.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn consume_token(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE consent SET state = 'consumed', consumed_at = ?2
+         WHERE sha256 = ?1 AND state = 'pending' AND expires_at > ?2"
+    );
+    Ok(db.run(sql, params![sha256, now])? == 1)
+}
+
+/// Returns the request with this id that a person consents to.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Request>> {
+    let sql = sql!("SELECT ", columns!(), " FROM consent WHERE uuid = ?1 AND needs = 'person'");
+    db.one(sql, params![uuid], from_row)
+}
+
+/// Returns the requests for the same that are not past their time at `now`, the newest first.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
+    let sql = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM consent WHERE asker = ?1 AND needs = 'person' AND operation = ?2 AND plan_hash = ?3 AND project = ?4
+          AND inputs = ?5 AND expires_at > ?6 ORDER BY id DESC"
+    );
+    let Binding { operation, asker, project, inputs, plan_hash } = binding;
+    db.all(sql, params![asker, operation, plan_hash, project, inputs, now], from_row)
+}
+
+/// Returns a page of requests that a person consents to, by id, which is the order in which they were asked; `open` has
+/// only those that wait for a decision at `now`.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Request>> {
+    let sql = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM consent WHERE needs = 'person' AND uuid > ?1 AND (?2 = 0 OR (state = 'pending' AND expires_at > ?3))
+          ORDER BY uuid LIMIT ?4"
+    );
+    let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::nil());
+    let found = db.all(sql, params![after, open.is_some(), open.unwrap_or(0), page.fetch()], from_row)?;
+    Ok(page.slice(found))
+}
+
+/// Says that a person approved a request, which is then good until `expires_at`; returns whether it waited for that, or
+/// was denied before.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3
+         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'denied') AND expires_at > ?2"
+    );
+    Ok(db.run(sql, params![uuid, now, expires_at])? == 1)
+}
+
+/// Says that a person denied a request; returns whether it waited for that, or was approved and not used.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE consent SET state = 'denied', decided_at = ?2
+         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'approved') AND expires_at > ?2"
+    );
+    Ok(db.run(sql, params![uuid, now])? == 1)
+}
+
+/// Uses an approved request up; returns whether it was approved, unused and in time.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE consent SET state = 'consumed', consumed_at = ?2
+         WHERE uuid = ?1 AND needs = 'person' AND state = 'approved' AND expires_at > ?2"
+    );
+    Ok(db.run(sql, params![uuid, now])? == 1)
+}
+
+impl Needs {
+    const fn word(self) -> &'static str {
+        match self {
+            Needs::Token => "token",
+            Needs::Person => "person",
+        }
+    }
+}
+
+impl State {
+    /// Returns the word for it, as the database keeps it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Approved => "approved",
+            State::Denied => "denied",
+            State::Consumed => "consumed",
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        [State::Pending, State::Approved, State::Denied, State::Consumed].into_iter().find(|state| state.word() == word)
+    }
+}
+
+fn from_row(row: &Row<'_>) -> Result<Request> {
+    let state: &str = row.get(9)?;
+    Ok(Request {
+        uuid: row.get(0)?,
+        operation: row.get(1)?,
+        asker: row.get(2)?,
+        caller: row.get(3)?,
+        project: row.get(4)?,
+        inputs: row.get(5)?,
+        plan_hash: row.get(6)?,
+        summary: row.get(7)?,
+        effects: row.get(8)?,
+        state: State::of_word(state).ok_or_else(|| damaged("a request for consent is in no known state"))?,
+        asked_at: row.get(10)?,
+        expires_at: row.get(11)?,
+        decided_at: row.get(12)?,
+        consumed_at: row.get(13)?,
+    })
+}

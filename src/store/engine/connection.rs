@@ -1,0 +1,130 @@
+//! Connections: what statements run on.
+
+use super::sqlite;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::deadline::Watch;
+
+/// A connection of its own.
+pub(in crate::store) enum Connection {
+    Sqlite(sqlite::Connection),
+}
+
+/// A connection of a pool, which has it again when this is dropped.
+pub(in crate::store) enum Pooled {
+    Sqlite(sqlite::Pooled),
+}
+
+/// A connection that is lent: what [`Db`] speaks to.
+#[derive(Clone, Copy)]
+pub(in crate::store) enum Link<'c> {
+    Sqlite(&'c sqlite::Connection),
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Intent {
+    Read,
+    Write,
+}
+
+/// What differs where anything was committed between; nothing else can be read from it. The default is none that a
+/// database has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Version(i64);
+
+#[cfg(test)]
+impl From<i64> for Version {
+    fn from(version: i64) -> Self {
+        Self(version)
+    }
+}
+
+impl Connection {
+    pub(in crate::store) fn link(&self) -> Link<'_> {
+        match self {
+            Self::Sqlite(connection) => Link::Sqlite(connection),
+        }
+    }
+}
+
+impl Pooled {
+    pub(in crate::store) fn link(&self) -> Link<'_> {
+        match self {
+            Self::Sqlite(connection) => Link::Sqlite(connection),
+        }
+    }
+}
+
+impl<'c> Link<'c> {
+    /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub(in crate::store) fn in_transaction<T>(
+        self,
+        watch: Option<&'c Watch>,
+        intent: Intent,
+        f: impl FnOnce(&Db<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match self {
+            Self::Sqlite(connection) => {
+                let transaction = sqlite::transaction::begin(connection, intent)?;
+                let value = f(&Db { connection: self, watch })?;
+                transaction.commit()?;
+                Ok(value)
+            }
+        }
+    }
+
+    /// Returns what differs from the last one where anything was committed between, by any process.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(in crate::store) fn version(self) -> Result<Version> {
+        match self {
+            Self::Sqlite(connection) => sqlite::data_version(connection).map(Version),
+        }
+    }
+
+    /// Returns how many rows this connection has inserted, updated and deleted so far.
+    pub(in crate::store) fn changed_rows(self) -> u64 {
+        match self {
+            Self::Sqlite(connection) => connection.total_changes(),
+        }
+    }
+
+    /// Asks `has_passed` every so often while a statement runs, and ends it with `E_TIMEOUT` where it says so; until
+    /// [`Link::release`].
+    ///
+    /// # Errors
+    /// `E_INTERNAL`.
+    pub(in crate::store) fn watch(self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
+        /// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
+        const STEPS: i32 = 4_000;
+        match self {
+            Self::Sqlite(connection) => Ok(connection.progress_handler(STEPS, Some(has_passed))?),
+        }
+    }
+
+    /// Takes a deadline off.
+    pub(in crate::store) fn release(self) {
+        match self {
+            Self::Sqlite(connection) => {
+                if let Err(error) = connection.progress_handler(0, None::<fn() -> bool>) {
+                    tracing::error!(%error, "a deadline could not be taken off a connection");
+                }
+            }
+        }
+    }
+
+    /// Returns what the engine itself finds wrong with its file, a line each.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
+    pub(in crate::store) fn faults(self) -> Result<Vec<String>> {
+        match self {
+            Self::Sqlite(connection) => sqlite::integrity::faults(connection),
+        }
+    }
+}

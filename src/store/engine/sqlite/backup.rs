@@ -1,0 +1,162 @@
+//! Backups of the database while it is in use. Copying the bare file is none: what stands in the WAL would be missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
+
+use super::open::{self, Access, beside};
+use super::scratch::Scratch;
+use super::{Database, POOLED_CACHE, READER_CACHE, connect, errors, integrity, schema, sqlite_sql};
+use crate::error::{Code, Error, Result};
+use crate::store::backup::Progress;
+use crate::store::engine::{Intent, Link, params};
+use crate::store::{BUSY_TIMEOUT, Db, check};
+
+/// Pages copied between two reports of progress.
+const STEP: i32 = 1024;
+
+impl Database {
+    /// As [`crate::store::Store::backup`].
+    pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
+        if to.exists() {
+            return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
+                .hint("name another file, or remove it first"));
+        }
+        self.copy_to(to, true, progress)
+    }
+
+    /// Writes the copy; a damaged one only where it is not to be checked.
+    fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
+        self.check_in_place()?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
+        }
+        let scratch = Scratch::make(&self.path, folder)?;
+        let copy = scratch.copy();
+        self.write_copy(&copy, progress)?;
+        if checked {
+            check_copy(&copy, to)?;
+        }
+        open::sync(&copy)?;
+        disk_put(&copy, to)?;
+        open::sync(folder)?;
+        fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
+    }
+
+    fn write_copy(&self, to: &Path, progress: &Progress<'_>) -> Result<()> {
+        let source = connect::connect(&self.path, self.access, READER_CACHE, true)?;
+        source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
+        open::create_private(to).map_err(|error| Error::file("write", to, error))?;
+        let mut copy = connect::connect(to, Access::Writable, POOLED_CACHE, false)?;
+        copy_pages(&source, &mut copy, || Ok(()), progress)?;
+        // The copy is one file: out of WAL mode, so that opening it makes no side files.
+        copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        copy.close().map_err(|(_, error)| error.into())
+    }
+
+    /// As [`crate::store::Store::restore`].
+    pub(in crate::store) fn restore(
+        &self,
+        from: &Path,
+        kept: &Path,
+        carry: impl FnOnce(&Db<'_>) -> Result<()>,
+        progress: &Progress<'_>,
+    ) -> Result<()> {
+        if from.canonicalize().is_ok_and(|from| from == self.path) {
+            return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
+                .hint("name a backup of it"));
+        }
+        open::check_header(from)?;
+        let source = connect::connect(from, Access::ReadOnly, READER_CACHE, true)?;
+        let version = open::check_version(&source, from)?;
+        schema::check(&source, version, from)?;
+        let scratch = Scratch::make(&self.path, self.path.parent().unwrap_or(Path::new(".")))?;
+        open::create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
+        let mut staged = connect::connect(&scratch.copy(), Access::Writable, POOLED_CACHE, false)?;
+        copy_pages(&source, &mut staged, || Ok(()), &|_, _| {})?;
+        if version < schema::SCHEMA_VERSION {
+            refuse(integrity::faults(&staged)?.first().map(String::as_str), from)?;
+            schema::migrate(&mut staged, from)?;
+        }
+        refuse(check::inspect(Link::Sqlite(&staged), &|_, _| {})?.faults().next(), from)?;
+        Link::Sqlite(&staged).in_transaction(None, Intent::Write, |db| {
+            let sql = sqlite_sql!("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'");
+            db.run(sql, params![])?;
+            carry(db)
+        })?;
+        let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
+        // Kept while nobody can write: what others commit stands in it or comes after the restore.
+        // It may be damaged, which is why it is replaced.
+        let keep = || self.copy_to(kept, false, &|_, _| {}).map(drop);
+        copy_pages(&staged, &mut live, keep, progress)
+    }
+
+    /// As [`crate::store::Store::kept_beside`].
+    pub(in crate::store) fn kept_beside(&self, stamp: &str) -> PathBuf {
+        beside(&self.path, &format!(".before-restore-{stamp}"))
+    }
+}
+
+/// Moves a finished copy to its place, where nothing is.
+fn disk_put(copy: &Path, to: &Path) -> Result<()> {
+    let copy = tempfile::TempPath::try_from_path(copy).map_err(|error| Error::file("write", to, error))?;
+    copy.persist_noclobber(to).map_err(|error| Error::file("write", to, error.error))
+}
+
+/// Copies all pages; a restore into a live file waits for its writers, never for its readers. Runs `locked` when no
+/// other process can write to the destination any more.
+fn copy_pages(
+    from: &Connection,
+    to: &mut Connection,
+    locked: impl FnOnce() -> Result<()>,
+    progress: &Progress<'_>,
+) -> Result<()> {
+    to.busy_timeout(BUSY_TIMEOUT)?;
+    let backup = Backup::new(from, to)?;
+    // A step of no pages takes the destination's lock.
+    step(&backup, 0)?;
+    locked()?;
+    while step(&backup, STEP)? != StepResult::Done {
+        let done = backup.progress();
+        let total = u64::try_from(done.pagecount).unwrap_or(0);
+        progress(total - u64::try_from(done.remaining).unwrap_or(0), total);
+    }
+    Ok(())
+}
+
+/// Copies so many pages; waits for whoever holds the destination.
+fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
+    let mut waited = std::time::Duration::ZERO;
+    loop {
+        match backup.step(pages)? {
+            StepResult::Busy | StepResult::Locked => {
+                if waited > BUSY_TIMEOUT {
+                    return Err(errors::busy());
+                }
+                let pause = std::time::Duration::from_millis(5);
+                std::thread::sleep(pause);
+                waited += pause;
+            }
+            done => return Ok(done),
+        }
+    }
+}
+
+/// Opens the copy that is going to be `to` as a stranger would, and looks through all of it.
+fn check_copy(copy: &Path, to: &Path) -> Result<()> {
+    open::check_header(copy)?;
+    let connection = connect::connect(copy, Access::Writable, READER_CACHE, false)?;
+    schema::check(&connection, schema::SCHEMA_VERSION, to)?;
+    refuse(check::inspect(Link::Sqlite(&connection), &|_, _| {})?.faults().next(), to)
+}
+
+fn refuse(fault: Option<&str>, path: &Path) -> Result<()> {
+    match fault {
+        None => Ok(()),
+        Some(fault) => Err(Error::new(Code::NotDatabase, format!("`{}` is damaged: {fault}", path.display()))
+            .hint("use another backup")),
+    }
+}

@@ -1,0 +1,95 @@
+//! How a connection is set up.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use super::POOLED_CACHE;
+use super::open::Access;
+use crate::error::Result;
+use crate::store::BUSY_TIMEOUT;
+
+/// Bytes of the longest value or row; longer ones of a file are refused without reading them.
+pub(super) const LONGEST: i32 = 256 << 20;
+
+/// Bytes of the longest statement, those that make the tables of a file too.
+const LONGEST_SQL: i32 = 1 << 20;
+
+/// Returns a connection to `path` with a page cache of `cache` KiB.
+pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {
+    let mut connection = Connection::open_with_flags(uri(path, access), flags(access))?;
+    set_up(&mut connection, cache, query_only)?;
+    Ok(connection)
+}
+
+/// Moves the WAL into the file; does not wait long for others.
+pub(super) fn checkpoint(path: &Path) -> Result<()> {
+    let connection = connect(path, Access::Writable, POOLED_CACHE, false)?;
+    connection.busy_timeout(Duration::from_millis(200))?;
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
+/// Returns what makes such connections for a pool.
+pub(super) fn manager(path: &Path, access: Access, cache: i64, query_only: bool) -> SqliteConnectionManager {
+    SqliteConnectionManager::file(uri(path, access))
+        .with_flags(flags(access))
+        .with_init(move |connection| set_up(connection, cache, query_only))
+}
+
+fn flags(access: Access) -> OpenFlags {
+    let mode = match access {
+        Access::Writable => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::ReadOnly | Access::Immutable | Access::Full => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
+}
+
+/// A `file:` URI, since only that form can say `immutable`; every byte that could end the path is escaped.
+fn uri(path: &Path, access: Access) -> PathBuf {
+    let mut uri = String::from("file:");
+    if cfg!(windows) {
+        uri.push('/');
+    }
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b'%' | b'?' | b'#' => uri.push_str(&format!("%{byte:02X}")),
+            0x80.. => uri.push_str(&format!("%{byte:02X}")),
+            _ => uri.push(char::from(byte)),
+        }
+    }
+    if access.is_immutable() {
+        uri.push_str("?immutable=1");
+    }
+    PathBuf::from(uri)
+}
+
+/// The order matters: without a busy timeout first, the first switch to WAL can answer "database is locked".
+pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
+    // foreign keys are no triggers.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    // Before the first statement, which reads the schema.
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL)?;
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON;
+         PRAGMA cache_size = -{cache};
+         PRAGMA query_only = {};",
+        if query_only { "ON" } else { "OFF" }
+    ))?;
+    // Else binding a value that a plan could depend on, a LIMIT too, prepares the statement anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The open file: its connections, and whether it still is the one that was opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rusqlite::Connection;
+
+use super::open::{self, Access};
+use super::pool::{Pool, Pooled};
+use super::{POOLED_CACHE, READER_CACHE, connect, errors};
+use crate::error::{Code, Error, Result};
+
+const MAX_POOLED_READERS: u32 = 4;
+
+/// An open file.
+pub(in crate::store) struct Database {
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    identity: open::Identity,
+    replaced: AtomicBool,
+    readers: OnceLock<Pool>,
+    writer: OnceLock<Pool>,
+    /// The connection that the file was checked with, until a reader takes it. Closing the only connection would
+    /// remove the side files, and the next one would make them anew and read the schema again.
+    first: Mutex<Option<Connection>>,
+}
+
+impl Database {
+    /// As [`crate::store::Store::open`].
+    pub(in crate::store) fn open(path: &Path) -> Result<Self> {
+        let opened = open::open(path)?;
+        Ok(Self {
+            path: opened.path,
+            access: opened.access,
+            identity: opened.identity,
+            replaced: AtomicBool::new(false),
+            readers: OnceLock::new(),
+            writer: OnceLock::new(),
+            first: Mutex::new(Some(opened.connection)),
+        })
+    }
+
+    /// The file's path, absolute.
+    pub(in crate::store) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file and of its WAL.
+    pub(in crate::store) fn size(&self) -> u64 {
+        open::file_size(&self.path) + open::wal_size(&self.path)
+    }
+
+    /// How the file is opened.
+    pub(in crate::store) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Takes a connection that reads out of the pool.
+    pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
+        self.check_in_place()?;
+        let pool = self.readers.get_or_init(|| Pool::new(&self.path, self.access, MAX_POOLED_READERS, true));
+        pool.get(&self.path, self.access)
+    }
+
+    /// Takes the connection that writes out of its pool of one.
+    pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
+        if self.access != Access::Writable {
+            return Err(self.read_only());
+        }
+        self.notice_replacement();
+        self.check_in_place()?;
+        let pool = self.writer.get_or_init(|| Pool::new(&self.path, self.access, 1, false));
+        pool.get(&self.path, self.access)
+    }
+
+    /// Returns what `f` returns with the connection that the file was checked with; `None` where a reader took it.
+    pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(f)
+    }
+
+    /// Returns a connection of its own for a thread that reads all the time.
+    pub(in crate::store) fn reader(&self) -> Result<Connection> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
+            Some(mut first) => {
+                connect::set_up(&mut first, READER_CACHE, true)?;
+                Ok(first)
+            }
+            None => connect::connect(&self.path, self.access, READER_CACHE, true),
+        }
+    }
+
+    /// Returns a connection of its own for one of many that read.
+    pub(in crate::store) fn slim_reader(&self) -> Result<Connection> {
+        connect::connect(&self.path, self.access, POOLED_CACHE, true)
+    }
+
+    /// Returns a connection of its own that may make temporary tables, as looking at the search index needs.
+    pub(in crate::store) fn inspector(&self) -> Result<Connection> {
+        self.check_in_place()?;
+        connect::connect(&self.path, self.access, READER_CACHE, false)
+    }
+
+    /// As [`crate::store::Store::checkpoint`].
+    pub(in crate::store) fn checkpoint(&self) {
+        self.notice_replacement();
+        if self.access != Access::Writable || self.check_in_place().is_err() {
+            return;
+        }
+        if let Err(error) = connect::checkpoint(&self.path) {
+            tracing::info!(%error, "the WAL stays as it is");
+        }
+    }
+
+    /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
+    pub(in crate::store) fn notice_replacement(&self) {
+        let replaced = open::Identity::of(&self.path, self.access).as_ref() != Some(&self.identity);
+        self.replaced.store(replaced, Ordering::Relaxed);
+    }
+
+    /// Refuses to go on where the file was found replaced.
+    ///
+    /// # Errors
+    /// `E_DB_REPLACED`.
+    pub(in crate::store) fn check_in_place(&self) -> Result<()> {
+        if !self.replaced.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Replaced,
+            format!("The database `{}` was removed or replaced while it was in use", self.path.display()),
+        )
+        .hint("put the file back, or restart this server; use `mcpkg restore FILE` to change a database in use"))
+    }
+
+    fn read_only(&self) -> Error {
+        if self.access == Access::Full {
+            return errors::full();
+        }
+        Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.path.display()))
+            .hint("make the file and its folder writable, or name another database with --db")
+    }
+}

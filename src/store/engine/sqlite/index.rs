@@ -1,0 +1,76 @@
+//! Whether the search index holds the words of what is stored, no more and no less.
+
+use rusqlite::{Connection, Row};
+
+use crate::error::{Code, Result};
+use crate::store::engine::{Link, params, sql};
+use crate::store::revisions::Kind;
+use crate::store::{Db, blobs, search};
+
+/// The index, as migrations make it.
+const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
+    project, name, description, body,
+    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')";
+
+/// Where each word stands, in the order of words.
+const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
+
+/// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
+/// sees neither a word that is missing nor one that leads to another item.
+pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+    let Link::Sqlite(connection) = db.connection;
+    // A database without a name stands in a file as soon as it is large.
+    let anew = Connection::open("")?;
+    anew.execute_batch(&format!("PRAGMA synchronous = OFF; {INDEX}; BEGIN;"))?;
+    fill(db, &Db { connection: Link::Sqlite(&anew), watch: None })?;
+    let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
+    anew.execute_batch(words)?;
+    connection.execute_batch(words)?;
+    let compared = differ(connection, &anew);
+    connection.execute_batch("DROP TABLE temp.words")?;
+    if compared? {
+        faults.push("the search index does not hold the words of what is stored".to_owned());
+    }
+    Ok(())
+}
+
+fn fill(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
+    let items = [
+        (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
+        (Kind::Resource, sql!("SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1")),
+    ];
+    for (kind, sql) in items {
+        db.each(sql, params![], |row| {
+            let body = match blobs::beginning(db, row.get(4)?, search::INDEXED as i64) {
+                // Reported as content already.
+                Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
+                body => body?,
+            };
+            let body = String::from_utf8_lossy(&body);
+            search::index(anew, kind, row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, &body)
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether two connections' indexes differ.
+fn differ(one: &Connection, other: &Connection) -> Result<bool> {
+    let (mut one, mut other) = (one.prepare(WORDS)?, other.prepare(WORDS)?);
+    let (mut ones, mut others) = (one.query([])?, other.query([])?);
+    loop {
+        match (ones.next()?, others.next()?) {
+            (None, None) => return Ok(false),
+            (Some(one), Some(other)) if same(one, other)? => {}
+            _ => return Ok(true),
+        }
+    }
+}
+
+fn same(one: &Row<'_>, other: &Row<'_>) -> rusqlite::Result<bool> {
+    for column in 0..4 {
+        if one.get_ref(column)? != other.get_ref(column)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

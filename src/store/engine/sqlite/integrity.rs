@@ -1,0 +1,25 @@
+//! What SQLite itself finds wrong with a file.
+
+use rusqlite::Connection;
+
+use crate::error::Result;
+
+/// The most rows with a reference that leads nowhere that are named one by one.
+const NAMED: usize = 100;
+
+/// Returns the faults of the file's structure, a line each; empty where it is sound.
+pub(in crate::store) fn faults(connection: &Connection) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
+        match line? {
+            sound if sound == "ok" => {}
+            fault => faults.push(fault),
+        }
+    }
+    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
+    for table in statement.query_map([], |row| row.get::<_, String>(0))?.take(NAMED) {
+        faults.push(format!("a row of table {} refers to one that is gone", table?));
+    }
+    Ok(faults)
+}

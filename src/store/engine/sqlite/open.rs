@@ -1,0 +1,373 @@
+//! Opening, making and migrating the file.
+//!
+//! A new database is built beside its place and renamed into it, so that a crash leaves none or a whole one. Making
+//! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
+//! moment fail (measured: a third of six).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::schema::{self, SCHEMA_VERSION};
+use super::{POOLED_CACHE, connect, scratch};
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::store::blobs;
+use crate::store::engine::Link;
+use crate::store::locks::lock;
+
+/// Marks the file as ours in SQLite's header: "mcpk".
+pub const APPLICATION_ID: u32 = 0x6d63_706b;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// How the file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads and writes.
+    Writable,
+    /// Reads only: the file or its folder cannot be written.
+    ReadOnly,
+    /// Reads only, as if nobody could change the file: its folder cannot hold the files that readers share.
+    Immutable,
+    /// As [`Access::Immutable`], since the disk is too full for those files.
+    Full,
+}
+
+impl Access {
+    /// Whether a change of the file by somebody else would go unnoticed by SQLite.
+    pub(super) fn is_immutable(self) -> bool {
+        matches!(self, Access::Immutable | Access::Full)
+    }
+}
+
+/// What tells a file from another one that later takes its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    file: (u64, u64),
+    /// Of a file that is read as if nobody could change it: what shows that somebody did.
+    state: Option<(u64, Option<std::time::SystemTime>, u64)>,
+}
+
+impl Identity {
+    /// Returns the identity of what stands at `path` now, if anything does.
+    pub(super) fn of(path: &Path, access: Access) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let state = || (metadata.len(), metadata.modified().ok(), wal_size(path));
+        let state = access.is_immutable().then(state);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Some(Self { file: (metadata.dev(), metadata.ino()), state })
+        }
+        #[cfg(not(unix))]
+        {
+            // Windows does not let an open database be renamed or removed; its creation time is enough.
+            let created = metadata.created().ok()?.elapsed().ok().map(|_| 0);
+            Some(Self { file: (created.unwrap_or(0), 0), state })
+        }
+    }
+}
+
+/// Bytes of the file itself.
+pub(super) fn file_size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Bytes of what was committed and does not stand in the file itself yet.
+pub(super) fn wal_size(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
+}
+
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    pub(super) identity: Identity,
+    pub(super) connection: Connection,
+}
+
+/// Opens, makes or migrates the database at `path`; see [`crate::store::Store::open`].
+pub(super) fn open(path: &Path) -> Result<Opened> {
+    let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
+    match fs::metadata(&path) {
+        Ok(_) => {}
+        Err(error) if path.is_symlink() => return Err(dangling(&path, error)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => create(&path)?,
+        Err(error) => return Err(unavailable(&path, &error)),
+    }
+    // A symlink to a database is followed here, once: the side files of SQLite stand beside the real file.
+    let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
+    check_header(&path)?;
+    let (access, connection, version) = try_access(&path)?;
+    schema::check(&connection, version, &path)?;
+    if version < SCHEMA_VERSION {
+        if access != Access::Writable {
+            return Err(Error::new(
+                Code::ReadOnly,
+                format!(
+                    "The database `{}` has the older schema {version} and cannot be written to bring it up to date",
+                    path.display()
+                ),
+            )
+            .hint("make the file and its folder writable"));
+        }
+        let _lock = lock(&path)?;
+        migrate_in_place(&path)?;
+    }
+    if access == Access::Writable {
+        scratch::sweep(&path);
+        // A backup is not in WAL mode; for a file that is, this changes nothing.
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    }
+    let identity = Identity::of(&path, access)
+        .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
+    Ok(Opened { path, access, identity, connection })
+}
+
+/// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.
+pub(super) fn check_header(path: &Path) -> Result<()> {
+    let corrupt = |what: &str| {
+        Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
+            .hint("the file was left untouched; move it aside and `mcpkg restore` a backup, or name another with --db")
+    };
+    let mut file = file::open(path).map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory | ErrorKind::Unsupported => {
+            Error::new(Code::NotDatabase, format!("`{}` is no database: {error}", path.display()))
+                .hint("name the database file itself with --db")
+        }
+        _ => unavailable(path, &error),
+    })?;
+    let metadata = file.metadata().map_err(|error| unavailable(path, &error))?;
+    if metadata.len() == 0 {
+        return Err(corrupt("is empty (0 bytes), not a database"));
+    }
+    let mut header = [0; 100];
+    if file.read_exact(&mut header).is_err() || &header[..16] != MAGIC {
+        return Err(corrupt("is not an SQLite database"));
+    }
+    let application_id = u32::from_be_bytes([header[68], header[69], header[70], header[71]]);
+    if application_id != APPLICATION_ID {
+        return Err(Error::new(
+            Code::ForeignDatabase,
+            format!("`{}` is an SQLite database of another application", path.display()),
+        )
+        .hint("the file was left untouched; name another with --db"));
+    }
+    Ok(())
+}
+
+/// Returns the schema version that the header names, where this program knows it.
+///
+/// # Errors
+/// `E_DB_NEWER`; `E_DB_CORRUPT` for a number that no version has.
+pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let path = path.display();
+    match u32::try_from(version) {
+        Ok(version) if version <= SCHEMA_VERSION => Ok(version),
+        Ok(_) => {
+            let what =
+                format!("The database `{path}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}");
+            Err(Error::new(Code::NewerDatabase, what)
+                .hint("use the newer mcpkg, or restore a backup made by this version"))
+        }
+        Err(_) => {
+            Err(Error::new(Code::NotDatabase, format!("The database `{path}` says that it has schema {version}")).hint(
+                "its header is damaged: the file was left untouched; restore a backup, or name another with --db",
+            ))
+        }
+    }
+}
+
+/// Refuses a link that leads nowhere or in circles: behind it may be a disk that is not mounted.
+fn dangling(link: &Path, error: std::io::Error) -> Error {
+    let target = fs::read_link(link).unwrap_or_default();
+    Error::new(
+        Code::Unavailable,
+        format!(
+            "The database `{}` is a link to `{}`, which cannot be opened: {error}",
+            link.display(),
+            target.display()
+        ),
+    )
+    .hint("mount the disk it leads to; or remove the link to begin with an empty database")
+    .with_source(error)
+}
+
+/// Opens the file as far as its place allows, and returns its schema version.
+fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
+    let attempt = |access| {
+        let connection = connect::connect(path, access, POOLED_CACHE, false)?;
+        // In WAL mode the first read needs the side files, so it shows whether they can be had.
+        let version = check_version(&connection, path)?;
+        Ok::<_, Error>((connection, version))
+    };
+    let mut failure = None;
+    for access in [Access::Writable, Access::ReadOnly] {
+        if access == Access::Writable && !writable(path) {
+            continue;
+        }
+        match attempt(access) {
+            Ok((connection, version)) => return Ok(warned(path, access, connection, version)),
+            Err(error) if matches!(error.code(), Code::Unavailable | Code::ReadOnly | Code::DiskFull) => {
+                failure.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let failure = failure.unwrap_or_else(|| Error::internal("no way to open the database was tried"));
+    if wal_size(path) > 0 {
+        // Read alone the file would show an old state, and acknowledged writes would seem lost.
+        return Err(failure);
+    }
+    let access = if failure.code() == Code::DiskFull { Access::Full } else { Access::Immutable };
+    let (connection, version) = attempt(access)?;
+    Ok(warned(path, access, connection, version))
+}
+
+fn warned(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
+    if access != Access::Writable {
+        tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
+    }
+    (access, connection, version)
+}
+
+fn writable(path: &Path) -> bool {
+    OpenOptions::new().append(true).open(path).is_ok()
+}
+
+/// Makes a new database beside `path` and renames it there.
+fn create(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_folder(folder).map_err(|error| {
+        Error::new(Code::Unavailable, format!("Cannot make the folder `{}`: {error}", folder.display()))
+            .hint("name another place with --db")
+            .with_source(error)
+    })?;
+    let _lock = lock(path)?;
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    if wal_size(path) > 0 {
+        // SQLite would replay it into the new file.
+        let wal = beside(path, "-wal");
+        return Err(Error::new(
+            Code::Unavailable,
+            format!(
+                "The database `{}` is gone, but what was written to it last stands in `{}`",
+                path.display(),
+                wal.display()
+            ),
+        )
+        .hint("put the database back; or remove that file to begin with an empty database"));
+    }
+    let unfinished = beside(path, ".new");
+    remove_with_side_files(&unfinished);
+    create_private(&unfinished).map_err(|error| unavailable(&unfinished, &error))?;
+    let made = (|| {
+        let mut connection = connect::connect(&unfinished, Access::Writable, POOLED_CACHE, false)?;
+        connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        schema::migrate(&mut connection, path)?;
+        connection.close().map_err(|(_, error)| Error::from(error))?;
+        sync(&unfinished)?;
+        fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;
+        sync(folder)
+    })();
+    if made.is_err() {
+        remove_with_side_files(&unfinished);
+    }
+    made
+}
+
+/// Brings an older database up to date, after keeping a copy of it.
+fn migrate_in_place(path: &Path) -> Result<()> {
+    let mut connection = connect::connect(path, Access::Writable, POOLED_CACHE, false)?;
+    let version = check_version(&connection, path)?;
+    if version >= SCHEMA_VERSION {
+        return Ok(()); // another process was faster
+    }
+    let kept = beside(path, &format!(".pre-v{SCHEMA_VERSION}"));
+    if !kept.exists() {
+        let unfinished = beside(path, ".pre");
+        remove_with_side_files(&unfinished);
+        connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+        make_private(&unfinished)?;
+        sync(&unfinished)?;
+        fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
+    }
+    tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
+    schema::migrate(&mut connection, path)?;
+    blobs::fill_checksums(Link::Sqlite(&connection))
+}
+
+/// Returns `path` with `suffix` added to its file name.
+pub(in crate::store) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Removes a database that was not finished, with SQLite's side files; what is not there is fine.
+pub(super) fn remove_with_side_files(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}
+
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).map(drop)
+}
+
+/// Gives the file mode 0600: a database holds hashes of tokens, and contents that are nobody else's.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+            .map_err(|error| Error::file("set the mode of", path, error))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Puts a file, or the names in a folder, on the disk.
+pub(super) fn sync(path: &Path) -> Result<()> {
+    if cfg!(windows) && path.is_dir() {
+        return Ok(());
+    }
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
+}
+
+pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+    let code = match error.kind() {
+        ErrorKind::StorageFull => Code::DiskFull,
+        _ => Code::Unavailable,
+    };
+    Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
+        .hint("check that the folder exists and is writable, or name another place with --db")
+}

@@ -1,0 +1,72 @@
+//! Connections that come and go.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use r2d2_sqlite::SqliteConnectionManager;
+
+use super::open::Access;
+use super::{POOLED_CACHE, connect, errors};
+use crate::error::Result;
+use crate::store::BUSY_TIMEOUT;
+
+/// How often a call that waits for a connection looks whether one can be opened at all.
+const POOL_LOOK: Duration = Duration::from_millis(100);
+
+/// A connection of a pool, which has it again when this is dropped.
+pub(in crate::store::engine) type Pooled = r2d2::PooledConnection<SqliteConnectionManager>;
+
+/// A pool of connections to one file.
+pub(super) struct Pool {
+    connections: r2d2::Pool<SqliteConnectionManager>,
+    failed: OpenFailed,
+}
+
+/// Set when a connection could not be opened: r2d2 itself tries again until its time is up.
+#[derive(Clone, Debug, Default)]
+struct OpenFailed(Arc<AtomicBool>);
+
+impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
+    fn handle_error(&self, _error: rusqlite::Error) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    /// Returns a pool of at most `size` connections, none of which is open yet.
+    pub(super) fn new(path: &Path, access: Access, size: u32, query_only: bool) -> Self {
+        let failed = OpenFailed::default();
+        let connections = r2d2::Pool::builder()
+            .max_size(size)
+            .min_idle(Some(0))
+            .test_on_check_out(false)
+            .error_handler(Box::new(failed.clone()))
+            .thread_pool(Arc::new(scheduled_thread_pool::ScheduledThreadPool::new(1)))
+            .build_unchecked(connect::manager(path, access, POOLED_CACHE, query_only));
+        Self { connections, failed }
+    }
+
+    /// Takes a connection; waits while all are in use, but not where none can be opened.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, or why none can be opened.
+    pub(super) fn get(&self, path: &Path, access: Access) -> Result<Pooled> {
+        let deadline = Instant::now() + BUSY_TIMEOUT * 2;
+        self.failed.0.store(false, Ordering::Relaxed);
+        loop {
+            let error = match self.connections.get_timeout(POOL_LOOK) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            if self.failed.0.load(Ordering::Relaxed) || Instant::now() >= deadline {
+                // The pool hides why: where a connection can be opened all were in use, else the reason is the disk's.
+                return Err(match connect::connect(path, access, POOLED_CACHE, true) {
+                    Ok(_) => errors::busy().with_source(error),
+                    Err(cause) => cause,
+                });
+            }
+        }
+    }
+}

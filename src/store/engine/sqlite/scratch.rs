@@ -1,0 +1,124 @@
+//! Scratch folders of backups and restores, which do not outlive the process that made them by more than one command.
+//!
+//! What is not finished stands in a folder of its own beside its destination. A record below `<database>.unfinished`
+//! names that folder; it is locked for as long as its process lives. Whoever opens the database next removes the folders
+//! whose records nobody holds: a lock tells who is alive, a process id or a time does not.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::open::{beside, remove_with_side_files};
+use crate::error::{Error, Result};
+use crate::file;
+use crate::store::locks::open_lock_file;
+
+/// How scratch folders are called.
+const PREFIX: &str = ".mcpkg-unfinished-";
+
+/// The name of the database that is made in one.
+const COPY: &str = "copy.db";
+
+/// Where the records of a database's scratch folders stand.
+fn records(database: &Path) -> PathBuf {
+    beside(database, ".unfinished")
+}
+
+/// A scratch folder; gone when dropped.
+pub(super) struct Scratch {
+    folder: PathBuf,
+    /// The record and its lock; `None` where the folder of the database cannot be written.
+    record: Option<(PathBuf, File)>,
+    database: PathBuf,
+}
+
+impl Scratch {
+    /// Makes a scratch folder in `parent` for work on `database`.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`, `E_DISK_FULL`.
+    pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
+        let name = format!("{PREFIX}{}", crate::clock::unique().simple());
+        let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;
+        let folder = parent.join(&name);
+        let record = record(database, &name, &folder);
+        let scratch = Self { folder, record, database: database.to_path_buf() };
+        make_private_folder(&scratch.folder).map_err(|error| Error::file("write beside", &scratch.folder, error))?;
+        Ok(scratch)
+    }
+
+    /// The path of the database that is made in the folder.
+    pub(super) fn copy(&self) -> PathBuf {
+        self.folder.join(COPY)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        clear(&self.folder);
+        if let Some((path, _)) = &self.record {
+            let _ = fs::remove_file(path);
+            let _ = fs::remove_dir(records(&self.database));
+        }
+    }
+}
+
+/// Writes and locks a record of `folder`. A database that cannot be written is backed up all the same.
+fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)> {
+    let path = records(database).join(name);
+    // Another process may remove the folder of records between the two, when its own is gone.
+    for _ in 0..3 {
+        let _ = make_private_folder(&records(database));
+        let Ok(mut file) = open_lock_file(&path) else { continue };
+        // A sweep that came between found it unlocked and removed it.
+        if file.lock().is_ok() && path.exists() && file.write_all(folder.to_string_lossy().as_bytes()).is_ok() {
+            return Some((path, file));
+        }
+    }
+    None
+}
+
+/// Removes what processes that are gone have left behind; one look where there is nothing.
+pub(super) fn sweep(database: &Path) {
+    let Ok(entries) = fs::read_dir(records(database)) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Ok(file) = file::open_with(fs::OpenOptions::new().read(true).write(true), &path) else { continue };
+        if file.try_lock().is_err() {
+            continue;
+        }
+        let mut folder = String::new();
+        if (&file).take(1 << 16).read_to_string(&mut folder).is_ok() {
+            let folder = Path::new(&folder);
+            let is_scratch = folder.is_absolute() && folder.file_name() == path.file_name();
+            if is_scratch && is_ours(&path) {
+                clear(folder);
+                tracing::info!(folder = %folder.display(), "removed what an interrupted backup or restore left");
+            }
+        }
+        let _ = fs::remove_file(&path);
+    }
+    let _ = fs::remove_dir(records(database));
+}
+
+fn is_ours(record: &Path) -> bool {
+    record.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+}
+
+/// Removes a scratch folder with the files that mcpkg and SQLite make in one, and nothing else.
+fn clear(folder: &Path) {
+    if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        return;
+    }
+    remove_with_side_files(&folder.join(COPY));
+    let _ = fs::remove_dir(folder);
+}
+
+fn make_private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}

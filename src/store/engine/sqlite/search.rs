@@ -1,0 +1,94 @@
+//! Full-text search with FTS5.
+//!
+//! A row of the index has the rowid `2 * prompt.id` or `2 * resource.id + 1`. Its column `project` holds the token `p<id>`,
+//! so that a search stays within one project inside the index.
+
+use super::sqlite_sql;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, Value, params};
+use crate::store::revisions::Kind;
+use crate::store::search::Hit;
+use crate::store::sums::{self, DAMAGED, checksum};
+
+/// Puts the words of an item into the index, in place of those it had.
+pub(in crate::store) fn index(
+    db: &Db<'_>,
+    (kind, id): (Kind, i64),
+    project: i64,
+    name: &str,
+    description: &str,
+    body: &str,
+) -> Result<()> {
+    let sql = sqlite_sql!(
+        "INSERT OR REPLACE INTO search (rowid, project, name, description, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+    );
+    db.run(sql, params![rowid(kind, id), format!("p{project}"), name, description, body]).map(drop)
+}
+
+/// Takes an item out of the index.
+pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
+    db.run(sqlite_sql!("DELETE FROM search WHERE rowid = ?1"), params![rowid(kind, id)]).map(drop)
+}
+
+/// Takes all items of a project out of the index.
+pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
+    for sql in [
+        sqlite_sql!("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt WHERE project_id = ?1)"),
+        sqlite_sql!("DELETE FROM search WHERE rowid IN (SELECT 2 * id + 1 FROM resource WHERE project_id = ?1)"),
+    ] {
+        db.run(sql, params![project])?;
+    }
+    Ok(())
+}
+
+/// Returns the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all.
+pub(in crate::store) fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: i64) -> Result<Vec<Hit>> {
+    // Each word is a quoted string with a star: no character of it is query syntax, but U+0000, which ends the query.
+    let quoted = |word: &&str| format!("\"{}\"*", word.replace('\0', " ").replace('"', "\"\""));
+    let words: Vec<String> = words.iter().map(quoted).collect();
+    let mut query = format!("{{name description body}} : ({})", words.join(" AND "));
+    if let Some(project) = project {
+        query = format!("project : \"p{project}\" AND {query}");
+    }
+    let sql = sqlite_sql!(
+        "WITH hit AS MATERIALIZED (
+           SELECT rowid AS id, bm25(search, 0, 10, 4, 1) AS badness FROM search
+            WHERE search MATCH ?1 ORDER BY badness LIMIT ?2)
+         SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness, prompt.blob_id,
+                project_id, arguments, listed_sum
+           FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = project_id
+          WHERE hit.id % 2 = 0
+         UNION ALL
+         SELECT 'resource', project.name, resource.name, uri, resource.description, badness, resource.blob_id,
+                project_id, mime_type, listed_sum
+           FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = project_id
+          WHERE hit.id % 2 = 1
+         ORDER BY badness, 2, 3"
+    );
+    db.all(sql, params![query, limit], hit)
+}
+
+fn hit(row: &Row<'_>) -> Result<Hit> {
+    let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
+    // What lists show, in the order in which the checksum is over it; a prompt has no URI.
+    let listed: &[usize] = if kind == Kind::Prompt { &[7, 2, 4, 8] } else { &[7, 2, 3, 4, 8] };
+    let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
+    let damaged = row.get::<i64>(9)? != checksum(&values);
+    Ok(Hit {
+        kind,
+        project: row.get(1)?,
+        name: if damaged { sums::legible(row, 2) } else { row.get(2)? },
+        uri: if damaged { None } else { row.get(3)? },
+        description: if damaged { Some(DAMAGED.to_owned()) } else { row.get(4)? },
+        score: -row.get::<f64>(5)?,
+        blob: row.get(6)?,
+    })
+}
+
+fn rowid(kind: Kind, id: i64) -> i64 {
+    match kind {
+        Kind::Prompt => id.wrapping_mul(2),
+        Kind::Resource => id.wrapping_mul(2).wrapping_add(1),
+    }
+}

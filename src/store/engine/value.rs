@@ -1,0 +1,243 @@
+//! Values: what a statement is given, and what a row holds.
+
+use std::borrow::Cow;
+
+use uuid::Uuid;
+
+use crate::error::Result;
+
+/// A value, borrowed from whoever gives it or from the row that holds it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::store) enum Value<'v> {
+    /// NULL.
+    Null,
+    /// An integer; 0 or 1 for a bool.
+    Integer(i64),
+    /// A floating-point number.
+    Real(f64),
+    /// A text: UTF-8, unless the file is damaged.
+    Text(&'v [u8]),
+    /// Bytes.
+    Blob(&'v [u8]),
+}
+
+impl<'v> Value<'v> {
+    /// Returns the value, which is of column `column` of a row, as `T`.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where `T` does not take it.
+    pub(in crate::store) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
+        T::from_value(self).ok_or_else(|| super::row::mismatch(column, self))
+    }
+}
+
+/// What can be given to a statement.
+pub(in crate::store) trait ToValue {
+    /// Returns it as a value.
+    fn to_value(&self) -> Value<'_>;
+}
+
+/// Makes the parameters of a statement, `?1` first.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::store::engine::ToValue::to_value(&$value)),*]
+    };
+}
+pub(in crate::store) use params;
+
+impl ToValue for Value<'_> {
+    fn to_value(&self) -> Value<'_> {
+        *self
+    }
+}
+
+impl<T: ToValue + ?Sized> ToValue for &T {
+    fn to_value(&self) -> Value<'_> {
+        (**self).to_value()
+    }
+}
+
+impl<T: ToValue> ToValue for Option<T> {
+    fn to_value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, T::to_value)
+    }
+}
+
+impl<T: ToValue + ToOwned + ?Sized> ToValue for Cow<'_, T> {
+    fn to_value(&self) -> Value<'_> {
+        (**self).to_value()
+    }
+}
+
+impl ToValue for i64 {
+    fn to_value(&self) -> Value<'_> {
+        Value::Integer(*self)
+    }
+}
+
+impl ToValue for u32 {
+    fn to_value(&self) -> Value<'_> {
+        Value::Integer((*self).into())
+    }
+}
+
+impl ToValue for bool {
+    fn to_value(&self) -> Value<'_> {
+        Value::Integer((*self).into())
+    }
+}
+
+impl ToValue for str {
+    fn to_value(&self) -> Value<'_> {
+        Value::Text(self.as_bytes())
+    }
+}
+
+impl ToValue for String {
+    fn to_value(&self) -> Value<'_> {
+        self.as_str().to_value()
+    }
+}
+
+impl ToValue for [u8] {
+    fn to_value(&self) -> Value<'_> {
+        Value::Blob(self)
+    }
+}
+
+impl<const N: usize> ToValue for [u8; N] {
+    fn to_value(&self) -> Value<'_> {
+        Value::Blob(self)
+    }
+}
+
+impl ToValue for Uuid {
+    fn to_value(&self) -> Value<'_> {
+        Value::Blob(self.as_bytes())
+    }
+}
+
+/// What can be read of a row. Texts and blobs can be borrowed from it: nothing is copied.
+pub(in crate::store) trait FromValue<'v>: Sized {
+    /// Returns it, or `None` where the value is of another type.
+    fn from_value(value: Value<'v>) -> Option<Self>;
+}
+
+impl<'v> FromValue<'v> for Value<'v> {
+    fn from_value(value: Value<'v>) -> Option<Self> {
+        Some(value)
+    }
+}
+
+impl<'v, T: FromValue<'v>> FromValue<'v> for Option<T> {
+    fn from_value(value: Value<'v>) -> Option<Self> {
+        match value {
+            Value::Null => Some(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+}
+
+impl FromValue<'_> for i64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Integer(integer) = value { Some(integer) } else { None }
+    }
+}
+
+impl FromValue<'_> for u32 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue<'_> for u64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue<'_> for bool {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value).map(|integer| integer != 0)
+    }
+}
+
+impl FromValue<'_> for f64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Real(real) = value { Some(real) } else { None }
+    }
+}
+
+impl<'v> FromValue<'v> for &'v str {
+    fn from_value(value: Value<'v>) -> Option<Self> {
+        if let Value::Text(text) = value { std::str::from_utf8(text).ok() } else { None }
+    }
+}
+
+impl FromValue<'_> for String {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        <&str>::from_value(value).map(str::to_owned)
+    }
+}
+
+impl<'v> FromValue<'v> for &'v [u8] {
+    fn from_value(value: Value<'v>) -> Option<Self> {
+        if let Value::Blob(bytes) = value { Some(bytes) } else { None }
+    }
+}
+
+impl FromValue<'_> for Vec<u8> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        <&[u8]>::from_value(value).map(<[u8]>::to_vec)
+    }
+}
+
+impl<const N: usize> FromValue<'_> for [u8; N] {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        <&[u8]>::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue<'_> for Uuid {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        <[u8; 16]>::from_value(value).map(Uuid::from_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_as_its_own_type_only() {
+        assert_eq!(<&str>::from_value(Value::Text(b"a")), Some("a"));
+        assert_eq!(<&str>::from_value(Value::Text(b"\xff")), None, "not UTF-8");
+        assert_eq!(<&str>::from_value(Value::Blob(b"a")), None);
+        assert_eq!(<&[u8]>::from_value(Value::Text(b"a")), None);
+        assert_eq!(Option::<&str>::from_value(Value::Null), Some(None));
+        assert_eq!(Option::<&str>::from_value(Value::Integer(1)), None);
+        assert_eq!(i64::from_value(Value::Null), None);
+        assert_eq!(u32::from_value(Value::Integer(-1)), None);
+        assert_eq!(bool::from_value(Value::Integer(1)), Some(true));
+        assert_eq!(<[u8; 2]>::from_value(Value::Blob(&[1, 2])), Some([1, 2]));
+        assert_eq!(<[u8; 2]>::from_value(Value::Blob(&[1])), None);
+    }
+
+    #[test]
+    fn what_is_given_is_what_is_stored() {
+        let (text, none, uuid, bytes) = (Cow::Borrowed("a"), None::<String>, Uuid::nil(), [3_u8; 1]);
+        let given: &[Value<'_>] = params![1_i64, true, text, none, Some("b"), uuid, bytes];
+        assert_eq!(
+            given,
+            [
+                Value::Integer(1),
+                Value::Integer(1),
+                Value::Text(b"a"),
+                Value::Null,
+                Value::Text(b"b"),
+                Value::Blob(&[0; 16]),
+                Value::Blob(&[3]),
+            ]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! Items: what prompts and resources have in common.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::engine::{Row, params, sql};
+use super::projects::{Project, Selection, resolved};
+use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
+use super::{Db, blobs, lists, search, sums};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// A row of a prompt or a resource. `A` is all that a user sets but its name and content.
+#[derive(Clone, Debug)]
+pub struct Item<A> {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in its project.
+    pub name: String,
+    /// What else a user set.
+    pub attributes: A,
+    /// The key of its content.
+    pub blob: i64,
+    /// Bytes of its content.
+    pub size: i64,
+    /// How often it was written.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it was last written.
+    pub updated_at: Millis,
+}
+
+/// The attributes of one kind of item, which a revision keeps as JSON.
+pub(super) trait Attributes: Serialize + DeserializeOwned {
+    /// What they are of.
+    const KIND: Kind;
+}
+
+/// Returns an item to be written for the first time; under the name of a deleted one it goes on with its id and history.
+pub(super) fn new<A: Attributes>(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    uuid: Uuid,
+    name: &str,
+    attributes: A,
+    (blob, size): (i64, u64),
+) -> Result<Item<A>> {
+    let (uuid, revision) = revisions::deleted(db, project.id, A::KIND, name)?.unwrap_or((uuid, 0));
+    Ok(Item {
+        id: 0,
+        uuid,
+        name: name.to_owned(),
+        attributes,
+        blob,
+        size: i64::try_from(size).unwrap_or(i64::MAX),
+        revision,
+        created_at: author.now,
+        updated_at: author.now,
+    })
+}
+
+/// Returns the state of `revision` to be written again: into `live` where the item is there, else as a new row.
+pub(super) fn restored<A: Attributes>(
+    db: &Db<'_>,
+    author: Author<'_>,
+    name: &str,
+    revision: &Revision,
+    live: Option<Item<A>>,
+) -> Result<Item<A>> {
+    Ok(Item {
+        id: live.as_ref().map_or(0, |live| live.id),
+        uuid: revision.item,
+        attributes: attributes(&revision.attributes)?,
+        blob: revision.blob,
+        size: revision.size,
+        revision: revisions::newest(db, revision.item)?,
+        created_at: live.as_ref().map_or(author.now, |live| live.created_at),
+        updated_at: live.as_ref().map_or(author.now, |live| live.updated_at),
+        name: live.map_or_else(|| name.to_owned(), |live| live.name),
+    })
+}
+
+/// Deletes the row of `item`; its revisions stay, and the deletion is one of them.
+pub(super) fn delete<A: Attributes>(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut item: Item<A>,
+) -> Result<Item<A>> {
+    item.revision = revisions::next(item.revision)?;
+    let sha256 = blobs::sha256(db, item.blob)?;
+    keep_revision(db, author, project, &item, &sha256, Change { action: "delete", restored: None })?;
+    let sql = match A::KIND {
+        Kind::Prompt => sql!("DELETE FROM prompt WHERE id = ?1"),
+        Kind::Resource => sql!("DELETE FROM resource WHERE id = ?1"),
+    };
+    if db.run(sql, params![item.id])? == 0 {
+        return Err(A::KIND.missing(db, project, &item.name));
+    }
+    search::unindex(db, A::KIND, item.id)?;
+    lists::changed(db, project, A::KIND)?;
+    Ok(item)
+}
+
+/// Keeps the state that `item` has now as its revision `item.revision`.
+///
+/// # Errors
+/// `E_DB_BUSY` where another process wrote that revision meanwhile.
+pub(super) fn keep_revision<A: Attributes>(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    item: &Item<A>,
+    sha256: &[u8; 32],
+    change: Change<'_>,
+) -> Result<()> {
+    revisions::insert(
+        db,
+        author,
+        NewRevision {
+            project: project.id,
+            kind: A::KIND,
+            item: item.uuid,
+            number: item.revision,
+            change,
+            name: &item.name,
+            attributes: &json(&item.attributes)?,
+            blob: item.blob,
+            sha256,
+        },
+    )
+}
+
+/// Returns the attributes that a revision kept.
+///
+/// # Errors
+/// `E_DAMAGED` where they cannot be read.
+pub(super) fn attributes<A: Attributes>(json: &str) -> Result<A> {
+    serde_json::from_str(json).map_err(|error| {
+        blobs::damaged_value(&format!("a {}'s attributes are malformed", A::KIND.word())).with_source(error)
+    })
+}
+
+/// Returns a value as a column holds it.
+pub(super) fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one. The name is
+/// column 1, and the id column `id`.
+pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    Ok(Item {
+        id: row.get(id)?,
+        uuid: Uuid::nil(),
+        name: sums::legible(row, 1),
+        attributes,
+        blob: 0,
+        size: 0,
+        revision: 0,
+        created_at: 0,
+        updated_at: 0,
+    })
+}
+
+/// Returns the names in the project that applies that begin with `prefix`, at most `limit`.
+pub(super) fn names(db: &Db<'_>, selection: &Selection, kind: Kind, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    macro_rules! beginning {
+        () => {
+            " AND substr(name, 1, length(?3)) = ?3 AND name >= ?3 ORDER BY name LIMIT ?4"
+        };
+    }
+    let sql = match kind {
+        Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ", resolved!(), beginning!()),
+        Kind::Resource => sql!("SELECT name FROM resource WHERE project_id = ", resolved!(), beginning!()),
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    db.all(sql, params![selection.named, selection.directory, prefix, limit], |row| row.get(0))
+}

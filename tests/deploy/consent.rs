@@ -1,0 +1,232 @@
+//! What a person consents to: by the shell, by their client over stdio in both eras, over HTTP with a key that may.
+
+use serde_json::{Value, json};
+
+use crate::deploy::answers::{checked, tool_refused, word};
+use crate::deploy::place::Place;
+use crate::support::{Client, Http, Wait, at_a_terminal, http, modern_meta, skipped};
+
+/// A place that was deployed to, as another user's records would see it: only the database says so.
+fn foreign() -> Place {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    std::fs::remove_dir_all(place.scratch.state().join("mcpkg/approved/roots")).expect("this user's records");
+    place
+}
+
+fn rollback() -> Value {
+    json!({ "name": "rollback", "arguments": { "to": "pristine", "yes": true } })
+}
+
+/// A server over stdio whose client shakes hands and says that it shows forms.
+fn with_forms(place: &Place) -> Client {
+    let mut client = Client::spawn(place.command().arg("serve"));
+    let info = json!({ "name": "test-client", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": { "form": {} } }, "clientInfo": info });
+    client.result("initialize", hello);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    client
+}
+
+/// The parameters of a call of 2026-07-28 by a client that shows forms.
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = modern_meta();
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
+    params
+}
+
+fn consents(place: &Place, state: &str) -> usize {
+    let data = place.scratch.json(&["consent", "list", "--all"]);
+    data["consents"].as_array().expect("consents").iter().filter(|consent| consent["state"] == state).count()
+}
+
+#[test]
+fn a_request_is_listed_approved_at_a_terminal_and_used_once() {
+    let place = foreign();
+    let before = place.tree();
+    let mut client = place.server(&[]);
+    let error = tool_refused(&mut client, "rollback", rollback()["arguments"].clone(), "E_CONSENT_REQUIRED");
+    assert_eq!(place.tree(), before);
+    let id = word(&error["details"]["consent"]).to_owned();
+    assert_eq!(error["details"]["command"], format!("mcpkg consent approve {id}"), "{error:#}");
+    let listed = place.ok(&["consent", "list"]);
+    assert!(listed.contains(&id) && listed.contains("mcp:test-client"), "{listed}");
+    let shown = place.ok(&["consent", "show", &id[id.len() - 8..]]);
+    assert!(shown.contains("delete ") && shown.contains(".claude/commands/review.md"), "{shown}");
+    // Without a terminal nobody consents, whatever they say.
+    for arguments in [&["consent", "approve", &id][..], &["consent", "approve", &id, "--yes"]] {
+        let ran = place.run(arguments);
+        assert!(ran.status == 1 && ran.stderr.contains("Only a person at a terminal consents"), "{ran}");
+    }
+    let approve = |typed: &str, more: &[&str]| {
+        let mut command = place.command();
+        command.args(["consent", "approve", &id]).args(more);
+        at_a_terminal(&command, typed)
+    };
+    let Some((said, ok)) = approve("n\n", &[]) else { return skipped("there is no script(1)") };
+    assert!(!ok && said.contains("Consent to it?") && said.contains("review.md"), "{said}");
+    let (said, ok) = approve("y\n", &["--yes"]).expect("script");
+    assert!(!ok && said.contains("Only a person at a terminal consents"), "{said}");
+    tool_refused(&mut client, "rollback", rollback()["arguments"].clone(), "E_CONSENT_REQUIRED");
+    let (said, ok) = approve("y\n", &[]).expect("script");
+    assert!(ok && said.contains("Consented to: "), "{said}");
+    let result = client.result("tools/call", rollback());
+    assert_eq!(checked("rollback", &result)["ok"], true, "{result:#}");
+    assert_ne!(place.tree(), before);
+    assert_eq!((consents(&place, "consumed"), consents(&place, "pending")), (1, 0));
+    let (said, ok) = approve("y\n", &[]).expect("script");
+    assert!(!ok && said.contains("was used already"), "{said}");
+    client.finish();
+}
+
+#[test]
+fn a_denied_request_stays_denied() {
+    let place = foreign();
+    let before = place.tree();
+    let mut client = place.server(&[]);
+    let error = tool_refused(&mut client, "rollback", rollback()["arguments"].clone(), "E_CONSENT_REQUIRED");
+    place.ok(&["consent", "deny", word(&error["details"]["consent"])]);
+    tool_refused(&mut client, "rollback", rollback()["arguments"].clone(), "E_CONSENT_DENIED");
+    assert_eq!(place.tree(), before);
+    client.finish();
+}
+
+#[test]
+fn a_client_with_a_handshake_asks_its_user_within_the_call() {
+    for (answer, code) in [
+        (json!({ "action": "decline" }), Some("E_CONSENT_DENIED")),
+        (json!({ "action": "cancel" }), Some("E_CONSENT_REQUIRED")),
+        (json!({ "action": "accept", "content": { "approve": true } }), None),
+    ] {
+        let place = foreign();
+        let before = place.tree();
+        let mut client = with_forms(&place);
+        let id = client.post("tools/call", rollback());
+        let question = client.notification("elicitation/create");
+        let message = word(&question["params"]["message"]);
+        assert!(message.contains("Roll back to pristine") && message.contains("review.md"), "{message}");
+        assert_eq!(question["params"]["requestedSchema"]["required"], json!(["approve"]), "{question:#}");
+        // While a person thinks, the client's other calls are answered.
+        client.result("prompts/list", json!({}));
+        assert_eq!(place.tree(), before);
+        client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
+        let answered = client.answer(&json!(id));
+        let envelope = checked("rollback", &answered["result"]);
+        match code {
+            Some(code) => {
+                assert_eq!(envelope["errors"][0]["code"], code, "{envelope:#}");
+                assert_eq!(place.tree(), before);
+            }
+            None => assert_eq!(envelope["ok"], true, "{envelope:#}"),
+        }
+        client.finish();
+    }
+}
+
+#[test]
+fn a_client_without_a_handshake_calls_again_with_its_users_answer() {
+    let place = foreign();
+    let before = place.tree();
+    let mut client = Client::spawn(place.command().arg("serve"));
+    let asked = client.result("tools/call", modern(rollback()));
+    assert_eq!(asked["resultType"], "input_required", "{asked:#}");
+    let question = &asked["inputRequests"]["consent"];
+    assert_eq!(question["method"], "elicitation/create", "{asked:#}");
+    assert!(word(&question["params"]["message"]).contains("review.md"), "{asked:#}");
+    let answered = |state: &Value, answer: Value| {
+        let mut params = modern(rollback());
+        params["requestState"] = state.clone();
+        params["inputResponses"] = json!({ "consent": answer });
+        params
+    };
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    for state in [json!("nonsense"), json!("0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e")] {
+        client.error("tools/call", answered(&state, yes.clone()));
+    }
+    // Who closes the form is not asked again by the same call.
+    let closed = client.result("tools/call", answered(&asked["requestState"], json!({ "action": "cancel" })));
+    assert_eq!(checked("rollback", &closed)["errors"][0]["code"], "E_CONSENT_REQUIRED");
+    assert_eq!(place.tree(), before);
+    let done = client.result("tools/call", answered(&asked["requestState"], yes.clone()));
+    assert_eq!(checked("rollback", &done)["ok"], true, "{done:#}");
+    assert_ne!(place.tree(), before);
+    // The answer is used up.
+    client.error("tools/call", answered(&asked["requestState"], yes));
+    client.finish();
+}
+
+#[test]
+fn an_apply_without_a_token_is_put_to_the_user_where_the_client_can() {
+    let place = Place::with_project();
+    let before = place.tree();
+    let apply = json!({ "name": "deploy_apply", "arguments": { "yes": true } });
+    let mut client = with_forms(&place);
+    let id = client.post("tools/call", apply.clone());
+    let question = client.notification("elicitation/create");
+    assert!(word(&question["params"]["message"]).contains("create "), "{question:#}");
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes }));
+    let envelope = checked("deploy_apply", &client.answer(&json!(id))["result"]);
+    assert_eq!(envelope["data"]["applied"], true, "{envelope:#}");
+    assert_ne!(place.tree(), before);
+    // Contract 000's refusals come first, and nobody is asked for them.
+    let refused = client.result("tools/call", json!({ "name": "deploy_apply", "arguments": {} }));
+    assert_eq!(checked("deploy_apply", &refused)["errors"][0]["code"], "E_CONFIRM_REQUIRED");
+    client.finish();
+    // A client that shows no forms hears what it always heard.
+    let mut client = place.server(&[]);
+    tool_refused(&mut client, "deploy_apply", json!({ "yes": true }), "E_CONFIRM_TOKEN_REQUIRED");
+    assert_eq!(client.wait(std::time::Duration::ZERO), Wait::Nothing);
+    client.finish();
+}
+
+#[test]
+fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
+    let place = foreign();
+    let before = place.tree();
+    let key = |more: &[&str]| place.ok(&[&["access", "create"], more].concat()).trim().to_owned();
+    let (plain, trusted) = (key(&["plain"]), key(&["desk", "--consent"]));
+    let ran = place.run(&["access", "create", "x", "--consent", "--read-only"]);
+    assert_eq!(ran.status, 2, "{ran}");
+    let server = Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));
+    let call = |key: &str, more: Value| {
+        let mut params = rollback();
+        for (name, value) in more.as_object().expect("members") {
+            params[name] = value.clone();
+        }
+        let request = http::modern("/mcp", "tools/call", params)
+            .edited(|message| message["params"] = modern(message["params"].take()))
+            .with("Authorization", &format!("Bearer {key}"));
+        server.send(&request).message()
+    };
+    let yes = json!({ "consent": { "action": "accept", "content": { "approve": true } } });
+    let refused = call(&plain, json!({}));
+    let error = checked("rollback", &refused["result"])["errors"][0].clone();
+    assert_eq!(error["code"], "E_CONSENT_REQUIRED", "{refused:#}");
+    let id = error["details"]["consent"].clone();
+    // Whoever holds the key can post an answer: it is not looked at, nor is that of another key's holder.
+    let posted = call(&plain, json!({ "requestState": id, "inputResponses": yes }));
+    assert_eq!(checked("rollback", &posted["result"])["errors"][0]["code"], "E_CONSENT_REQUIRED", "{posted:#}");
+    let posted = call(&trusted, json!({ "requestState": id, "inputResponses": yes }));
+    assert!(posted["error"].is_object(), "{posted:#}");
+    assert_eq!((consents(&place, "approved"), place.tree()), (0, before.clone()));
+    let asked = call(&trusted, json!({}));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked:#}");
+    let state = asked["result"]["requestState"].clone();
+    let done = call(&trusted, json!({ "requestState": state, "inputResponses": yes }));
+    assert_eq!(checked("rollback", &done["result"])["ok"], true, "{done:#}");
+    assert_ne!(place.tree(), before);
+}
+
+#[test]
+fn a_reading_key_sees_the_plan_and_gets_no_token() {
+    let place = Place::with_project();
+    let key = place.ok(&["access", "create", "eyes", "--read-only"]).trim().to_owned();
+    let server = Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));
+    let call = http::modern("/mcp", "tools/call", json!({ "name": "deploy", "arguments": {} }));
+    let answer = server.send(&call.with("Authorization", &format!("Bearer {key}"))).message();
+    let envelope = checked("deploy", &answer["result"]);
+    assert_eq!(envelope["ok"], true, "{envelope:#}");
+    assert!(envelope["data"]["changes"].as_array().is_some_and(|changes| !changes.is_empty()), "{envelope:#}");
+    assert!(envelope["data"].get("confirm_token").is_none(), "{envelope:#}");
+}

@@ -1,0 +1,228 @@
+//! Confirm tokens and requests for consent: whose they are, for how long, and that each is used once.
+
+use std::sync::Barrier;
+
+use mcpkg::approved::Kind;
+use mcpkg::clock::Clock;
+use mcpkg::consent::request::{self, Consent, Need};
+use mcpkg::consent::token::{self, Plan, Refused};
+use mcpkg::error::{Code, Error};
+use mcpkg::op::{Caller, Confirmation, Connection, Context, Grant, Identity};
+use mcpkg::store::consents::{self, Request, State};
+use mcpkg::store::page::Page;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::Scratch;
+
+const MINUTE: i64 = 60_000;
+
+/// An agent over stdio, at a fixed time.
+fn agent(scratch: &Scratch) -> Context {
+    let caller = Caller::client(Some("cursor"), None, Connection::Stdio, Identity::Mcpkg);
+    Context { caller, clock: Clock::fixed(1_800_000_000_000), ..scratch.context() }
+}
+
+/// The same moment, for an agent that shows an access key.
+fn keyed(context: &Context, name: &str, consent: bool) -> Context {
+    let grant =
+        Grant { key: name.to_owned(), project: None, project_name: None, read_only: false, consent, expires_at: None };
+    let caller = Caller::client(Some("cursor"), Some(grant), Connection::Network, Identity::Mcpkg);
+    Context { caller, ..context.clone() }
+}
+
+/// The same moment, for this user at a terminal who says yes.
+fn person(context: &Context) -> Context {
+    let ask: std::sync::Arc<mcpkg::op::Ask> = std::sync::Arc::new(|_, _| Ok(()));
+    Context { caller: Caller::Shell, confirmation: Confirmation::Ask, ask, ..context.clone() }
+}
+
+fn ask(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Consent, Error> {
+    let need = Need {
+        operation: "rollback",
+        project: "p",
+        inputs,
+        plan_hash,
+        summary: "Roll everything back".to_owned(),
+        effects: vec!["delete /a".to_owned(), "update /b".to_owned()],
+    };
+    request::ask(context, &need)
+}
+
+/// The id of the request that a refusal names.
+#[track_caller]
+fn asked(context: &Context, inputs: &Value, plan_hash: &str) -> Uuid {
+    let error = ask(context, inputs, plan_hash).expect_err("nobody consented");
+    assert_eq!(error.code(), Code::ConsentRequired, "{error}");
+    let details = error.details().expect("details");
+    let id = details["consent"].as_str().expect("an id");
+    assert_eq!(details["command"], format!("mcpkg consent approve {id}"));
+    assert_eq!(details["effects"], json!(["delete /a", "update /b"]));
+    Uuid::parse_str(id).expect("an id")
+}
+
+fn consume(context: &Context, consent: &Consent) -> Result<(), Error> {
+    context.store.write(|db| consent.consume(context, db))
+}
+
+fn row(context: &Context, id: Uuid) -> Request {
+    context.store.read(|db| consents::get(db, id)).expect("read").expect("a row")
+}
+
+#[test]
+fn a_request_is_approved_by_a_person_and_used_once() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
+    let id = asked(&context, &inputs, "hash");
+    assert_eq!(asked(&context, &inputs, "hash"), id, "asked again it is the same request");
+    request::approve(&person(&context), id).expect("approved");
+    let consent = ask(&context, &inputs, "hash").expect("a consent");
+    let again = ask(&context, &inputs, "hash").expect("the same, not used yet");
+    consume(&context, &consent).expect("used");
+    for late in [&consent, &again] {
+        assert_eq!(consume(&context, late).expect_err("used already").code(), Code::ConsentExpired);
+    }
+    assert_eq!(row(&context, id).state, State::Consumed);
+    assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
+    assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked anew");
+    assert_eq!(request::approve(&person(&context), id).expect_err("used").code(), Code::ConsentExpired);
+}
+
+#[test]
+fn consent_is_to_this_operation_plan_and_asker() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
+    let id = asked(&context, &inputs, "hash");
+    request::approve(&person(&context), id).expect("approved");
+    assert_ne!(asked(&context, &inputs, "another"), id);
+    assert_ne!(asked(&context, &json!({ "to": "other" }), "hash"), id);
+    assert_ne!(asked(&keyed(&context, "ci", false), &inputs, "hash"), id);
+    // This user in the shell is the asker too: without a terminal the stored consent serves.
+    let shell = Context { caller: Caller::Shell, ..context.clone() };
+    drop(ask(&shell, &inputs, "hash").expect("the user's own"));
+}
+
+#[test]
+fn nothing_that_an_agent_can_send_approves() {
+    let scratch = Scratch::with_project_here();
+    let context = agent(&scratch);
+    let inputs = json!({});
+    let key = keyed(&context, "ci", false);
+    let id = asked(&key, &inputs, "hash");
+    // Neither a key that may not, nor another one that may, nor the shell with --yes or without a terminal.
+    assert_eq!(request::approve(&key, id).expect_err("may not").code(), Code::TerminalRequired);
+    assert_eq!(request::approve(&keyed(&context, "other", true), id).expect_err("not its own").code(), Code::NotFound);
+    for confirmation in [Confirmation::Given, Confirmation::Nobody] {
+        let shell = Context { caller: Caller::Shell, confirmation, ..context.clone() };
+        assert_eq!(request::approve(&shell, id).expect_err("no terminal").code(), Code::TerminalRequired);
+    }
+    assert_eq!(row(&context, id).state, State::Pending);
+    // A row that says approved is none, where this user's records do not say so.
+    let approved =
+        context.store.write(|db| consents::approve(db, id, context.clock.now(), context.clock.now() + MINUTE));
+    assert!(approved.expect("a row"));
+    assert_ne!(asked(&key, &inputs, "hash"), id);
+    // A key that may passes its user's consent on.
+    let trusted = keyed(&context, "desk", true);
+    let id = asked(&trusted, &inputs, "hash");
+    request::approve(&trusted, id).expect("approved");
+    consume(&trusted, &ask(&trusted, &inputs, "hash").expect("a consent")).expect("used");
+}
+
+#[test]
+fn a_no_holds_until_a_person_says_otherwise() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({}));
+    let id = asked(&context, &inputs, "hash");
+    request::deny(&person(&context), id).expect("denied");
+    assert_eq!(ask(&context, &inputs, "hash").expect_err("denied").code(), Code::ConsentDenied);
+    request::approve(&person(&context), id).expect("approved after all");
+    let consent = ask(&context, &inputs, "hash").expect("a consent");
+    // Taken back before it is used.
+    request::deny(&person(&context), id).expect("taken back");
+    assert_eq!(consume(&context, &consent).expect_err("taken back").code(), Code::ConsentExpired);
+}
+
+#[test]
+fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({}));
+    let id = asked(&context, &inputs, "hash");
+    context.clock.advance(60 * MINUTE);
+    assert_eq!(request::approve(&person(&context), id).expect_err("late").code(), Code::ConsentExpired);
+    let id = asked(&context, &inputs, "hash");
+    request::approve(&person(&context), id).expect("approved");
+    context.clock.advance(10 * MINUTE - 1);
+    let consent = ask(&context, &inputs, "hash").expect("in time");
+    context.clock.advance(1);
+    assert_eq!(consume(&context, &consent).expect_err("late").code(), Code::ConsentExpired);
+    assert_ne!(asked(&context, &inputs, "hash"), id);
+    // A clock that goes back lets nothing live longer.
+    let id = asked(&context, &inputs, "other");
+    request::approve(&person(&context), id).expect("approved");
+    context.clock.advance(-MINUTE - 1);
+    assert_ne!(asked(&context, &inputs, "other"), id);
+}
+
+#[test]
+fn what_ended_goes_after_a_day_and_the_newest_thousand_stay() {
+    let scratch = Scratch::with_project_here();
+    let context = agent(&scratch);
+    let count = || context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.len();
+    for n in 0..1_005 {
+        asked(&context, &json!({ "n": n }), "hash");
+    }
+    assert_eq!(count(), 1_000);
+    context.clock.advance(26 * 60 * MINUTE);
+    asked(&context, &json!({}), "hash");
+    assert_eq!(count(), 1);
+}
+
+#[test]
+fn a_token_that_many_use_at_once_is_used_once() {
+    let scratch = Scratch::with_project_here();
+    let context = agent(&scratch);
+    let inputs = json!({ "root": "/r" });
+    let plan = Plan { operation: "deploy_apply", project: "p", inputs: &inputs, hash: "hash", summary: "Write to /r" };
+    let issued = token::issue(&context, &plan).expect("a token");
+    let barrier = Barrier::new(4);
+    let used = std::thread::scope(|scope| {
+        let uses: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    // A connection of its own, as another process has.
+                    let context = Context { store: scratch.store(), ..context.clone() };
+                    let check =
+                        |db: &mcpkg::store::Db<'_>| token::check(db, &context, &issued.token, "deploy_apply", &inputs);
+                    let confirmed = context.store.read(check).expect("read").expect("good");
+                    barrier.wait();
+                    context.store.write(|db| confirmed.consume(db, context.clock.now())).expect("a write")
+                })
+            })
+            .collect();
+        uses.into_iter().map(|used| used.join().expect("a thread")).collect::<Vec<_>>()
+    });
+    assert_eq!(used.iter().filter(|used| used.is_ok()).count(), 1, "{used:?}");
+    assert_eq!(used.iter().filter(|used| **used == Err(Refused::Consumed)).count(), 3, "{used:?}");
+}
+
+#[test]
+fn a_token_is_of_who_was_given_it_and_stored_as_its_hash_alone() {
+    let scratch = Scratch::with_project_here();
+    let context = agent(&scratch);
+    let inputs = json!({});
+    let plan = Plan { operation: "deploy_apply", project: "p", inputs: &inputs, hash: "hash", summary: "x" };
+    let issued = token::issue(&context, &plan).expect("a token");
+    let check = |context: &Context, operation: &str| {
+        let check = |db: &mcpkg::store::Db<'_>| token::check(db, context, &issued.token, operation, &inputs);
+        context.store.read(check).expect("read").map(drop)
+    };
+    assert_eq!(check(&context, "deploy_apply"), Ok(()));
+    assert_eq!(check(&Context { caller: Caller::Shell, ..context.clone() }, "deploy_apply"), Ok(()));
+    assert_eq!(check(&keyed(&context, "ci", true), "deploy_apply"), Err(Refused::Unknown));
+    assert_eq!(check(&context, "rollback"), Err(Refused::Unknown));
+    let bytes = std::fs::read(scratch.db()).expect("the database");
+    assert!(!bytes.windows(64).any(|window| window == issued.token.as_bytes()));
+    // A token is nothing that a person could be asked for.
+    assert!(context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.is_empty());
+}

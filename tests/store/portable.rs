@@ -1,0 +1,250 @@
+//! Each statement of the table files is taken by PostgreSQL too.
+//!
+//! How a new statement comes in without anybody remembering it: [`mcpkg::store`]'s `Db` takes no text but what the macro
+//! `sql!` made, and this test finds each `sql!` in the sources. One that it cannot put together fails the test. What only
+//! SQLite takes is made with `sqlite_sql!`, which stands in `store/engine/sqlite/` alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::support::postgres::Server;
+
+/// A statement, and where it stands.
+struct Statement {
+    place: String,
+    text: String,
+}
+
+/// The macros without arguments that stand for a piece of a statement, by file and name.
+type Pieces = HashMap<(String, String), String>;
+
+fn store() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store")
+}
+
+fn sources() -> Vec<(String, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(String, String)>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() {
+                walk(&entry, found);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&entry).expect("a source");
+                let name = entry.strip_prefix(store()).expect("a file of the store");
+                found.push((name.to_string_lossy().replace('\\', "/"), text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&store(), &mut found);
+    found.sort();
+    found
+}
+
+/// Returns where the group ends that begins `text`, with a bracket: after its closing one.
+fn end_of_group(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        match text.as_bytes()[at] {
+            b'"' => at += end_of_string(&text[at..]) - 1,
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' if depth == 1 => return at + 1,
+            b')' | b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    panic!("a bracket is not closed: {text}");
+}
+
+/// Returns where the string literal ends that begins `text`: after its closing quote.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    panic!("a string is not closed: {text}");
+}
+
+/// Returns what a string literal stands for, without its quotes. A statement has no escape but that of a line's end.
+fn unescaped(literal: &str) -> String {
+    let mut lines = literal.split("\\\n");
+    let mut text = lines.next().unwrap_or_default().to_owned();
+    lines.for_each(|line| text.push_str(line.trim_start()));
+    assert!(!text.contains('\\'), "a statement with an escape: {literal}");
+    text
+}
+
+fn pieces_of(file: &str, source: &str, pieces: &mut Pieces) {
+    for (at, _) in source.match_indices("macro_rules! ") {
+        let Some((name, rules)) = source[at + "macro_rules! ".len()..].split_once(" {") else { continue };
+        let Some(body) = rules.trim_start().strip_prefix("() => {") else { continue };
+        let body = &body[..end_of_group(&format!("{{{body}")) - 2];
+        pieces.insert((file.to_owned(), name.to_owned()), body.to_owned());
+    }
+}
+
+/// Puts the pieces together that stand between commas: string literals, and macros that stand for some.
+fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
+    let mut text = String::new();
+    let mut rest = source.trim_start();
+    while !rest.is_empty() {
+        let end = if rest.starts_with('"') {
+            let end = end_of_string(rest);
+            text.push_str(&unescaped(&rest[1..end - 1]));
+            end
+        } else {
+            let (name, arguments) = rest.split_once('!').unwrap_or_else(|| panic!("{file}: cannot be read: {rest}"));
+            assert!(name.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)), "{file}: cannot be read: {rest}");
+            let end = end_of_group(arguments);
+            if name == "concat" {
+                text.push_str(&text_of(file, &arguments[1..end - 1], pieces));
+            } else {
+                assert_eq!(&arguments[..end], "()", "{file}: `{name}!` has arguments");
+                let (file, body) = named(file, name.rsplit(':').next().unwrap_or_default(), pieces);
+                text.push_str(&text_of(file, body, pieces));
+            }
+            name.len() + 1 + end
+        };
+        rest = rest[end..].trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    text
+}
+
+/// Returns the macro `name` of a file, else the one of that name that there is, with its file.
+fn named<'p>(file: &str, name: &str, pieces: &'p Pieces) -> (&'p str, &'p str) {
+    let own = pieces.get_key_value(&(file.to_owned(), name.to_owned()));
+    let mut others = pieces.iter().filter(|((_, other), _)| other == name);
+    let ((file, _), body) =
+        own.or_else(|| others.next()).unwrap_or_else(|| panic!("{file}: no macro `{name}!` was found"));
+    assert!(own.is_some() || others.next().is_none(), "two files have a macro `{name}!`");
+    (file, body)
+}
+
+fn statements() -> Vec<Statement> {
+    // Comments hold brackets and quotes of their own; a line stays a line.
+    let shipped = |text: &str| -> String {
+        let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let sources: Vec<(String, String)> = sources().into_iter().map(|(file, text)| (file, shipped(&text))).collect();
+    let mut pieces = Pieces::new();
+    sources.iter().for_each(|(file, text)| pieces_of(file, text, &mut pieces));
+    let mut statements = Vec::new();
+    for (file, source) in &sources {
+        for (at, _) in source.match_indices("sql!(") {
+            if source[..at].ends_with('_') {
+                continue;
+            }
+            let call = &source[at + "sql!".len()..];
+            let line = source[..at].matches('\n').count() + 1;
+            statements.push(Statement {
+                place: format!("src/store/{file}:{line}"),
+                text: text_of(file, &call[1..end_of_group(call) - 1], &pieces),
+            });
+        }
+    }
+    statements
+}
+
+/// Writes a statement as PostgreSQL has it: `?N` is `$N`, and a hint to SQLite's planner is left out. Nothing else
+/// differs.
+fn translated(sql: &str) -> String {
+    let mut translated = String::with_capacity(sql.len());
+    let mut quoted = false;
+    for c in sql.chars() {
+        quoted ^= c == '\'';
+        translated.push(if c == '?' && !quoted { '$' } else { c });
+    }
+    translated.replace(" INDEXED BY prompt_skill", "")
+}
+
+#[test]
+fn a_statement_is_made_in_one_way() {
+    for (file, text) in sources() {
+        let makes = text.matches("Sql::new(").count();
+        let own = text.contains("sqlite_sql!");
+        match file.as_str() {
+            "engine/sql.rs" | "engine/sqlite/mod.rs" => assert_eq!(makes, 1, "{file}: the macro alone"),
+            _ => assert_eq!(makes, 0, "{file} makes a statement without `sql!`"),
+        }
+        assert!(!own || file.starts_with("engine/sqlite/"), "{file} makes a statement that only SQLite takes");
+    }
+}
+
+#[test]
+fn every_statement_is_prepared_by_postgresql() {
+    let statements = statements();
+    assert!(statements.len() > 100, "{} statements were found", statements.len());
+    let Some(server) = Server::start() else { return };
+    server.migrate();
+    let script: String = statements
+        .iter()
+        .enumerate()
+        .map(|(n, statement)| format!("PREPARE s{n} AS {};\n", translated(&statement.text).replace('\n', " ")))
+        .collect();
+    let refused: Vec<String> = server
+        .errors(&script)
+        .into_iter()
+        .map(|(line, error)| {
+            let statement = &statements[line - 1];
+            format!("{}: {error}\n  {}", statement.place, translated(&statement.text))
+        })
+        .collect();
+    assert!(refused.is_empty(), "PostgreSQL refuses:\n{}", refused.join("\n"));
+    // The test would see one that is refused.
+    assert_eq!(server.errors("SELECT 1;\nPREPARE bad AS SELECT rowid FROM prompt;\n").len(), 1);
+}
+
+#[test]
+fn both_engines_have_the_same_tables_and_columns() {
+    let Some(server) = Server::start() else { return };
+    server.migrate();
+    let listed = server.query(
+        "SELECT table_name || '.' || column_name FROM information_schema.columns
+          WHERE table_schema = 'public' ORDER BY 1",
+    );
+    let own = |name: &&str| name.starts_with("search.") || *name == "revision.rowid";
+    let of_postgresql: Vec<&str> = listed.lines().filter(|name| !own(name)).collect();
+
+    let scratch = crate::support::Scratch::new();
+    drop(mcpkg::store::Store::open(&scratch.db()).expect("a database"));
+    let connection = rusqlite::Connection::open(scratch.db()).expect("the file");
+    let sql = "SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
+                WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'
+                  AND m.name <> 'refinery_schema_history'";
+    let mut statement = connection.prepare(sql).expect("a query");
+    let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+    let mut of_sqlite: Vec<String> = rows.map(|row| row.expect("a name")).collect();
+    of_sqlite.sort_unstable();
+    assert_eq!(of_postgresql, of_sqlite);
+}
+
+#[test]
+fn a_constraint_that_decides_is_there_on_both_engines() {
+    // A `Unique` names its table and columns; SQLite's answer names them too, PostgreSQL's the constraint.
+    let mut named = BTreeMap::new();
+    for (file, text) in sources() {
+        for declared in text.split("Unique::new(\"").skip(1) {
+            let (table, rest) = declared.split_once('"').expect("a table");
+            let columns = rest.split(']').next().unwrap_or_default();
+            let columns: Vec<&str> = columns.split('"').skip(1).step_by(2).collect();
+            named.insert(format!("{table}({})", columns.join(", ")), file.clone());
+        }
+    }
+    assert!(named.len() > 4);
+    let Some(server) = Server::start() else { return };
+    server.migrate();
+    let there = server.query(
+        "SELECT conrelid::regclass || substring(pg_get_constraintdef(oid) from '\\(.*\\)') FROM pg_constraint
+          WHERE contype IN ('u', 'p')",
+    );
+    for (unique, file) in named {
+        assert!(there.lines().any(|line| line == unique), "{file}: PostgreSQL has no constraint {unique}");
+    }
+}

@@ -1,0 +1,137 @@
+//! A PostgreSQL server of a test's own: in a temporary folder, on a socket in it, gone when dropped.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{is_root, skipped};
+
+/// A running server with one empty database.
+pub struct Server {
+    programs: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts a server; says why not, and returns `None`, where PostgreSQL 15 or later is not installed.
+    pub fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
+            return None;
+        };
+        let folder = tempfile::Builder::new().prefix("mcpkg-pg").tempdir().expect("a folder");
+        let server = Self { programs, folder };
+        if is_root() {
+            // PostgreSQL refuses to run as root; Debian's package makes this user.
+            let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
+            if !owned.is_ok_and(|status| status.success()) {
+                skipped("there is no user `postgres` that the server could run as");
+                return None;
+            }
+        }
+        let data = server.folder.path().join("data");
+        let options = format!("-k {} -c listen_addresses='' -c fsync=off", server.folder.path().display());
+        server.run("initdb", |command| {
+            command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
+        });
+        let log = server.folder.path().join("log");
+        server.run("pg_ctl", |command| {
+            command.args(["-w", "-t", "60", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
+        });
+        Some(server)
+    }
+
+    /// Makes the schema of `migrations/postgres`.
+    pub fn migrate(&self) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
+        let files = std::fs::read_dir(folder).expect("the migrations");
+        let mut files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+        files.sort();
+        for file in files {
+            let errors = self.errors(&std::fs::read_to_string(&file).expect("a migration"));
+            assert!(errors.is_empty(), "{}: {errors:?}", file.display());
+        }
+    }
+
+    /// Runs a script, and returns the number of the line and the message of each statement that is refused.
+    pub fn errors(&self, script: &str) -> Vec<(usize, String)> {
+        let (_, errors) = self.psql(script);
+        let errors = errors.lines().filter_map(|line| {
+            let (place, message) = line.split_once(": ERROR:  ")?;
+            Some((place.rsplit(':').next()?.parse().ok()?, message.to_owned()))
+        });
+        errors.collect()
+    }
+
+    /// Returns the rows of a query of one column, a line each.
+    pub fn query(&self, sql: &str) -> String {
+        let (rows, errors) = self.psql(&format!("{sql};"));
+        assert!(errors.is_empty(), "{errors}");
+        rows
+    }
+
+    fn psql(&self, script: &str) -> (String, String) {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "VERBOSITY=terse",
+            "-U",
+            "mcpkg",
+            "-d",
+            "postgres",
+            "-f",
+            "-",
+            "-h",
+        ]);
+        command.arg(self.folder.path());
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("psql");
+        let mut stdin = child.stdin.take().expect("its input");
+        let script = script.to_owned();
+        let writing = std::thread::spawn(move || stdin.write_all(script.as_bytes()));
+        let output = child.wait_with_output().expect("psql ends");
+        writing.join().expect("the script").expect("psql reads it");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (text(output.stdout), text(output.stderr))
+    }
+
+    fn run(&self, program: &str, arguments: impl FnOnce(&mut Command)) {
+        let program = self.programs.join(program);
+        let mut command = if is_root() {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        arguments(&mut command);
+        // The server inherits what is not a file, and a pipe would be waited for until it ends.
+        let log = std::fs::File::create(self.folder.path().join("output")).expect("a file");
+        let errors = log.try_clone().expect("the same file");
+        let status = command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors).status();
+        let output = || std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default();
+        assert!(status.is_ok_and(|status| status.success()), "{command:?}\n{}", output());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let data = self.folder.path().join("data");
+        self.run("pg_ctl", |command| {
+            command.args(["-m", "immediate", "-w", "-D"]).arg(data).arg("stop");
+        });
+    }
+}
+
+/// Returns the folder of the newest server's programs, from 15 on.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
+    let versions = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
+    let (_, newest) = versions.filter(|(version, _)| *version >= 15).max()?;
+    let programs = newest.join("bin");
+    ["initdb", "pg_ctl", "psql"].iter().all(|name| programs.join(name).exists()).then_some(programs)
+}
