@@ -177,6 +177,18 @@ impl Error {
         self
     }
 
+    /// Adds a hint: which of `known` was probably meant by `wanted`, else `otherwise`; nothing where that is empty.
+    #[must_use]
+    pub fn suggest<'a>(
+        self,
+        wanted: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: impl Into<String>,
+    ) -> Self {
+        let hint = nearest(wanted, known).map_or_else(|| otherwise.into(), |near| format!("did you mean '{near}'?"));
+        if hint.is_empty() { self } else { self.hint(hint) }
+    }
+
     /// Attaches data for programs, such as the name or URI that was not found.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
@@ -267,6 +279,17 @@ mod tests {
         let error = Error::internal("row 7 has no blob");
         assert_eq!(error.public_message(), "Internal error; see the server's log");
         assert_eq!(error.to_string(), "row 7 has no blob");
+    }
+
+    #[test]
+    fn a_suggestion_is_what_is_near_or_the_other_hint() {
+        let suggested = |wanted, otherwise: &str| {
+            let error = Error::new(Code::NotFound, "gone").suggest(wanted, ["code-review", "deploy"], otherwise);
+            error.hints().to_vec()
+        };
+        assert_eq!(suggested("code-reveiw", "look"), ["did you mean 'code-review'?"]);
+        assert_eq!(suggested("zzz", "look"), ["look"]);
+        assert!(suggested("zzz", "").is_empty());
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub const CONTENT: u64 = 4 << 30;
 /// Opens a regular file for reading, through links; anything else is refused without opening it.
 ///
 /// # Errors
-/// How the system refused; `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
+/// The kind that the system gave; `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
 pub fn open(path: &Path) -> Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }

@@ -47,7 +47,7 @@ impl fmt::Display for Refused {
 /// constant time where there is no row too, and what more there is to look up comes after it.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::Result<Grant, Refused>> {
     if presented.is_empty() {
         return Ok(Err(Refused::Missing));
@@ -89,7 +89,7 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
 /// was opened with it, and is open yet, asks this.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let key = match access::get(db, &grant.key) {
         Ok(key) => key,
@@ -110,7 +110,7 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
 /// where a restore replaced a database that had one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     access::required(db)
 }

@@ -197,10 +197,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     for name in groups.iter().flatten() {
         if !known.contains(&name.as_str()) {
             let error = Error::new(Code::InvalidArgument, format!("There is no group '{name}'"));
-            return Err(match crate::error::nearest(name, known.iter().copied()) {
-                Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint(format!("the groups are {}, or `{ALL_GROUPS}`", known.join(", "))),
-            });
+            let otherwise = format!("the groups are {}, or `{ALL_GROUPS}`", known.join(", "));
+            return Err(error.suggest(name, known.iter().copied(), otherwise));
         }
     }
     let identity = matches.get_one::<String>("as");

@@ -16,7 +16,7 @@ use super::import::matter::{self, Matter};
 use super::{names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::{Argument, Attributes};
-use dialect::{Dialect, Piece, Place};
+use dialect::{Dialect, Piece, Placeholder};
 
 /// The argument that is all that a user types behind a command.
 pub const LINE: &str = "arguments";
@@ -341,14 +341,14 @@ fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&st
     for word in 0..names.0.len() {
         add(names.argument(word), None);
     }
-    let places: Vec<Place> = pieces.iter().filter_map(Piece::place).collect();
+    let places: Vec<Placeholder> = pieces.iter().filter_map(Piece::place).collect();
     for place in &places {
         match *place {
-            Place::Word(word) if word < names.0.len() => {}
-            Place::Word(word) if dialect == Dialect::Claude => add(format!("arg{word}"), hint),
-            Place::Word(word) => add(format!("arg{}", word + 1), hint),
-            Place::All => add(LINE.to_owned(), hint),
-            Place::Nothing => {}
+            Placeholder::Word(word) if word < names.0.len() => {}
+            Placeholder::Word(word) if dialect == Dialect::Claude => add(format!("arg{word}"), hint),
+            Placeholder::Word(word) => add(format!("arg{}", word + 1), hint),
+            Placeholder::All => add(LINE.to_owned(), hint),
+            Placeholder::Nothing => {}
         }
     }
     // What a command asks for and does not place, the agent puts behind its text.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::import::matter;
-use super::import::place::{self, Place};
+use super::import::place::{self, Destination};
 use super::media::{self, Media};
 use super::uri;
 use crate::clock::Clock;
@@ -29,7 +29,7 @@ pub struct File {
 /// Gives a resource new bytes; it stays a program where it was one.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn replace(
     db: &Db<'_>,
     author: Author<'_>,
@@ -45,7 +45,7 @@ pub fn replace(
 /// it, and a description that was the front matter's follows that.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn change(
     db: &Db<'_>,
     author: Author<'_>,
@@ -89,7 +89,7 @@ pub fn add_to_skill(
     let uri = format!("skill://{}", uri::encode(&format!("{skill}/{path}")));
     let is_text = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
     let description = if is_text { description(&file.content)? } else { None };
-    let mut names = place::names(Place::of(&relative).wanted_name(), &relative);
+    let mut names = place::names(Destination::of(&relative).wanted_name(), &relative);
     let mut name = names.next().unwrap_or_default();
     while resources::find(db, project.id, Key::Name(&name))?.is_some() {
         name = names.next().unwrap_or_default();

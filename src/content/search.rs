@@ -41,7 +41,7 @@ fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String
 
 /// The hits, best first
 #[derive(Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResults {
     hits: Vec<Hit>,
 }
 
@@ -70,7 +70,7 @@ impl Operation for Search {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
-    type Output = Found;
+    type Output = SearchResults;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
@@ -127,7 +127,7 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        answer::reply(context, Body::Table(table), &Found { hits })
+        answer::reply(context, Body::Table(table), &SearchResults { hits })
     }
 }
 

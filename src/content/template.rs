@@ -3,6 +3,7 @@
 //! Whatever a template says, rendering it ends in tens of milliseconds and few MiB: [`subset`] bounds what it is made of,
 //! [`filters`] what it makes, [`STEPS`] how long it runs, and [`MAX_RENDERED`] what comes out.
 
+mod failure;
 mod filters;
 mod subset;
 
@@ -12,11 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use minijinja::{Environment, UndefinedBehavior};
 
 use super::names::MAX_DESCRIPTION;
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Argument;
+
+use failure::failed;
 
 pub use subset::check_size;
 
@@ -188,20 +191,6 @@ fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         Err(Error::new(Code::TemplateFailed, "The prompt template is not taken: minijinja cannot read it"))
     })
-}
-
-fn failed(how: &str, error: &minijinja::Error) -> Error {
-    let line = error.line();
-    let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
-    let why = match error.kind() {
-        ErrorKind::OutOfFuel => "it runs too long".to_owned(),
-        _ => error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
-    };
-    let failed = Error::new(Code::TemplateFailed, format!("The prompt template {how}: {why}{place}"));
-    match line {
-        Some(line) => failed.with_details(serde_json::json!({ "line": line })),
-        None => failed,
-    }
 }
 
 struct Bounded {

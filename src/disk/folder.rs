@@ -1,4 +1,4 @@
-//! Folders held open, so that what is written lands in them wherever their paths lead meanwhile.
+//! Folders held open, so that what is written stays in them wherever their paths lead meanwhile.
 //!
 //! A path is resolved again by each system call: who swaps a folder for a link between two of them sends the second one
 //! elsewhere. Here each folder is opened once, one name after the other without following a link, and every later call
@@ -14,8 +14,8 @@ use super::attributes::Attributes;
 use super::{Found, RealFolders, failed, sha256};
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::store::deploys::Stat;
 
+mod entry;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -25,34 +25,10 @@ mod paths;
 #[cfg(not(unix))]
 use paths as system;
 
+pub use entry::{Entry, Kind};
+
 /// The most folders that are kept open at a time; a process may open 1,024 files unless told otherwise.
 const MAX_OPEN: usize = 400;
-
-/// What stands under a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A folder.
-    Folder,
-    /// Something else, such as a device.
-    Other,
-}
-
-/// What the disk says of a name.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// What it is.
-    pub kind: Kind,
-    /// Its permission bits.
-    pub mode: u32,
-    /// What tells that it was not touched since, where the system has it.
-    pub stat: Option<Stat>,
-    /// The disk and the number on it: the same for all names of one file or folder.
-    identity: (u64, u64),
-}
 
 /// A folder held open.
 pub struct Folder {

@@ -7,7 +7,7 @@ use super::era::Era;
 use super::json::{push_escaped, push_optional, push_string};
 use super::lookup::{not_found, page};
 use crate::content::answer::{arguments, too_large};
-use crate::content::command::fill::{Source, fill};
+use crate::content::command::fill::{CommandText, fill};
 use crate::content::{cursor, template};
 use crate::error::Result;
 use crate::store::blobs::{self, Verify};
@@ -88,7 +88,7 @@ pub(super) fn get(
                 .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
             let declared = arguments(prompt.arguments)?;
             let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);
-            let source = Source { name, dialect, front_matter, text: &source, declared: &declared };
+            let source = CommandText { name, dialect, front_matter, text: &source, declared: &declared };
             let text = fill(&source, given, config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {

@@ -189,8 +189,5 @@ fn missing(db: &Db<'_>, name: &str) -> Result<Error> {
     let names: Vec<String> = db.all(sql, params![], |row| row.get(0))?;
     let error = Error::new(Code::NotFound, format!("Access key '{name}' does not exist"))
         .with_details(serde_json::json!({ "name": name }));
-    Ok(match crate::error::nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint("`mcpkg access list` shows the keys there are"),
-    })
+    Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg access list` shows the keys there are"))
 }

@@ -66,13 +66,12 @@ impl Kind {
         )
         .with_details(serde_json::json!({ "name": name }));
         // A hint is not worth a second failure.
-        match self.nearest(db, project.id, name) {
-            Ok(Some(near)) => error.hint(format!("did you mean '{near}'?")),
-            _ => error,
-        }
+        let names = self.names(db, project.id, name).unwrap_or_default();
+        error.suggest(name, names.iter().map(String::as_str), "")
     }
 
-    fn nearest(self, db: &Db<'_>, project: i64, name: &str) -> Result<Option<String>> {
+    /// The names of the rows of a project, or their URIs where `name` is one.
+    fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
         let sql = match self {
             Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
             Kind::Resource if name.contains(':') => {
@@ -80,8 +79,7 @@ impl Kind {
             }
             Kind::Resource => sql!("SELECT name FROM resource WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
         };
-        let names: Vec<String> = db.all(sql, params![project], |row| row.get(0))?;
-        Ok(crate::error::nearest(name, names.iter().map(String::as_str)).map(str::to_owned))
+        db.all(sql, params![project], |row| row.get(0))
     }
 
     /// Returns the failure of a row that is not as it was written.

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use mcpkg::deploy::targets::Target;
+use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions};
 use mcpkg::error::Code;
 use mcpkg::operations;
 
@@ -103,4 +105,65 @@ fn docs_name_only_commands_that_exist() {
             assert!(root.find_subcommand(word).is_some(), "{page} names `mcpkg {word}`");
         }
     }
+}
+
+#[test]
+fn docs_of_the_targets_are_current() {
+    let mut page = String::from(
+        "# Targets\n\nWhat `mcpkg deploy` writes for each agent, below the deploy root and, with `--scope user`, below the home\n\
+         folder. Several instructions modules in one file stand in a block between two marker lines.\n",
+    );
+    for target in Target::ALL {
+        let facts = target.facts();
+        let (project, user) = (&facts.project, &facts.user);
+        let shared = match project.agents_md {
+            AgentsMd::Always => "`AGENTS.md`".to_owned(),
+            AgentsMd::UnlessHiddenBy(file) => format!("`AGENTS.md` where no `{file}` hides it"),
+        };
+        let own = project.own_instructions.map(|own| match own {
+            OwnInstructions::Rules(rules) => format!("`{}/NAME.{}`", rules.folder, rules.extension),
+            OwnInstructions::Block { folder, file } => format!("`{folder}/{file}`"),
+        });
+        let own = own.unwrap_or_else(|| "`AGENTS.md`".to_owned());
+        let commands = |commands: Commands, home: &str| match commands {
+            Commands::Files(folder) => format!("`{home}{folder}`"),
+            Commands::FilesInWords(folder) => format!("`{home}{folder}`, arguments asked for in words"),
+            Commands::Skills => "as skills".to_owned(),
+        };
+        let moved = facts.moved_by.as_ref().map_or(String::new(), |moved| format!(" (or `{}`)", moved.variable));
+        let instructions = user
+            .instructions
+            .map_or_else(|| "none".to_owned(), |file| format!("`~/{}/{file}`{moved}", facts.own_folder));
+        writeln!(page, "\n## {} (`{}`)\n\n| what | project | user |\n| --- | --- | --- |", facts.title, facts.name)
+            .expect("text");
+        writeln!(page, "| instructions for several agents | {shared} | {instructions} |").expect("text");
+        writeln!(page, "| instructions for it alone | {own} | {instructions} |").expect("text");
+        writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
+        let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
+        writeln!(page, "| commands | {below} | {home} |").expect("text");
+        if let Some(folder) = project.prompt_files {
+            writeln!(page, "| prompt files, where asked for | `{folder}` | none |").expect("text");
+        }
+        let places = |places: &[OriginalPlace], base: &str| {
+            let place = |place: &OriginalPlace| {
+                let what = match place.form {
+                    OriginalForm::Instructions(file) => format!("`{base}{}`", joined(place.folder, file)),
+                    OriginalForm::CursorRules => format!("`{base}{}/ID.mdc`", place.folder),
+                    OriginalForm::Files(kind) => format!("`{base}{}` ({}s)", place.folder, kind.word()),
+                    OriginalForm::PromptFiles => format!("`{base}{}` (prompt files)", place.folder),
+                    OriginalForm::Skills => format!("`{base}{}` (skills)", place.folder),
+                };
+                format!("{what} by `{}` [{}]", place.option, if place.default { "on" } else { "off" })
+            };
+            places.iter().map(place).collect::<Vec<_>>().join("<br>")
+        };
+        let home = format!("~/{}/", facts.own_folder);
+        let (below, home) = (places(facts.original_project, ""), places(facts.original_user, &home));
+        writeln!(page, "| layout of the original agentpack | {below} | {home} |").expect("text");
+    }
+    check("targets.md", &page);
+}
+
+fn joined(folder: &str, file: &str) -> String {
+    if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }

@@ -1,5 +1,6 @@
 //! The table of operations, the contracts' schemas, the reference pages, the imports.
 
+mod circles;
 mod docs;
 mod house;
 mod promises;

@@ -30,10 +30,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn named(name: &str) -> Result<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.name == name).ok_or_else(|| {
         let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{name}'"));
-        match crate::error::nearest(name, names()) {
-            Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint(format!("the agents are {}", names().collect::<Vec<_>>().join(", "))),
-        }
+        error.suggest(name, names(), format!("the agents are {}", names().collect::<Vec<_>>().join(", ")))
     })
 }
 

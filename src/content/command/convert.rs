@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::dialect::{self, Dialect, Piece, Place};
+use super::dialect::{self, Dialect, Piece, Placeholder};
 use crate::content::template;
 use crate::error::Result;
 use crate::store::prompts::{Argument, Attributes};
@@ -25,8 +25,8 @@ fn from_opencode(text: &str, names: &[String]) -> String {
     let mut pieces = dialect::pieces(Dialect::OpenCode, text, &[]);
     if pieces.iter().filter_map(Piece::word).max() == Some(0) {
         for piece in &mut pieces {
-            if let Piece::Place(_, place @ Place::Word(_)) = piece {
-                *place = Place::All;
+            if let Piece::Placeholder(_, place @ Placeholder::Word(_)) = piece {
+                *place = Placeholder::All;
             }
         }
     }
@@ -39,9 +39,9 @@ pub fn to_opencode(text: &str, names: &[String]) -> String {
     let only_all = !pieces.iter().any(|piece| piece.word().is_some());
     let typed = |piece: &Piece<'_>| match *piece {
         Piece::Text(text) => text.to_owned(),
-        Piece::Place(_, Place::All) if only_all => "$ARGUMENTS".to_owned(),
-        Piece::Place(_, Place::Word(word)) => format!("${}", word + 1),
-        Piece::Place(typed, _) => typed.to_owned(),
+        Piece::Placeholder(_, Placeholder::All) if only_all => "$ARGUMENTS".to_owned(),
+        Piece::Placeholder(_, Placeholder::Word(word)) => format!("${}", word + 1),
+        Piece::Placeholder(typed, _) => typed.to_owned(),
     };
     pieces.iter().map(typed).collect()
 }
@@ -58,8 +58,8 @@ fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String])
     for (at, part) in rendered.split(mark).enumerate() {
         let word = part.parse().ok().filter(|_| at % 2 == 1);
         pieces.push(match word {
-            Some(_) if arguments.len() == 1 => Piece::Place(part, Place::All),
-            Some(word) => Piece::Place(part, Place::Word(word)),
+            Some(_) if arguments.len() == 1 => Piece::Placeholder(part, Placeholder::All),
+            Some(word) => Piece::Placeholder(part, Placeholder::Word(word)),
             None => Piece::Text(part),
         });
     }
@@ -88,7 +88,7 @@ fn write(pieces: &[Piece<'_>], names: &[String]) -> String {
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Text(text) => out.push_str(&dialect::escape(text, names)),
-            Piece::Place(_, place) => {
+            Piece::Placeholder(_, place) => {
                 let next = match pieces.get(at + 1) {
                     Some(Piece::Text(next)) => next,
                     _ => "",

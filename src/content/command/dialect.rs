@@ -7,7 +7,7 @@ pub use crate::store::prompts::Dialect;
 
 /// What a placeholder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Placeholder {
     /// All that was typed behind the command.
     All,
     /// One word of it, counted from zero.
@@ -22,21 +22,21 @@ pub enum Piece<'t> {
     /// Text, without the backslash of an escaped placeholder.
     Text(&'t str),
     /// A placeholder as it was typed, and what it stands for.
-    Place(&'t str, Place),
+    Placeholder(&'t str, Placeholder),
 }
 
 impl Piece<'_> {
     /// What stands in the file, but for a backslash that escapes.
     pub fn typed(&self) -> &str {
         match self {
-            Self::Text(typed) | Self::Place(typed, _) => typed,
+            Self::Text(typed) | Self::Placeholder(typed, _) => typed,
         }
     }
 
     /// What it stands for; `None` for text.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<Placeholder> {
         match self {
-            Self::Place(_, place) => Some(*place),
+            Self::Placeholder(_, place) => Some(*place),
             Self::Text(_) => None,
         }
     }
@@ -44,7 +44,7 @@ impl Piece<'_> {
     /// The word that it stands for.
     pub fn word(&self) -> Option<usize> {
         match self {
-            Self::Place(_, Place::Word(word)) => Some(*word),
+            Self::Placeholder(_, Placeholder::Word(word)) => Some(*word),
             _ => None,
         }
     }
@@ -71,7 +71,7 @@ pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piec
         } else if let Some((place, length)) = place(dialect, here, names) {
             push(&mut pieces, &text[from..dollar]);
             at = dollar + length;
-            pieces.push(Piece::Place(&text[dollar..at], place));
+            pieces.push(Piece::Placeholder(&text[dollar..at], place));
             from = at;
         }
     }
@@ -92,11 +92,11 @@ pub fn escape(text: &str, names: &[String]) -> String {
 }
 
 /// Returns how Claude Code is asked for a place, before the text `next`.
-pub fn claude(place: Place, names: &[String], next: &str) -> String {
+pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     match place {
-        Place::All => "$ARGUMENTS".to_owned(),
-        Place::Nothing => "undefined".to_owned(),
-        Place::Word(word) => {
+        Placeholder::All => "$ARGUMENTS".to_owned(),
+        Placeholder::Nothing => "undefined".to_owned(),
+        Placeholder::Word(word) => {
             let name = names.get(word).filter(|name| names.iter().position(|known| known == *name) == Some(word));
             let typed = name.map_or_else(|| format!("${word}"), |name| format!("${name}"));
             let stands_alone = !next.starts_with(continues_name);
@@ -117,27 +117,27 @@ fn can_be_escaped(here: &str, names: &[String]) -> bool {
 }
 
 /// Returns the placeholder that `here` begins with, and its length.
-fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Place, usize)> {
+fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder, usize)> {
     const ALL: &str = "ARGUMENTS";
     let word = &here[1..];
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let all = word.starts_with(ALL).then_some((Place::All, 1 + ALL.len()));
+    let all = word.starts_with(ALL).then_some((Placeholder::All, 1 + ALL.len()));
     let number = |text: &str| text[..digits(text)].parse::<usize>().ok();
     if dialect == Dialect::OpenCode {
-        let numbered = number(word).map(|number| number.checked_sub(1).map_or(Place::Nothing, Place::Word));
+        let numbered = number(word).map(|number| number.checked_sub(1).map_or(Placeholder::Nothing, Placeholder::Word));
         return numbered.map(|place| (place, 1 + digits(word))).or(all);
     }
     if let Some(index) = word.strip_prefix(ALL).and_then(|rest| rest.strip_prefix('['))
         && let Some(number) = number(index)
         && index[digits(index)..].starts_with(']')
     {
-        return Some((Place::Word(number), ALL.len() + digits(index) + 3));
+        return Some((Placeholder::Word(number), ALL.len() + digits(index) + 3));
     }
     if let Some((index, name)) = named(word, names) {
-        return Some((Place::Word(index), 1 + name.len()));
+        return Some((Placeholder::Word(index), 1 + name.len()));
     }
     let ends = !word[digits(word)..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    number(word).filter(|_| ends).map(|number| (Place::Word(number), 1 + digits(word))).or(all)
+    number(word).filter(|_| ends).map(|number| (Placeholder::Word(number), 1 + digits(word))).or(all)
 }
 
 /// Returns the longest of the names that `word` begins with, where it ends there, and its place.
@@ -254,9 +254,9 @@ mod tests {
     fn shown(dialect: Dialect, text: &str, named: &[&str]) -> String {
         let show = |piece: &Piece<'_>| match piece {
             Piece::Text(text) => (*text).to_owned(),
-            Piece::Place(_, Place::All) => "[all]".to_owned(),
-            Piece::Place(_, Place::Word(word)) => format!("[{word}]"),
-            Piece::Place(_, Place::Nothing) => "[nothing]".to_owned(),
+            Piece::Placeholder(_, Placeholder::All) => "[all]".to_owned(),
+            Piece::Placeholder(_, Placeholder::Word(word)) => format!("[{word}]"),
+            Piece::Placeholder(_, Placeholder::Nothing) => "[nothing]".to_owned(),
         };
         pieces(dialect, text, &names(named)).iter().map(show).collect()
     }
@@ -307,7 +307,7 @@ mod tests {
             assert_ne!(escaped, text);
             assert_eq!(shown(Dialect::Claude, &escaped, named), text);
         }
-        assert_eq!(claude(Place::Word(1), &names(&["a", "b"]), "s"), "$ARGUMENTS[1]");
-        assert_eq!(claude(Place::Word(1), &names(&["a", "b"]), "."), "$b");
+        assert_eq!(claude(Placeholder::Word(1), &names(&["a", "b"]), "s"), "$ARGUMENTS[1]");
+        assert_eq!(claude(Placeholder::Word(1), &names(&["a", "b"]), "."), "$b");
     }
 }

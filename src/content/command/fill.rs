@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::dialect::{self, Dialect, Piece, Place};
+use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::{Names, number_of};
 use crate::content::template;
 use crate::error::{Code, Error, Result};
@@ -10,7 +10,7 @@ use crate::store::prompts::Argument;
 
 /// How a prompt that is rendered was written.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'s> {
+pub struct CommandText<'s> {
     /// Its name.
     pub name: &'s str,
     /// Whose placeholders it has; `None` for Jinja's.
@@ -27,7 +27,7 @@ pub struct Source<'s> {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` naming a required argument that is missing, `E_TEMPLATE_FAILED`, `E_TOO_LARGE`.
-pub fn fill(source: &Source<'_>, given: &BTreeMap<String, String>, limit: u64) -> Result<String> {
+pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u64) -> Result<String> {
     let Some(dialect) = source.dialect else {
         return template::render(source.name, source.text, source.declared, given, limit);
     };
@@ -46,15 +46,15 @@ pub fn fill(source: &Source<'_>, given: &BTreeMap<String, String>, limit: u64) -
     let last = pieces.iter().filter_map(Piece::word).max();
     let mut changed = false;
     for piece in &pieces {
-        let Piece::Place(place, what) = piece else {
+        let Piece::Placeholder(place, what) = piece else {
             output.push(piece.typed())?;
             continue;
         };
         let value = match *what {
-            Place::All => typed.line.clone(),
-            Place::Nothing => "undefined".to_owned(),
-            Place::Word(word) if dialect == Dialect::OpenCode && Some(word) == last => typed.from(word),
-            Place::Word(word) => match typed.words.get(word).and_then(Option::as_ref) {
+            Placeholder::All => typed.line.clone(),
+            Placeholder::Nothing => "undefined".to_owned(),
+            Placeholder::Word(word) if dialect == Dialect::OpenCode && Some(word) == last => typed.from(word),
+            Placeholder::Word(word) => match typed.words.get(word).and_then(Option::as_ref) {
                 Some(value) => value.clone(),
                 None if dialect == Dialect::Claude && is_number(place) => (*place).to_owned(),
                 None => String::new(),
@@ -139,7 +139,7 @@ mod tests {
 
     fn filled(dialect: Dialect, front: Option<&str>, text: &str, given: &[(&str, &str)]) -> String {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let source = Source { name: "p", dialect: Some(dialect), front_matter: front, text, declared: &[] };
+        let source = CommandText { name: "p", dialect: Some(dialect), front_matter: front, text, declared: &[] };
         fill(&source, &given, 1 << 20).unwrap()
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let text = "$ARGUMENTS".repeat(1000);
         let given = BTreeMap::from([("arguments".to_owned(), "x".repeat(1000))]);
         let source =
-            Source { name: "p", dialect: Some(Dialect::Claude), front_matter: None, text: &text, declared: &[] };
+            CommandText { name: "p", dialect: Some(Dialect::Claude), front_matter: None, text: &text, declared: &[] };
         assert_eq!(fill(&source, &given, 10_000).unwrap_err().code(), Code::TooLarge);
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::LINE;
-use super::dialect::{self, Dialect, Piece, Place};
+use super::dialect::{self, Dialect, Piece, Placeholder};
 use crate::content::import::matter;
 use crate::store::prompts::Argument;
 
@@ -115,12 +115,12 @@ impl<'f> Command<'f> {
     fn spelled(&self, spelling: Spelling) -> String {
         let spell = |piece: &Piece<'_>| match piece {
             Piece::Text(text) => (*text).to_owned(),
-            Piece::Place(_, place) => self.place(*place, spelling),
+            Piece::Placeholder(_, place) => self.place(*place, spelling),
         };
         self.list(spelling) + &self.pieces().iter().map(spell).collect::<String>()
     }
 
-    fn place(&self, place: Place, spelling: Spelling) -> String {
+    fn place(&self, place: Placeholder, spelling: Spelling) -> String {
         let name = self.name(place);
         match spelling {
             Spelling::Words => format!("{{{name}}}"),
@@ -132,11 +132,11 @@ impl<'f> Command<'f> {
     }
 
     /// The name of what stands in a place.
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: Placeholder) -> String {
         match place {
-            Place::Word(word) => self.names.get(word).cloned().unwrap_or_else(|| format!("arg{word}")),
+            Placeholder::Word(word) => self.names.get(word).cloned().unwrap_or_else(|| format!("arg{word}")),
             // The only argument of a prompt keeps its name.
-            Place::All | Place::Nothing => match self.known {
+            Placeholder::All | Placeholder::Nothing => match self.known {
                 [only] => only.name.clone(),
                 _ => LINE.to_owned(),
             },
@@ -144,30 +144,30 @@ impl<'f> Command<'f> {
     }
 
     /// What is known of an argument: its description, or where the user writes it.
-    fn meaning(&self, place: Place) -> Option<String> {
+    fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =
             known.and_then(|argument| argument.description.clone()).filter(|text| self.hint.as_ref() != Some(text));
         described.or_else(|| match place {
-            Place::Word(word) if self.names.get(word).is_none() => {
+            Placeholder::Word(word) if self.names.get(word).is_none() => {
                 Some(format!("word {} of what the user writes", word + 1))
             }
-            Place::All if self.known.len() != 1 => Some("all that the user writes".to_owned()),
+            Placeholder::All if self.known.len() != 1 => Some("all that the user writes".to_owned()),
             _ => None,
         })
     }
 
     /// The list of the arguments that the text asks for, with an empty line behind it.
     fn list(&self, spelling: Spelling) -> String {
-        let found: HashSet<Place> = self.pieces().iter().filter_map(Piece::place).collect();
-        let mut places: Vec<Place> = found.into_iter().collect();
+        let found: HashSet<Placeholder> = self.pieces().iter().filter_map(Piece::place).collect();
+        let mut places: Vec<Placeholder> = found.into_iter().collect();
         if spelling == Spelling::Inputs || places.is_empty() {
             return String::new();
         }
         places.sort_by_key(|place| match place {
-            Place::Word(word) => (0, *word),
-            Place::All => (1, 0),
-            Place::Nothing => (2, 0),
+            Placeholder::Word(word) => (0, *word),
+            Placeholder::All => (1, 0),
+            Placeholder::Nothing => (2, 0),
         });
         let mut list = match self.hint.as_deref().map(str::trim).filter(|hint| !hint.is_empty()) {
             Some(hint) => format!("The user gives these arguments, written `{hint}`:\n"),
@@ -184,7 +184,7 @@ impl<'f> Command<'f> {
     fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
         let mut typed: HashMap<String, &str> = HashMap::new();
         for piece in self.pieces() {
-            if let Piece::Place(found, place) = piece {
+            if let Piece::Placeholder(found, place) = piece {
                 typed.entry(self.place(place, spelling)).or_insert(found);
             }
         }

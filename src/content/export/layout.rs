@@ -36,7 +36,7 @@ impl Layout {
     /// the item, and the content stands alone.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
         if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {

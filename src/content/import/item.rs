@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::manifest::{self, Entry, What};
 use super::matter::{self, Matter};
-use super::place::{self, Place, Role, is_agents};
+use super::place::{self, Destination, Role, is_agents};
 use super::scan::File;
 use crate::content::answer::text;
 use crate::content::command::words::{self, Spelling};
@@ -25,6 +27,18 @@ pub struct Item {
     pub entry: Entry,
     /// The content.
     pub content: Source,
+}
+
+impl Item {
+    /// The item as data.
+    pub fn data(&self) -> Value {
+        let what = &self.entry.what;
+        let mut data = json!({ "kind": what.word(), "name": self.entry.name, "path": self.path });
+        if let Some(uri) = what.uri() {
+            data["uri"] = uri.into();
+        }
+        data
+    }
 }
 
 /// What files become.
@@ -86,7 +100,7 @@ pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Under
 impl Understood {
     /// Adds what the rules of paths make of a file.
     fn place(&mut self, file: &File) -> Result<()> {
-        let place = Place::of(&file.relative);
+        let place = Destination::of(&file.relative);
         // An agent's folder holds settings, transcripts and credentials too, which nobody means to serve.
         if place.role == Role::File && is_agents(Path::new(&file.relative), Path::new("")) {
             self.strangers += 1;
@@ -106,7 +120,7 @@ impl Understood {
         }
     }
 
-    fn prompt(&mut self, file: &File, place: &Place, text: &str) {
+    fn prompt(&mut self, file: &File, place: &Destination, text: &str) {
         let Read { mut attributes, content, odd } = command::read(text, place.dialect);
         if let Some(error) = odd {
             self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
@@ -139,7 +153,7 @@ impl Understood {
         self.add(file, Entry { name, what: What::Prompt(attributes) }, content);
     }
 
-    fn resource(&mut self, file: &File, place: &Place) -> Result<()> {
+    fn resource(&mut self, file: &File, place: &Destination) -> Result<()> {
         let described = matches!(place.role, Role::Skill | Role::Instructions)
             && Path::new(&file.relative).extension().is_some_and(|ending| ending == "md" || ending == "mdc")
             && file.content.is_text()

@@ -50,7 +50,7 @@ impl Action {
 /// Returns what happens to each item. With `update` what differs is updated, else it is a conflict.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Result<Vec<Action>> {
     let mut claimed = HashSet::new();
     items.iter().map(|item| action(db, project, item, update, &mut claimed)).collect()
@@ -118,7 +118,7 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
     let details: Vec<_> = conflicts
         .iter()
         .map(|(item, why)| {
-            let mut told = super::told(item);
+            let mut told = item.data();
             told["reason"] = (*why).into();
             told
         })
@@ -132,7 +132,7 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Does what was planned.
 ///
 /// # Errors
-/// How the disk failed; `E_FILE_FAILED` where a file is no longer what it was.
+/// `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,

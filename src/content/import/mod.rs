@@ -18,10 +18,10 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::GROUP;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use item::Item;
 use merge::Action;
@@ -63,7 +63,7 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let scan::Found { files, mut hints } = scan::scan(&self.paths, context)?;
+        let scan::Scanned { files, mut hints } = scan::scan(&self.paths, context)?;
         let understood = item::understand(&files)?;
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
@@ -82,7 +82,7 @@ impl Operation for Import {
             Reply::new(Body::Table(table), data(&project, &items, &actions))
         } else {
             if context.is_cancelled() {
-                return Err(cancelled());
+                return Err(scan::cancelled());
             }
             let (actions, project) = context.write("import", &self.subject(), |db, project, author| {
                 let actions = merge::plan(db, project, &items, self.update)?;
@@ -95,11 +95,6 @@ impl Operation for Import {
         reply.hints = hints;
         Ok(reply)
     }
-}
-
-/// Returns the failure of an import that the user gave up.
-fn cancelled() -> Error {
-    Error::new(Code::Cancelled, "The import was given up; nothing was imported")
 }
 
 fn row(item: &Item, action: &Action) -> Vec<String> {
@@ -132,19 +127,13 @@ fn data(project: &str, items: &[Item], actions: &[Action]) -> Value {
     let mut data = Map::from_iter([("project".to_owned(), Value::from(project))]);
     let keys = [("created", "create"), ("updated", "update"), ("unchanged", "unchanged"), ("conflicts", "conflict")];
     for (key, word) in keys {
-        let told: Vec<_> =
-            items.iter().zip(actions).filter(|(_, action)| action.word() == word).map(|(item, _)| told(item)).collect();
+        let told: Vec<_> = items
+            .iter()
+            .zip(actions)
+            .filter(|(_, action)| action.word() == word)
+            .map(|(item, _)| item.data())
+            .collect();
         data.insert(key.to_owned(), Value::from(told));
     }
     Value::Object(data)
-}
-
-/// Returns what programs are told of an item.
-fn told(item: &Item) -> Value {
-    let what = &item.entry.what;
-    let mut told = json!({ "kind": what.word(), "name": item.entry.name, "path": item.path });
-    if let Some(uri) = what.uri() {
-        told["uri"] = uri.into();
-    }
-    told
 }

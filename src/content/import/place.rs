@@ -25,7 +25,7 @@ pub enum Role {
 
 /// Where a file belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Destination {
     /// What it is.
     pub role: Role,
     /// The path that makes its name.
@@ -62,7 +62,7 @@ pub fn is_agents(relative: &Path, top: &Path) -> bool {
     relative.components().chain(top.components()).any(known)
 }
 
-impl Place {
+impl Destination {
     /// Returns where the file at `relative`, a path with `/` between, belongs. The outermost known folder decides:
     /// what lies in a skill is the skill's.
     pub fn of(relative: &str) -> Self {
@@ -198,7 +198,7 @@ mod tests {
             (".claude/skills/README.md", Role::File, ".claude.skills.README.md", "file:///.claude/skills/README.md"),
         ];
         for (relative, role, name, uri) in cases {
-            let place = Place::of(relative);
+            let place = Destination::of(relative);
             assert_eq!((place.role, place.wanted_name().as_str()), (role, name), "{relative}");
             if role != Role::Prompt {
                 assert_eq!(place.uri(name), uri);

@@ -31,7 +31,7 @@ pub struct File {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Scanned {
     /// By their relative path.
     pub files: Vec<File>,
     /// What people should know of it.
@@ -49,8 +49,8 @@ struct Candidate {
 /// # Errors
 /// `E_NOT_FOUND`; `E_FILE_FAILED`, also for a link that leads out of its import root; `E_INVALID_ARGUMENT` for a
 /// manifest that is malformed; `E_CANCELLED`.
-pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Found> {
-    let mut found = Found::default();
+pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Scanned> {
+    let mut found = Scanned::default();
     let mut candidates = BTreeMap::new();
     for path in paths {
         gather(path, &mut candidates, &mut found.hints)?;
@@ -79,12 +79,12 @@ const INSTALLED: &str = "node_modules";
 /// # Errors
 /// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
 /// `E_CANCELLED`.
-pub fn folder(path: &Path, context: &Context) -> Result<Found> {
+pub fn folder(path: &Path, context: &Context) -> Result<Scanned> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
     }
-    let mut found = Found::default();
+    let mut found = Scanned::default();
     let take = Take { hidden: true, ignored: false };
     let mut files = walk(&root, &root, take, &mut found.hints)?;
     let is_in = |folder: &str, file: &Path| {
@@ -125,7 +125,7 @@ fn look_through(candidates: BTreeMap<PathBuf, Candidate>, context: &Context) -> 
     let mut files = Vec::new();
     for (done, (path, Candidate { relative, listed })) in (1..).zip(candidates) {
         if context.is_cancelled() {
-            return Err(super::cancelled());
+            return Err(cancelled());
         }
         let failed = |error| Error::file("read", &path, error);
         let content = Source::file(&path)?;
@@ -288,4 +288,9 @@ fn is_executable(metadata: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_: &std::fs::Metadata) -> bool {
     false
+}
+
+/// Returns the failure of an import that the user gave up.
+pub(super) fn cancelled() -> Error {
+    Error::new(Code::Cancelled, "The import was given up; nothing was imported")
 }

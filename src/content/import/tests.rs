@@ -5,12 +5,13 @@ mod round_trip;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::manifest::What;
 use super::*;
 use crate::content::export::Export;
 use crate::content::names;
+use crate::error::Code;
 use crate::op::Entry as Row;
 use crate::store::page::Page;
 use crate::store::projects::{self, Selection};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::command::fill::{Source, fill};
+use crate::content::command::fill::{CommandText, fill};
 use crate::content::{GROUP, answer, argument, command, template};
-use crate::error::{Code, Error, Result, nearest};
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
 use crate::store::prompts::{self, Argument, Dialect};
 use crate::store::revisions::Kind;
@@ -112,7 +112,7 @@ impl Operation for Show {
         }
         let text = if template && !raw {
             let front_matter = front_matter.as_deref();
-            let source = Source { name: &self.name, dialect, front_matter, text: &content, declared: &arguments };
+            let source = CommandText { name: &self.name, dialect, front_matter, text: &content, declared: &arguments };
             fill(&source, &given, context.max_answer)?
         } else {
             content
@@ -128,9 +128,7 @@ fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, Strin
         return Ok(());
     };
     let error = Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' takes no argument '{unknown}'"));
-    Err(match nearest(unknown, known.iter().map(String::as_str)) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None if known.is_empty() => error.hint("it takes none"),
-        None => error.hint(format!("it takes {}", known.join(", "))),
-    })
+    let otherwise =
+        if known.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", known.join(", ")) };
+    Err(error.suggest(unknown, known.iter().map(String::as_str), otherwise))
 }

@@ -112,7 +112,7 @@ impl Given {
     /// says what to do where there is neither.
     ///
     /// # Errors
-    /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, and how the disk failed.
+    /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, `E_NOT_FOUND`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
@@ -147,7 +147,7 @@ impl Given {
     /// # Errors
     /// `E_SKILL_INVALID`, and as [`scan::folder`].
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
-        let scan::Found { files, hints } = scan::folder(folder, context)?;
+        let scan::Scanned { files, hints } = scan::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
             .iter()
             .map(|file| (uri_of(name, &file.relative), i64::try_from(file.content.size()).unwrap_or(i64::MAX)))
@@ -207,10 +207,11 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     }
     // A hint is not worth a second failure.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
-    match crate::error::nearest(name, known.iter().map(|skill: &Skill| skill.name.as_str())) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint("`mcpkg skill list` shows those there are"),
-    }
+    error.suggest(
+        name,
+        known.iter().map(|skill: &Skill| skill.name.as_str()),
+        "`mcpkg skill list` shows those there are",
+    )
 }
 
 /// Returns what a sentence says of a skill's files, where there is more to say than that it has its one.

@@ -10,6 +10,7 @@ mod change;
 mod create;
 mod resource;
 mod show;
+mod uri;
 mod validate;
 
 use serde_json::{Map, Value};
@@ -17,7 +18,6 @@ use sha2::{Digest, Sha256};
 
 use super::command;
 use super::command::skill::{self, is_name};
-use super::uri;
 use crate::error::{Code, Result};
 use crate::op::Entry;
 use crate::store::page::Page;
@@ -26,6 +26,7 @@ use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
 
 pub(super) use resource::RESOURCE;
+pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
 /// The group of the operations on skills: beside `content`, whose list stays small.
 pub const GROUP: &str = "skills";
@@ -39,15 +40,6 @@ pub const OPS: &[Entry] = &[
     Entry::of::<show::Show>(),
     Entry::of::<validate::Validate>(),
 ];
-
-/// Below it, skills.
-pub const SCHEME: &str = "skill://";
-
-/// The file that makes a folder a skill.
-pub const MAIN: &str = "SKILL.md";
-
-/// The most bytes of a `SKILL.md`: it is read whole for every list.
-pub const MAX_MAIN: i64 = 1 << 20;
 
 /// What a skill is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,26 +91,6 @@ impl Skill {
     pub fn description(&self) -> Option<&str> {
         self.matter.as_ref()?.get("description")?.as_str()
     }
-}
-
-/// Returns the URI of a file of the skill `name`.
-pub fn uri_of(name: &str, path: &str) -> String {
-    format!("{SCHEME}{}", uri::encode(&format!("{name}/{path}")))
-}
-
-/// Returns the name of the skill whose `SKILL.md` has this URI.
-pub fn name_of(uri: &str) -> Option<&str> {
-    uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
-}
-
-/// Returns the path in the skill `name` that a URI means, where it stays in its folder.
-pub fn path_of(name: &str, uri: &str) -> Option<String> {
-    let path = uri::decode(uri.strip_prefix(SCHEME)?)?;
-    let path = path.strip_prefix(name)?.strip_prefix('/')?;
-    let stays = !path.contains('\\')
-        && !path.contains(char::is_control)
-        && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    stays.then(|| path.to_owned())
 }
 
 /// Whether the project that applies has a stored skill.

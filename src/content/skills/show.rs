@@ -158,10 +158,11 @@ impl Operation for Show {
                 let paths: Vec<String> = skill.files.iter().filter_map(|file| path_of(&self.name, &file.uri)).collect();
                 let error = Error::new(Code::NotFound, format!("Skill '{}' has no file '{path}'", self.name))
                     .with_details(json!({ "name": self.name, "file": path }));
-                return Err(match crate::error::nearest(path, paths.iter().map(String::as_str)) {
-                    Some(near) => error.hint(format!("did you mean '{near}'?")),
-                    None => error.hint(format!("it has {}", paths.join(", "))),
-                });
+                return Err(error.suggest(
+                    path,
+                    paths.iter().map(String::as_str),
+                    format!("it has {}", paths.join(", ")),
+                ));
             };
             let what = || format!("The file '{path}' of skill '{}'", self.name);
             let how = || format!("mcpkg skill show {} -o DIR", self.name);

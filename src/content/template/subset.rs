@@ -9,7 +9,8 @@ use minijinja::machinery::{Span, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
 
-use super::{failed, filters};
+use super::failure::failed;
+use super::filters;
 use crate::error::{Code, Error, Result};
 
 /// Bytes of a template.

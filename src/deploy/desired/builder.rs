@@ -17,16 +17,16 @@ use crate::disk::{self, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
 use crate::hex;
 
-/// Gathers outputs while the targets land their modules.
+/// Collects the outputs of all targets.
 #[derive(Debug, Default)]
 pub struct Builder {
     desired: Desired,
     /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
     bases: Vec<PathBuf>,
     folders: RealFolders,
-    /// Where the last file landed: its root, the folder it was wanted in, and where that really is.
+    /// Where the last file was added: its root, the folder it was wanted in, and where that really is.
     last: Option<(PathBuf, PathBuf, PathBuf)>,
-    /// The hashes of bytes that land more than once, by where they stand in memory; what is here keeps them there.
+    /// The hashes of bytes that are written more than once, by their address, which stays theirs while they are held.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
     /// The texts that were gathered, by their modules.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
@@ -53,7 +53,7 @@ impl Builder {
         }
     }
 
-    /// Lands a module's file as it is, at `relative` below `root`.
+    /// Adds a module's file as it is, at `relative` below `root`.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -69,7 +69,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
-    /// Lands a command for an agent that fills in no arguments; as it is where it asks for none.
+    /// Adds a command for an agent that fills in no arguments; as it is where it asks for none.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -92,7 +92,7 @@ impl Builder {
         }
     }
 
-    /// Lands a file.
+    /// Adds a file.
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` where it would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
@@ -178,7 +178,7 @@ impl Builder {
         Some(real)
     }
 
-    /// Lands several modules in one file that is all ours; nothing where there are none.
+    /// Adds one file with several modules, all of it ours; nothing where there are none.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -193,7 +193,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
-    /// Lands several modules in a block of a file; nothing where there are none.
+    /// Adds a block of a file with several modules; nothing where there are none.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -214,7 +214,7 @@ impl Builder {
         *sha256
     }
 
-    /// Returns what has landed for the targets `selected`.
+    /// Returns the desired state for the targets `selected`.
     pub fn finish(mut self, selected: &[Target]) -> Desired {
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
         self.desired.roots.retain(|root| selected.contains(&root.target));

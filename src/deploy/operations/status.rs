@@ -164,7 +164,7 @@ impl Item {
 /// Returns every file that is not as it shall be, by target and path.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
 pub fn drifted(prepared: &Prepared) -> Result<Vec<Item>> {
     let mut items: Vec<Item> = prepared.plan.changes.iter().map(item).collect();
     items.extend(extras(&prepared.plan.desired, prepared)?);

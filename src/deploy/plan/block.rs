@@ -28,7 +28,7 @@ fn goes_in(output: &Output, text: &[u8]) -> bool {
 /// The block of a stored image.
 ///
 /// # Errors
-/// `E_DAMAGED`, and how the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     let bytes = bytes(db, image)?;
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
@@ -37,7 +37,7 @@ pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
 /// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
 ///
 /// # Errors
-/// `E_DAMAGED`, and how the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
@@ -49,7 +49,7 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
 /// else in its block only.
 ///
 /// # Errors
-/// `E_DAMAGED`, and how the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
     let mut mode = match found {

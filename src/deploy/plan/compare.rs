@@ -21,7 +21,8 @@ use crate::store::deploys::{self, Deployed, Image};
 /// Compares what shall stand on disk with what stands there.
 ///
 /// # Errors
-/// How the disk failed, `E_IO_INVALID_PATH` where a folder is in the way.
+/// `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {

@@ -39,7 +39,8 @@ impl Prepared {
     /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
     ///
     /// # Errors
-    /// What the source, the targets and the disk answer.
+    /// Those of [`Site::find`], [`Site::fetch`] and [`Site::compose`]; `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`,
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;

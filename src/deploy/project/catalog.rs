@@ -40,32 +40,32 @@ pub struct Part {
     /// Its path in the module.
     pub path: String,
     /// Where its bytes are.
-    pub source: Source,
+    pub source: Item,
 }
 
 /// Where the bytes of a file are.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum Item {
     /// A prompt.
     Prompt(Box<Prompt>),
     /// A resource.
     Resource(Box<Resource>),
 }
 
-impl Source {
+impl Item {
     /// The key of its row, and of proposals.
     pub fn item(&self) -> String {
         match self {
-            Source::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
-            Source::Resource(resource) => format!("resource:{}", resource.uuid),
+            Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
+            Item::Resource(resource) => format!("resource:{}", resource.uuid),
         }
     }
 
     /// The name of the prompt or resource.
     pub fn name(&self) -> &str {
         match self {
-            Source::Prompt(prompt) => &prompt.name,
-            Source::Resource(resource) => &resource.name,
+            Item::Prompt(prompt) => &prompt.name,
+            Item::Resource(resource) => &resource.name,
         }
     }
 }
@@ -74,7 +74,7 @@ impl Listed {
     /// Whether it is a module only because the project says so.
     pub fn is_added(&self) -> bool {
         match self.parts.first().map(|part| &part.source) {
-            Some(Source::Resource(resource)) => {
+            Some(Item::Resource(resource)) => {
                 self.kind != Kind::Skill && !resource.attributes.uri.starts_with(INSTRUCTIONS)
             }
             _ => false,
@@ -90,7 +90,7 @@ impl Listed {
 /// Returns a project's modules by id, those that are not enabled too, and what was left out and why.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
     let mut catalog = Catalog {
         rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),
@@ -132,9 +132,9 @@ fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
         .with_details(serde_json::json!({ "name": id }));
     let ids = || listed.iter().map(|module| module.id.as_str());
     let by_name = ids().find(|known| known.split_once(':').is_some_and(|(_, name)| name == id));
-    match by_name.or_else(|| crate::error::nearest(id, ids())) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint("`mcpkg module list` shows those there are"),
+    match by_name {
+        Some(meant) => error.hint(format!("did you mean '{meant}'?")),
+        None => error.suggest(id, ids(), "`mcpkg module list` shows those there are"),
     }
 }
 
@@ -177,7 +177,7 @@ impl Catalog {
             Kind::Prompt | Kind::Skill => own,
         };
         let name = prompt.name.clone();
-        self.add(kind, &name, row, vec![Part { path, source: Source::Prompt(Box::new(prompt)) }]);
+        self.add(kind, &name, row, vec![Part { path, source: Item::Prompt(Box::new(prompt)) }]);
     }
 
     fn instructions(&mut self, resource: Resource) {
@@ -200,7 +200,7 @@ impl Catalog {
 
     fn resource(&mut self, kind: Kind, name: &str, row: Row, resource: Resource) {
         let path = if kind == Kind::Instructions { "AGENTS.md".to_owned() } else { format!("{}.md", resource.name) };
-        self.add(kind, name, row, vec![Part { path, source: Source::Resource(Box::new(resource)) }]);
+        self.add(kind, name, row, vec![Part { path, source: Item::Resource(Box::new(resource)) }]);
     }
 
     fn skills(&mut self, resources: Vec<Resource>) {
@@ -211,7 +211,7 @@ impl Catalog {
                 self.refused(&resource);
                 continue;
             };
-            let source = Source::Resource(Box::new(resource));
+            let source = Item::Resource(Box::new(resource));
             let part = Part { path: path.to_owned(), source };
             if let Some(twice) = skills.entry(name.to_owned()).or_default().insert(part.path.clone(), part) {
                 self.warnings.push(format!("skill:{name} has {} twice, under two URIs; one is left out", twice.path));

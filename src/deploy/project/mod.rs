@@ -4,7 +4,7 @@ pub mod catalog;
 
 use std::sync::Arc;
 
-use self::catalog::{Listed, Part, Source};
+use self::catalog::{Item, Listed, Part};
 use crate::clock::Clock;
 use crate::content::command;
 use crate::content::files;
@@ -30,7 +30,7 @@ pub fn compose(db: &Db<'_>, project: &Project) -> Result<(Vec<Module>, Vec<Strin
 /// transaction.
 ///
 /// # Errors
-/// How the disk failed.
+/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     modules::fingerprint(db, project)
 }
@@ -67,8 +67,8 @@ pub fn write_back(
         return files::add_to_skill(db, author, project, clock, skill, file, &content).map(drop);
     };
     match part.source {
-        Source::Resource(resource) => files::replace(db, author, project, *resource, bytes).map(drop),
-        Source::Prompt(prompt) => edit(db, author, project, kind, *prompt, bytes),
+        Item::Resource(resource) => files::replace(db, author, project, *resource, bytes).map(drop),
+        Item::Prompt(prompt) => edit(db, author, project, kind, *prompt, bytes),
     }
 }
 
@@ -110,12 +110,12 @@ pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
 
 fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
     let (bytes, executable) = match &part.source {
-        Source::Prompt(prompt) => (written(db, listed, prompt)?.into_bytes(), false),
-        Source::Resource(resource) => (blobs::get(db, resource.blob)?, resource.attributes.executable),
+        Item::Prompt(prompt) => (written(db, listed, prompt)?.into_bytes(), false),
+        Item::Resource(resource) => (blobs::get(db, resource.blob)?, resource.attributes.executable),
     };
     let arguments = match &part.source {
-        Source::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
-        Source::Resource(_) => Arc::default(),
+        Item::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
+        Item::Resource(_) => Arc::default(),
     };
     Ok(ModuleFile { path: part.path.clone(), bytes: Arc::from(bytes), executable, layer: Layer::Upstream, arguments })
 }

@@ -286,10 +286,7 @@ fn select(filter: &str, configs: &[TargetConfig], source: &Source) -> Result<Vec
         let allowed: Vec<&str> = std::iter::once(ALL).chain(Target::all_names()).collect();
         let error = Error::new(Code::TargetUnsupported, format!("There is no target '{filter}'"))
             .with_details(json!({ "target": filter, "allowed": allowed }));
-        return Err(match crate::error::nearest(filter, allowed.iter().copied()) {
-            Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint(format!("the targets are {}", allowed.join(", "))),
-        });
+        return Err(error.suggest(filter, allowed.iter().copied(), format!("the targets are {}", allowed.join(", "))));
     };
     if configs.iter().any(|config| config.target == target) {
         return Ok(vec![target]);

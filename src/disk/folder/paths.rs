@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Kind};
+use super::entry::{Entry, Kind};
 
 /// Nothing is held: paths are resolved again.
 pub(super) type Handle = ();

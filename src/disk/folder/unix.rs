@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 
-use super::{Entry, Kind};
+use super::entry::{Entry, Kind};
 use crate::store::deploys;
 
 /// An open folder.

@@ -134,10 +134,7 @@ impl Operation for Propose {
 fn no_module(prepared: &Prepared, id: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
         .with_details(json!({ "module_id": id }));
-    match crate::error::nearest(id, prepared.kinds.keys().map(String::as_str)) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint("`mcpkg explain plan` names the modules"),
-    }
+    error.suggest(id, prepared.kinds.keys().map(String::as_str), "`mcpkg explain plan` names the modules")
 }
 
 fn array_len(value: &Value) -> usize {

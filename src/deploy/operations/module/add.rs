@@ -7,7 +7,7 @@ use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
 use crate::deploy::GROUP;
 use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::{self, INSTRUCTIONS, Listed, SKILL, Source};
+use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::modules::{self, Row};
@@ -84,8 +84,8 @@ impl Add {
     fn means(&self, module: &Listed) -> bool {
         module.id == self.name
             || module.parts.iter().any(|part| match &part.source {
-                Source::Prompt(prompt) => prompt.name == self.name,
-                Source::Resource(resource) => resource.name == self.name || resource.attributes.uri == self.name,
+                Item::Prompt(prompt) => prompt.name == self.name,
+                Item::Resource(resource) => resource.name == self.name || resource.attributes.uri == self.name,
             })
     }
 

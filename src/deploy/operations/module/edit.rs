@@ -1,7 +1,7 @@
 //! Changes of a module's row, for `set` and `add`.
 
 use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::{self, Listed, Source};
+use crate::deploy::project::catalog::{self, Item, Listed};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::modules::{self, Row};
@@ -12,10 +12,10 @@ pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()>
     let what = format!("Module '{}'", module.id);
     let source = module.parts.first().map(|part| &part.source);
     let (default, allowed) = match source {
-        Some(Source::Prompt(prompt)) if prompt.attributes.template && kind == Kind::Instructions => {
+        Some(Item::Prompt(prompt)) if prompt.attributes.template && kind == Kind::Instructions => {
             return Err(unfit(&format!("{what}, a template,"), kind, "command or prompt"));
         }
-        Some(Source::Prompt(_)) => (Some(Kind::Command), &[Kind::Command, Kind::Prompt, Kind::Instructions][..]),
+        Some(Item::Prompt(_)) => (Some(Kind::Command), &[Kind::Command, Kind::Prompt, Kind::Instructions][..]),
         _ if module.kind == Kind::Skill => (Some(Kind::Skill), &[Kind::Skill][..]),
         _ if module.is_added() => (None, &[Kind::Instructions, Kind::Prompt][..]),
         _ => (Some(Kind::Instructions), &[Kind::Instructions, Kind::Prompt][..]),

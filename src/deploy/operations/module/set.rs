@@ -100,10 +100,7 @@ fn known_targets(words: Vec<String>) -> Result<Vec<String>> {
                 Code::TargetUnsupported,
                 format!("No target is called '{}'; there are {}", unknown.escape_debug(), names.join(", ")),
             );
-            Err(match crate::error::nearest(unknown, names.iter().copied()) {
-                Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error,
-            })
+            Err(error.suggest(unknown, names.iter().copied(), ""))
         }
     }
 }

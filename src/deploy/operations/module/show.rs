@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::{data, described};
-use crate::deploy::project::catalog::{self, Source};
+use crate::deploy::project::catalog::{self, Item};
 use crate::deploy::{GROUP, project};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -38,8 +38,8 @@ impl Operation for Show {
         let mut files = Vec::new();
         for (part, file) in listed.parts.iter().zip(&composed.files) {
             let from = match &part.source {
-                Source::Prompt(prompt) => format!("prompt {}", prompt.name),
-                Source::Resource(resource) => resource.attributes.uri.clone(),
+                Item::Prompt(prompt) => format!("prompt {}", prompt.name),
+                Item::Resource(resource) => resource.attributes.uri.clone(),
             };
             let program = if file.executable { "yes" } else { "no" };
             rows.push(vec![file.path.clone(), file.bytes.len().to_string(), program.to_owned(), from]);

@@ -1,0 +1,77 @@
+//! `mcpkg prompt create`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use super::declared::{Declared, check, declare, declared, take};
+use crate::content::argument::Content;
+use crate::content::{GROUP, names};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::prompts::{self, Attributes};
+
+/// Create a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Prompt name (alphanumeric, hyphens, underscores, dots)
+    name: String,
+    /// Prompt text content
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Content,
+    /// Optional description
+    #[arg(short, long, allow_hyphen_values = true)]
+    description: Option<String>,
+    /// Makes the content a Jinja template with these arguments
+    #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
+    arguments: Option<Vec<Declared>>,
+    /// Render the content as a Jinja template even without arguments
+    #[arg(long)]
+    #[serde(skip)]
+    template: bool,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "create"];
+    const TITLE: &'static str = "Create prompt";
+    const ABOUT: &'static str = "Create a new prompt in the selected project";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        Front matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it a template, as in \
+        `mcpkg import`; any other content goes out byte for byte.\n\n\
+        Examples:\n  mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'\n  \
+        mcpkg prompt create guide @guide.md\n  \
+        mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
+    const ALIASES: &'static [&'static str] = &["add"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::PROMPTS;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Prompt", &self.name)?;
+        let mut content = self.content.read_prompt()?;
+        let mut attributes = Attributes { template: self.template, ..Attributes::default() };
+        let hints = match &self.arguments {
+            None => declare(&mut attributes, &mut content),
+            Some(_) => Vec::new(),
+        };
+        if let Some(description) = self.description {
+            attributes.description = names::description(Some(description))?;
+        }
+        take(&mut attributes, self.arguments);
+        check(&attributes, &content)?;
+        let (prompt, project) = context.write("prompt.create", &self.name, |db, project, author| {
+            let uuid = context.clock.uuid();
+            let prompt = prompts::insert(db, author, project, uuid, &self.name, attributes, &content)?;
+            Ok((prompt, project.name.clone()))
+        })?;
+        let sentence = format!("Created prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &prompt)) })
+    }
+}

@@ -1,0 +1,82 @@
+//! What a caller declares of a prompt: its arguments, and front matter that does so.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::content::{argument, command, names, template};
+use crate::error::Result;
+use crate::store::prompts::{Argument, Attributes};
+
+/// An argument of a prompt template
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Declared {
+    name: String,
+    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(default)]
+    required: bool,
+}
+
+impl From<Declared> for Argument {
+    fn from(declared: Declared) -> Self {
+        Self { name: declared.name, description: declared.description, required: declared.required }
+    }
+}
+
+impl From<Argument> for Declared {
+    fn from(argument: Argument) -> Self {
+        Self { name: argument.name, description: argument.description, required: argument.required }
+    }
+}
+
+/// Returns the argument that a word of the command line declares.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub(super) fn declared(text: &str) -> Result<Declared> {
+    argument::declaration(text).map(Declared::from)
+}
+
+/// Takes the arguments that a caller declares.
+pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
+    if let Some(arguments) = arguments {
+        attributes.arguments = arguments.into_iter().map(Argument::from).collect();
+        attributes.template |= !attributes.arguments.is_empty();
+    }
+}
+
+/// Takes what front matter says that declares arguments, or takes the place of one that is kept, and leaves the text
+/// behind it; any other content stays byte for byte. Returns what people should know of it.
+pub(in crate::content) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<String> {
+    match command::declared(content, attributes.front_matter.is_some()) {
+        Ok(Some((declared, text))) => {
+            let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
+            let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
+            let hints = if declared.template { vec![hint] } else { Vec::new() };
+            let description = declared.description.or(attributes.description.take());
+            *attributes = Attributes { description, file: attributes.file.take(), ..declared };
+            *content = text;
+            hints
+        }
+        other => {
+            command::drop_replaced(attributes, content);
+            command::recount(attributes, content);
+            other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
+        }
+    }
+}
+
+/// Checks a prompt before it is stored.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
+pub(in crate::content) fn check(attributes: &Attributes, content: &str) -> Result<()> {
+    template::check_arguments(&attributes.arguments)?;
+    for argument in &attributes.arguments {
+        if let Some(description) = &argument.description {
+            names::check_text("The argument's description", description)?;
+        }
+    }
+    if attributes.template && attributes.dialect.is_none() { template::check(content) } else { Ok(()) }
+}

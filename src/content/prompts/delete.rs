@@ -1,0 +1,44 @@
+//! `mcpkg prompt delete`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::GROUP;
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::prompts;
+
+/// Delete a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Prompt name
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "delete"];
+    const TITLE: &'static str = "Delete prompt";
+    const ABOUT: &'static str = "Delete a prompt from the selected project";
+    const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (prompt, project) = context.write("prompt.delete", &self.name, |db, project, author| {
+            Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
+        })?;
+        let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
+        let back =
+            format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision.saturating_sub(1));
+        Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
+    }
+}

@@ -1,0 +1,161 @@
+//! `mcpkg prompt list`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::declared::Declared;
+use crate::clock::rfc3339;
+use crate::content::{GROUP, answer, cursor};
+use crate::error::{Error, Result};
+use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::store::projects;
+use crate::store::prompts::{self, Prompt};
+
+/// List prompts
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// next_cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Most prompts a page holds
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+/// A page of prompts
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    prompts: Vec<Item>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Item {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<Declared>>,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_prompts";
+    const CLI: &'static [&'static str] = &["prompt", "list"];
+    const TITLE: &'static str = "List prompts";
+    const ABOUT: &'static str = "List the prompts, commands and instructions stored in the selected project";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Listed;
+
+    fn is_hot(&self) -> bool {
+        answer::is_one_page(self.limit)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if context.is_shell() { self.for_people(context) } else { self.for_agent(context) }
+    }
+}
+
+impl List {
+    fn for_people(self, context: &Context) -> Result<Reply> {
+        let (slice, project, next_cursor) = context.read(|db, project| {
+            let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
+            let slice = prompts::overview(db, project.id, &page)?;
+            let last = slice.rows.last().filter(|_| slice.more);
+            let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
+            Ok((slice, project.name.clone(), next))
+        })?;
+        let rows = slice
+            .rows
+            .iter()
+            .map(|prompt| {
+                vec![
+                    prompt.name.clone(),
+                    prompt.size.to_string(),
+                    prompt.revision.to_string(),
+                    rfc3339(prompt.updated_at),
+                    prompt.attributes.description.clone().unwrap_or_default(),
+                ]
+            })
+            .collect();
+        let prompts = slice
+            .rows
+            .into_iter()
+            .map(|Prompt { name, attributes, .. }| Item {
+                name,
+                description: attributes.description,
+                arguments: (!attributes.arguments.is_empty())
+                    .then(|| attributes.arguments.into_iter().map(Declared::from).collect()),
+            })
+            .collect();
+        let table = Table {
+            columns: &["NAME", "BYTES", "REVISION", "UPDATED", "DESCRIPTION"],
+            rows,
+            empty: format!("Project '{project}' has no prompts"),
+        };
+        let data = answer::serialize(&Listed { prompts, next_cursor })?;
+        Ok(Reply::new(Body::Table(table), data))
+    }
+
+    /// Makes the text and the data straight from the rows of prompts/list.
+    fn for_agent(self, context: &Context) -> Result<Reply> {
+        /// [`Item`], borrowed from its row.
+        #[derive(Serialize)]
+        struct Line<'r> {
+            name: &'r str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            description: Option<&'r str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            arguments: Option<&'r RawValue>,
+        }
+        let mut text = String::from("NAME\tDESCRIPTION\n");
+        let mut json = Vec::from(*b"{\"prompts\":[");
+        let (next, empty) = context.store.read(|db| {
+            let selection = &context.selection;
+            let project = match self.cursor {
+                Some(_) => projects::require(db, selection)?.id,
+                None => 0,
+            };
+            let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project)?;
+            let (mut rows, mut last) = (0, None);
+            let more = prompts::each(db, selection, &page, |line| {
+                text.extend([
+                    op::cell(line.name).as_ref(),
+                    "\t",
+                    op::cell(line.description.unwrap_or_default()).as_ref(),
+                    "\n",
+                ]);
+                if rows > 0 {
+                    json.push(b',');
+                }
+                rows += 1;
+                let arguments = line.arguments.map(serde_json::from_str).transpose().ok().flatten();
+                let item = Line { name: line.name, description: line.description, arguments };
+                serde_json::to_writer(&mut json, &item).map_err(answer::unwritable)?;
+                if rows == page.limit {
+                    last = Some(cursor::encode("prompts", line.project, line.name));
+                }
+                Ok(())
+            })?;
+            let empty = match rows {
+                0 => Some(format!("Project '{}' has no prompts", projects::require(db, selection)?.name)),
+                _ => None,
+            };
+            Ok((last.filter(|_| more), empty))
+        })?;
+        json.push(b']');
+        if let Some(next) = next {
+            json.extend_from_slice(b",\"next_cursor\":");
+            serde_json::to_writer(&mut json, &next).map_err(answer::unwritable)?;
+        }
+        json.push(b'}');
+        let json = String::from_utf8(json).map_err(|error| Error::internal("JSON is not UTF-8").with_source(error))?;
+        Ok(Reply { json: Some(json), ..Reply::new(Body::Text(empty.unwrap_or(text)), Value::Null) })
+    }
+}

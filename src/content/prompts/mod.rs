@@ -1,0 +1,27 @@
+//! Prompts: a file for each command.
+
+pub mod create;
+pub mod delete;
+pub mod list;
+pub mod rename;
+pub mod show;
+pub mod update;
+
+mod declared;
+
+use serde_json::{Value, json};
+
+use crate::store::prompts::Prompt;
+
+pub(super) use declared::{check, declare};
+
+/// The data of a prompt.
+pub(super) fn data(project: &str, prompt: &Prompt) -> Value {
+    json!({
+        "name": prompt.name,
+        "project": project,
+        "id": prompt.uuid.to_string(),
+        "revision": prompt.revision,
+        "size": prompt.size,
+    })
+}

@@ -1,0 +1,51 @@
+//! `mcpkg prompt rename`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::{GROUP, answer, names};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::blobs;
+use crate::store::prompts;
+
+/// Rename a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// Prompt name
+    name: String,
+    /// New name
+    to: String,
+}
+
+impl Operation for Rename {
+    const TOOL: &'static str = "rename_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "rename"];
+    const TITLE: &'static str = "Rename prompt";
+    const ABOUT: &'static str = "Rename a prompt; its history stays with it";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Prompt", &self.to)?;
+        let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
+            let mut prompt = prompts::get(db, project, &self.name)?;
+            prompt.name.clone_from(&self.to);
+            // Who renames a command means its file as well.
+            prompt.attributes.file = None;
+            let content = answer::text(blobs::get(db, prompt.blob)?)?;
+            let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
+            Ok((prompt, project.name.clone()))
+        })?;
+        let sentence = format!("Renamed prompt '{}' to '{}' in project '{project}'", self.name, self.to);
+        Ok(Reply::sentence(sentence, data(&project, &prompt)))
+    }
+}

@@ -1,0 +1,102 @@
+//! `mcpkg prompt update`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use super::declared::{Declared, check, declare, declared, take};
+use crate::content::argument::Content;
+use crate::content::{GROUP, answer, command, names};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::blobs;
+use crate::store::prompts;
+
+/// Update a prompt
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Prompt name
+    name: String,
+    /// New prompt content (optional)
+    #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Option<Content>,
+    /// New prompt content, as `create` takes it
+    #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
+    #[arg(allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<Content>,
+    /// New description (optional)
+    #[arg(short, long, allow_hyphen_values = true)]
+    description: Option<String>,
+    /// New template arguments (optional)
+    #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
+    arguments: Option<Vec<Declared>>,
+    /// Render the content as a Jinja template, or not
+    #[arg(long, value_name = "BOOL")]
+    #[serde(skip)]
+    template: Option<bool>,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_prompt";
+    const CLI: &'static [&'static str] = &["prompt", "update"];
+    const TITLE: &'static str = "Update prompt";
+    const ABOUT: &'static str = "Update an existing prompt's content or description";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
+        Examples:\n  mcpkg prompt update code-review 'Review this code for races'\n  \
+        mcpkg prompt update code-review @review.md\n  \
+        mcpkg prompt update code-review -d 'Find bugs'";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::PROMPTS;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let content = self.content.or(self.text);
+        if content.is_none() && self.description.is_none() && self.arguments.is_none() && self.template.is_none() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "At least one of --content or --description must be provided",
+            ));
+        }
+        let content = content.map(Content::read_prompt).transpose()?;
+        let description = self.description.map(|text| names::description(Some(text))).transpose()?;
+        let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
+            let mut prompt = prompts::get(db, project, &self.name)?;
+            let before = prompt.revision;
+            let (content, mut hints) = match content {
+                Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
+                    let hints = declare(&mut prompt.attributes, &mut content);
+                    (content, hints)
+                }
+                Some(content) => {
+                    command::drop_replaced(&mut prompt.attributes, &content);
+                    // Who declares the arguments of a new text writes a template of Jinja's.
+                    prompt.attributes.dialect = None;
+                    (content, Vec::new())
+                }
+                None => (answer::text(blobs::get(db, prompt.blob)?)?, Vec::new()),
+            };
+            if let Some(description) = description {
+                prompt.attributes.description = description;
+            }
+            take(&mut prompt.attributes, self.arguments);
+            if let Some(template) = self.template {
+                prompt.attributes.template = template;
+            }
+            check(&prompt.attributes, &content)?;
+            command::refresh(&mut prompt.attributes, &content);
+            let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
+            hints.extend(answer::unchanged(before, prompt.revision));
+            Ok((prompt, project.name.clone(), hints))
+        })?;
+        let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &prompt)) })
+    }
+}

@@ -1,0 +1,20 @@
+//! The failure of a template.
+
+use minijinja::ErrorKind;
+
+use crate::error::{Code, Error};
+
+/// Returns the failure of a template, with the line.
+pub(super) fn failed(how: &str, error: &minijinja::Error) -> Error {
+    let line = error.line();
+    let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let why = match error.kind() {
+        ErrorKind::OutOfFuel => "it runs too long".to_owned(),
+        _ => error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
+    };
+    let failed = Error::new(Code::TemplateFailed, format!("The prompt template {how}: {why}{place}"));
+    match line {
+        Some(line) => failed.with_details(serde_json::json!({ "line": line })),
+        None => failed,
+    }
+}

@@ -1,0 +1,102 @@
+//! The bytes before and after each change, stored as blobs, and the journal's rows that name them.
+
+use super::work::Work;
+use crate::deploy::plan::{After, Keep, RowChange};
+use crate::disk::Found;
+use crate::disk::attributes::Attributes;
+use crate::error::Result;
+use crate::store::deploys::Image;
+use crate::store::snapshots::File;
+use crate::store::{Db, blobs};
+
+/// Stores the images of the work, and returns its rows: the changes first, then files that are only claimed, then files
+/// that are let go.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn store_all(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> Result<Vec<File>> {
+    let mut files = Vec::with_capacity(work.changes.len());
+    for (change, attributes) in work.changes.iter().zip(attributes) {
+        files.push(File {
+            snapshot: 0,
+            path: change.path.to_string_lossy().into_owned(),
+            root: change.root.to_string_lossy().into_owned(),
+            op: change.op.word().to_owned(),
+            targets: change.targets.clone(),
+            module_ids: change.module_ids.clone(),
+            block: change.block,
+            keep: change.keep,
+            before: store(db, &change.before)?,
+            after: store_after(db, &change.after)?,
+            attributes: attributes.as_ref().and_then(Attributes::to_column),
+        });
+    }
+    for change in &work.row_changes {
+        if let RowChange::Claim(row, bytes) = change
+            && let Image::File { sha256, mode, .. } = &row.applied
+        {
+            let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
+            files.push(File {
+                snapshot: 0,
+                path: row.path.clone(),
+                root: row.root.clone(),
+                op: "claim".to_owned(),
+                targets: row.targets.clone(),
+                module_ids: row.module_ids.clone(),
+                block: row.block,
+                keep: if row.written || work.adopt { Keep::Written } else { Keep::Claimed },
+                before: image.clone(),
+                after: image,
+                attributes: None,
+            });
+        }
+    }
+    files.extend(work.row_changes.iter().filter_map(|change| released(work, change)));
+    Ok(files)
+}
+
+/// The row of a file that is let go though it is left as it is: a rollback to an earlier snapshot has to know of it, and
+/// one to a later snapshot that it was nobody's.
+fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
+    let (row, image) = match change {
+        RowChange::Forget(path) => {
+            let row = work.rows.get(path)?;
+            (row, if work.rolled_back_to.is_some() { &row.pristine } else { &row.applied })
+        }
+        RowChange::Keep(row) if row.applied == Image::Absent => (row, &row.applied),
+        RowChange::Keep(_) | RowChange::Claim(..) | RowChange::Follow(..) => return None,
+    };
+    Some(File {
+        snapshot: 0,
+        path: row.path.clone(),
+        root: row.root.clone(),
+        op: "claim".to_owned(),
+        targets: row.targets.clone(),
+        module_ids: row.module_ids.clone(),
+        block: row.block,
+        keep: Keep::Nobody,
+        before: image.clone(),
+        after: image.clone(),
+        attributes: None,
+    })
+}
+
+fn store(db: &Db<'_>, found: &Found) -> Result<Image> {
+    Ok(match found {
+        Found::Absent | Found::Other => Image::Absent,
+        Found::Link(text) => Image::Link(text.clone()),
+        Found::File { bytes, sha256, mode } => {
+            Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode }
+        }
+    })
+}
+
+fn store_after(db: &Db<'_>, after: &After) -> Result<Image> {
+    Ok(match after {
+        After::Absent => Image::Absent,
+        After::Link(text) => Image::Link(text.clone()),
+        After::File { bytes, sha256, mode } => {
+            Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode }
+        }
+    })
+}

@@ -1,0 +1,95 @@
+//! What the database records of the files once they are written.
+
+use std::path::Path;
+
+use super::journal::Journal;
+use super::undo;
+use super::work::Work;
+use crate::deploy::plan::{Keep, RowChange};
+use crate::disk;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::deploys::{self, Deployed, Image, Stat};
+use crate::store::snapshots::{self, State};
+use crate::store::{Db, blobs};
+
+/// Records in one transaction that all files are written: their rows, and the end of the journal. Where replaced files
+/// still stand beside the new ones, the journal stays open until they are gone.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
+    let (now, place) = (context.clock.now(), journal.place);
+    let machine = &work.site.place.machine;
+    context.store.write(|db| {
+        for ((file, change), stat) in journal.files.iter().zip(&work.changes).zip(stats) {
+            let known = match work.rows.get(&file.path) {
+                Some(row) => Some(row.clone()),
+                None => deploys::at(db, machine, &file.path)?,
+            };
+            let (pristine, pristine_attributes) = known.map_or_else(
+                || (file.before.clone(), file.attributes.clone()),
+                |row| (row.pristine, row.pristine_attributes),
+            );
+            let nothing_is_left = file.after == Image::Absent && pristine == Image::Absent;
+            if change.keep == Keep::Nobody || nothing_is_left {
+                deploys::forget(db, machine, place, &file.path)?;
+                continue;
+            }
+            let stat = stat.filter(|stat| disk::tells_changes(stat, now));
+            let row = Deployed {
+                path: file.path.clone(),
+                place,
+                root: file.root.clone(),
+                targets: file.targets.clone(),
+                module_ids: file.module_ids.clone(),
+                block: file.block,
+                written: change.keep == Keep::Written,
+                applied: file.after.clone(),
+                pristine,
+                pristine_attributes,
+                stat,
+            };
+            deploys::put(db, machine, &row)?;
+        }
+        let claims = journal.files.iter().skip(work.changes.len());
+        for (file, row) in claims.zip(work.row_changes.iter().filter_map(|change| match change {
+            RowChange::Claim(row, _) => Some(row),
+            RowChange::Keep(_) | RowChange::Follow(..) | RowChange::Forget(_) => None,
+        })) {
+            let path = Path::new(&row.path);
+            let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
+            // Changed since the plan was made: it is claimed as it was, and has drifted.
+            let same = disk::look(path)?.sha256() == file.after.sha256();
+            let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
+            let (applied, pristine) = (file.after.clone(), file.after.clone());
+            let written = file.keep == Keep::Written;
+            deploys::put(db, machine, &Deployed { place, written, applied, pristine, stat, ..row.clone() })?;
+        }
+        write_row_changes(db, machine, place, &work.row_changes)?;
+        let open = journal.files.iter().any(undo::leaves_work);
+        snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
+        let project = work.site.project().map(|project| project.name.as_str());
+        context.event(db, context.author(), project, work.kind.word(), &journal.uuid.to_string())
+    })
+}
+
+/// Writes what changed about files that stay as they are.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn write_row_changes(db: &Db<'_>, machine: &str, place: i64, row_changes: &[RowChange]) -> Result<()> {
+    for change in row_changes {
+        match change {
+            RowChange::Claim(..) => {}
+            RowChange::Keep(row) => deploys::put(db, machine, row)?,
+            RowChange::Follow(row, bytes) => {
+                let Image::File { sha256, mode, .. } = row.applied else { continue };
+                let applied = Image::File { blob: blobs::put_known(db, &sha256, bytes)?, sha256, mode };
+                deploys::put(db, machine, &Deployed { applied, ..row.clone() })?;
+            }
+            RowChange::Forget(path) => deploys::forget(db, machine, place, path)?,
+        }
+    }
+    Ok(())
+}

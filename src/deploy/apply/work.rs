@@ -1,0 +1,60 @@
+//! What is applied: the changes of a deploy, of a rollback or of a restore.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::roots;
+use crate::deploy::plan::{Change, Plan, RowChange, names};
+use crate::deploy::source::Site;
+use crate::store::deploys::Deployed;
+use crate::store::snapshots::Kind;
+
+/// What is applied.
+#[derive(Debug)]
+pub struct Work<'a> {
+    /// Where.
+    pub site: &'a Site,
+    /// What makes it.
+    pub kind: Kind,
+    /// The SHA-256 of the plan, in hex.
+    pub plan_hash: &'a str,
+    /// What a rollback goes back to.
+    pub rolled_back_to: Option<&'a str>,
+    /// The targets that it is of.
+    pub targets: Vec<String>,
+    /// Whether the user said that what is not mcpkg's shall be.
+    pub adopt: bool,
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// The rows that change though their files do not.
+    pub row_changes: Vec<RowChange>,
+    /// What the place keeps on disk now.
+    pub rows: BTreeMap<String, Deployed>,
+    /// The folders that the user's own command writes below; other changes have to lie below one that this user
+    /// deployed to before.
+    pub roots: BTreeSet<PathBuf>,
+}
+
+impl<'a> Work<'a> {
+    /// A deploy of a plan.
+    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
+        let Plan { desired, rows, changes, row_changes } = plan;
+        let targets = names(&site.selected);
+        // A file that no module makes any more is known from the database alone.
+        let landed = changes.iter().filter(|change| desired.outputs.contains_key(&change.path));
+        let mut roots = roots::of_changes(landed);
+        roots.extend(desired.roots.into_iter().map(|root| root.path));
+        Self {
+            site,
+            kind: Kind::Deploy,
+            plan_hash,
+            rolled_back_to: None,
+            targets,
+            adopt,
+            changes,
+            row_changes,
+            rows,
+            roots,
+        }
+    }
+}

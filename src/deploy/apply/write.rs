@@ -1,0 +1,134 @@
+//! Writing the files of an apply.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::journal::Journal;
+use crate::deploy::plan::{After, Change};
+use crate::disk::attributes::Attributes;
+use crate::disk::folder::{Entry, Folder, Folders};
+use crate::disk::{self, Found};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::deploys::Stat;
+
+/// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
+    let mut missing = BTreeSet::new();
+    for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
+        for folder in change.path.ancestors().skip(1) {
+            if missing.contains(folder) || folders.open(folder)?.is_some() {
+                break;
+            }
+            missing.insert(folder.to_owned());
+        }
+    }
+    Ok(missing)
+}
+
+/// Returns what the files that are replaced or removed are besides their bytes and modes.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
+    let of = |change: &Change| match change.before {
+        Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
+        Found::Absent | Found::Link(_) | Found::Other => Ok(None),
+    };
+    changes.iter().map(of).collect()
+}
+
+/// Writes the files, and returns what the disk said of each right after, where that has not changed since. Where one
+/// fails, the error comes with the number of files that were begun.
+///
+/// # Errors
+/// `E_CANCELLED`, `E_DISK_FULL`, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`; `E_FILE_FAILED` also for a file that was
+/// changed meanwhile.
+pub(super) fn write_all(
+    context: &Context,
+    journal: &Journal,
+    changes: &[Change],
+    missing: &BTreeSet<PathBuf>,
+    folders: &mut Folders,
+) -> Result<Vec<Option<Stat>>, (usize, Error)> {
+    for folder in missing {
+        folders.make(folder).map_err(|error| (0, error))?;
+    }
+    let all = changes.len();
+    let mut stats = Vec::with_capacity(all);
+    for (seq, change) in changes.iter().enumerate() {
+        if context.is_cancelled() {
+            return Err((seq, Error::new(Code::Cancelled, "The deploy was given up")));
+        }
+        let written = holding(folders, &change.path).and_then(|folder| write_one(journal, seq, change, &folder));
+        stats.push(written.map_err(|error| (seq + 1, error))?);
+        (context.progress)("Writing", seq as u64 + 1, all as u64);
+    }
+    let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
+    let made: BTreeSet<&Path> = missing.iter().filter_map(|folder| folder.parent()).collect();
+    for folder in touched.union(&made) {
+        if let Some(folder) = folders.open(folder).map_err(|error| (all, error))? {
+            folder.sync();
+        }
+    }
+    for (change, stat) in changes.iter().zip(&mut stats) {
+        let there = entry(folders, &change.path).map_err(|error| (all, error))?;
+        if there.is_none() && !matches!(change.after, After::Absent) {
+            return Err((all, changed(&change.path)));
+        }
+        *stat = there.and_then(|entry| entry.stat).filter(|there| Some(there) == stat.as_ref());
+    }
+    match folders.moved().first() {
+        None => Ok(stats),
+        Some(moved) => Err((all, changed(&moved.path))),
+    }
+}
+
+/// Opens the folder that holds a file.
+fn holding(folders: &mut Folders, path: &Path) -> Result<Rc<Folder>> {
+    let gone = || disk::failed("write", path, std::io::ErrorKind::NotFound.into());
+    Ok(folders.holding(path)?.ok_or_else(gone)?.0)
+}
+
+fn entry(folders: &mut Folders, path: &Path) -> Result<Option<Entry>> {
+    match folders.holding(path)? {
+        Some((folder, name)) => folder.entry(name),
+        None => Ok(None),
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::new(Code::FileFailed, format!("`{}` was changed while the deploy was applied", path.display()))
+}
+
+fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
+    let name = change.path.file_name().unwrap_or_default();
+    let (new, old) = journal.beside(seq);
+    if let After::File { bytes, mode, .. } = &change.after {
+        // What takes the place of a file stays whose that was.
+        let replaced =
+            || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
+        let attributes = change.attributes.clone().or_else(replaced);
+        folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
+    }
+    // As late as can be: what was changed until now is not replaced.
+    if folder.look(name)? != change.before {
+        return Err(changed(&change.path));
+    }
+    let replaces = change.before != Found::Absent;
+    if replaces && !matches!(change.before, Found::Link(_)) {
+        // A link of the old file: putting it back needs no room and keeps all that the file was.
+        // Where the disk has no links, the stored image does it.
+        folder.link_beside(name, &old);
+    }
+    match &change.after {
+        After::Absent => folder.remove(name)?,
+        After::Link(text) => folder.put_link(name, &new, text)?,
+        After::File { .. } => folder.put_in_place(name, &new, !replaces)?,
+    }
+    Ok(folder.entry(name)?.and_then(|entry| entry.stat))
+}

@@ -1,0 +1,249 @@
+//! No circle of modules inside a room: what a module needs never needs it back.
+//!
+//! Every file of src/ is parsed whole, and every path in it that leads to another module of its room is an edge, macros
+//! included. What is compiled for tests only does not count, nor do the tables `DOMAIN` and `OPS`: they list what a room
+//! offers as `mod` lines do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use syn::visit::{self, Visit};
+
+/// The rooms that have circles still, with the number of modules in them. Numbers only go down; a room without circles
+/// leaves the list.
+const KNOWN: &[(&str, usize)] = &[("cli", 6), ("mcp", 16), ("process", 2), ("store", 38)];
+
+/// A module's path, such as `["store", "prompts"]`.
+type Module = Vec<String>;
+
+/// The modules of the crate, with what each imports and re-exports.
+struct Sources {
+    files: BTreeMap<Module, Paths>,
+}
+
+/// The paths that a file names.
+#[derive(Default)]
+struct Paths {
+    /// `use` declarations and paths in code.
+    named: Vec<Vec<String>>,
+    /// What a `pub use` gives a second name: the name, and what it stands for.
+    exported: BTreeMap<String, Vec<String>>,
+    /// The names that `use` declarations bring in, with the paths that they stand for.
+    imported: BTreeMap<String, Vec<String>>,
+}
+
+impl Paths {
+    fn tree(&mut self, tree: &syn::UseTree, prefix: &[String], exported: bool) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                self.tree(&path.tree, &[prefix, &[path.ident.to_string()]].concat(), exported);
+            }
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.tree(tree, prefix, exported)),
+            syn::UseTree::Name(name) if name.ident == "self" => self.name(prefix.to_vec(), prefix.last(), exported),
+            syn::UseTree::Name(name) => {
+                let name = name.ident.to_string();
+                self.name([prefix, std::slice::from_ref(&name)].concat(), Some(&name), exported);
+            }
+            syn::UseTree::Rename(rename) => {
+                let path = [prefix, &[rename.ident.to_string()]].concat();
+                self.name(path, Some(&rename.rename.to_string()), exported);
+            }
+            syn::UseTree::Glob(_) => self.name(prefix.to_vec(), None, exported),
+        }
+    }
+
+    fn name(&mut self, path: Vec<String>, name: Option<&String>, exported: bool) {
+        if let Some(name) = name {
+            self.imported.insert(name.clone(), path.clone());
+        }
+        match name {
+            Some(name) if exported => drop(self.exported.insert(name.clone(), path)),
+            _ => self.named.push(path),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let (attributes, name) = match item {
+            syn::Item::Mod(item) => (&item.attrs, None),
+            syn::Item::Fn(item) => (&item.attrs, None),
+            syn::Item::Impl(item) => (&item.attrs, None),
+            syn::Item::Const(item) => (&item.attrs, Some(item.ident.to_string())),
+            syn::Item::Use(item) => (&item.attrs, None),
+            _ => return visit::visit_item(self, item),
+        };
+        let is_of_tests = attributes.iter().any(|attribute| match &attribute.meta {
+            syn::Meta::List(list) if list.path.is_ident("cfg") => {
+                list.tokens.to_string().split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
+            }
+            _ => false,
+        });
+        let is_table = name.is_some_and(|name| matches!(name.as_str(), "DOMAIN" | "OPS"));
+        if !is_of_tests && !is_table {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.tree(&item.tree, &[], !matches!(item.vis, syn::Visibility::Inherited));
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            self.named.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        let text = called.tokens.to_string().replace(" :: ", "::");
+        for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || "_:".contains(c))) {
+            if word.contains("::") && !word.starts_with(':') {
+                let path = word.split("::").filter(|part| !part.is_empty()).map(str::to_owned);
+                self.named.push(path.collect());
+            }
+        }
+        visit::visit_macro(self, called);
+    }
+}
+
+impl Sources {
+    fn read() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = BTreeMap::new();
+        for (path, text) in super::house::sources() {
+            let inside = path.strip_prefix(&root).expect("a source").with_extension("");
+            let mut module: Module =
+                inside.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+            if module.last().is_some_and(|name| name == "mod") {
+                module.pop();
+            }
+            // Tests in files of their own, and the crate's two roots.
+            if module.contains(&"tests".to_owned()) || matches!(module[0].as_str(), "main" | "lib") {
+                continue;
+            }
+            let mut paths = Paths::default();
+            paths.visit_file(&syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+            files.insert(module, paths);
+        }
+        assert!(files.len() > 200);
+        Self { files }
+    }
+
+    /// The module that a path in `module` leads to; `None` where it leads to none of the crate's.
+    fn module_of(&self, module: &Module, path: &[String], depth: usize) -> Option<Module> {
+        let first = path.first()?.as_str();
+        let (mut at, mut rest): (Module, &[String]) = match first {
+            "crate" => (Vec::new(), &path[1..]),
+            "self" => (module.clone(), &path[1..]),
+            "super" => {
+                let ups = path.iter().take_while(|part| *part == "super").count();
+                (module[..module.len().checked_sub(ups)?].to_vec(), &path[ups..])
+            }
+            name => {
+                let child = [module.clone(), vec![name.to_owned()]].concat();
+                if !self.files.contains_key(&child) {
+                    return None;
+                }
+                (child, &path[1..])
+            }
+        };
+        while let Some((name, after)) = rest.split_first() {
+            let child = [at.clone(), vec![name.clone()]].concat();
+            if !self.files.contains_key(&child) {
+                break;
+            }
+            (at, rest) = (child, after);
+        }
+        // What a module gives a second name is not its own.
+        let exported = rest.first().and_then(|name| self.files.get(&at)?.exported.get(name));
+        match exported {
+            Some(path) if depth < 8 => self.module_of(&at, path, depth + 1).or(Some(at)),
+            _ => Some(at),
+        }
+    }
+
+    /// What each module of a room names there, by module.
+    fn edges(&self, room: &str) -> BTreeMap<Module, BTreeSet<Module>> {
+        let inside = |module: &&Module| module[0] == room;
+        let of = |module: &Module| {
+            let paths = &self.files[module];
+            let whole = |path: &Vec<String>| match paths.imported.get(&path[0]) {
+                Some(import) if path.len() > 1 => [import, &path[1..]].concat(),
+                _ => path.clone(),
+            };
+            let named = paths.named.iter().map(whole);
+            named
+                .filter_map(|path| self.module_of(module, &path, 0))
+                .filter(|other| other != module && !other.is_empty() && other[0] == room)
+                .collect()
+        };
+        self.files.keys().filter(inside).map(|module| (module.clone(), of(module))).collect()
+    }
+}
+
+/// The modules that lead back to themselves.
+fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<&Module> {
+    let returns = |start: &Module| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = next.pop() {
+            for other in edges.get(module).into_iter().flatten() {
+                if other == start {
+                    return true;
+                }
+                if seen.insert(other) {
+                    next.push(other);
+                }
+            }
+        }
+        false
+    };
+    edges.keys().filter(|module| returns(module)).collect()
+}
+
+#[test]
+fn no_modules_of_a_room_need_each_other() {
+    let sources = Sources::read();
+    let rooms: BTreeSet<&String> = sources.files.keys().map(|module| &module[0]).collect();
+    let mut wrong = Vec::new();
+    for room in rooms {
+        let edges = sources.edges(room);
+        let found = circle(&edges);
+        let known = KNOWN.iter().find(|(known, _)| known == room).map_or(0, |(_, count)| *count);
+        if found.len() > known {
+            wrong.push(format!("{room}: {} modules are in circles, {known} were known:", found.len()));
+            for module in &found {
+                let others = edges[*module].iter().filter(|other| found.contains(other)).map(|other| other.join("::"));
+                wrong.push(format!("  {} -> {}", module.join("::"), others.collect::<Vec<_>>().join(", ")));
+            }
+        }
+        if found.is_empty() && known > 0 {
+            wrong.push(format!("{room} has no circle left: take it off the list"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_through_a_second_name_a_macro_and_behind_tests() {
+    let module = |text: &str| {
+        let mut paths = Paths::default();
+        paths.visit_file(&syn::parse_file(text).expect("Rust"));
+        paths
+    };
+    let files = [
+        (vec!["a"], "mod b; mod c; pub use b::Thing;"),
+        (
+            vec!["a", "b"],
+            "#[cfg(test)] mod tests { use super::super::d; }\nfn f() { format!(\"{}\", crate::a::c::g()); }",
+        ),
+        (vec!["a", "c"], "use super::Thing;"),
+        (vec!["a", "d"], "use super::b;"),
+    ];
+    let own = |(path, text): (Vec<&str>, &str)| (path.into_iter().map(str::to_owned).collect(), module(text));
+    let sources = Sources { files: files.into_iter().map(own).collect() };
+    let edges = sources.edges("a");
+    let found: Vec<String> = circle(&edges).into_iter().map(|module| module.join("::")).collect();
+    assert_eq!(found, ["a::b", "a::c"]);
+}
