@@ -339,7 +339,7 @@ mod tests {
         let all = || ids.map(read);
         let expected = [Ok(b"whole".to_vec()), Err(Code::Damaged), Ok(large.clone())];
         assert!(all() == expected);
-        fill_checksums(store.reader().unwrap().connection.link()).unwrap();
+        fill_checksums(store.0.engine.pooled_writer().unwrap().link()).unwrap();
         assert!(all() == expected);
         let with = sql!("SELECT id FROM blob WHERE checksum IS NOT NULL ORDER BY id");
         assert_eq!(store.read(|db| db.all(with, params![], |row| row.get::<i64>(0))).unwrap(), [1, 3]);

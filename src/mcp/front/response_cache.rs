@@ -40,9 +40,10 @@ pub(crate) struct CacheKey {
 }
 
 impl CacheKey {
-    /// Asks anew in the memory of the last question. An answer depends on the project alone of what is configured, and one
-    /// of tools on which of them are served; `header` is the name or URI that the request gave beside its parameters, which was compared with them before an
-    /// answer was kept.
+    /// Asks anew in the memory of the last question.
+    ///
+    /// An answer depends on the project alone of what is configured, and one of tools on which of them are served. `header`
+    /// is the name or URI that the request gave beside its parameters; it was compared with them before an answer was kept.
     pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
@@ -50,7 +51,7 @@ impl CacheKey {
         self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
         if method.starts_with("tools/") {
-            self.key.push(u8::from(config.read_only));
+            self.key.push(u8::from(config.read_only) | u8::from(config.full_list) << 1);
             for group in config.groups.iter().flatten() {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');

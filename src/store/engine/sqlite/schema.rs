@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 7;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -24,7 +24,6 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
     "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
     "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "c75c044edb41c5da4f8463e2da6c9ca342c04e6bd369ca9a3f34b16002c460aa",
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
 ];
 
