@@ -13,10 +13,6 @@ use crate::op::Context;
 use crate::store::{Db, Reader};
 
 /// A request that the front may answer, with its parameters.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one lives on the stack for the time of one answer; a box would cost an allocation"
-)]
 pub(in crate::mcp) enum Hot<'a> {
     /// A read of the protocol's own.
     Read(Read<'a>),
