@@ -151,7 +151,7 @@ pub fn with<T>(
         // Joined so that the project is resolved once.
         ", resolved.id FROM (SELECT ",
         resolved!(),
-        " AS id) AS resolved CROSS JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
+        " AS id) AS resolved JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
           JOIN blob b ON b.id = p.blob_id"
     );
     db.one(sql, params![selection.named, selection.directory, name], |row| {

@@ -160,7 +160,7 @@ pub fn with<T>(
                 // Joined so that the project is resolved once.
                 ", resolved.id FROM (SELECT ",
                 resolved!(),
-                " AS id) AS resolved CROSS JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"
+                " AS id) AS resolved JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"
             )
         };
     }

@@ -75,9 +75,9 @@ fn a_plan_and_its_preview() {
       gitignore_fixes: []
       next_actions: ["mkdir -p <ROOT>/.codex/skills","mkdir -p <ROOT>/.cursor/rules"]
       checks:
+        {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
         {"area":"database","state":"ok","what":"<SCRATCH>/test.db is sound","action":null}
         {"area":"selection","state":"note","what":"no project is selected: servers list nothing","action":"mcpkg project create NAME"}
-        {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
     "#);
 }
 

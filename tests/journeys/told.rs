@@ -28,10 +28,12 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 3] = [
+const ELSEWHERE: [(&[&str], &str); 5] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
+    (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
+    (&["consent", "deny"], "the same"),
 ];
 
 /// What clients are told: list_changed by its method, updated by the URI.

@@ -226,7 +226,12 @@ impl Front {
                 }
             };
         }
-        self.key.at(self.reader.version().map_err(|error| error_data(&error))?);
+        match self.reader.version() {
+            Ok(version) => self.key.at(version),
+            // A tool that fails has a result that says so, which rmcp's handler makes.
+            Err(_) if method == "tools/call" => return Ok(false),
+            Err(error) => return Err(error_data(&error)),
+        }
         let result = match self.responses.get(&self.key) {
             Some(kept) => {
                 if method == "tools/call" {
