@@ -99,6 +99,14 @@ pub fn serve_http(
         return Err(Error::new(Code::KeyRequired, why)
             .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
+    if !crate::clock::has_http_date() {
+        // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "The system's clock stands before 1970 or after 9999: HTTP has no such date",
+        )
+        .hint("set the clock, or serve over stdio"));
+    }
     let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
     let _serving = announce(&store)?;
     let position = store.position()?;
