@@ -170,7 +170,7 @@ impl Context {
     /// Appends the event of something done.
     ///
     /// # Errors
-    /// How the disk failed.
+    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub fn event(
         &self,
         db: &Db<'_>,
