@@ -12,7 +12,6 @@ mod era;
 mod error;
 mod front;
 mod in_flight;
-mod json;
 mod limits;
 mod long_calls;
 mod lookup;

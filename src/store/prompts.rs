@@ -67,18 +67,18 @@ impl items::Attributes for Attributes {
     const KIND: Kind = Kind::Prompt;
 }
 
-/// What prompts/list needs of a row, borrowed. Of a damaged row only the name, as far as it can be read, and a
-/// description that says so.
+/// What prompts/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
+/// checksum holds. Of a damaged row only the name, as far as it can be read, and a description that says so.
 #[derive(Debug)]
 pub struct Line<'r> {
     /// The project's key.
     pub project: i64,
     /// The name.
-    pub name: &'r str,
+    pub name: &'r [u8],
     /// The description.
-    pub description: Option<&'r str>,
+    pub description: Option<&'r [u8]>,
     /// The arguments, as a JSON array in MCP's form.
-    pub arguments: Option<&'r str>,
+    pub arguments: Option<&'r [u8]>,
 }
 
 /// What prompts/get needs of a row, borrowed.
@@ -126,9 +126,15 @@ pub fn each(
         let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
         if row.get::<Value<'_>>(3)? != Value::Integer(sum) || !is_plain_json(arguments) {
             let name = sums::legible(row, 0);
-            return each(&Line { project, name: &name, description: Some(DAMAGED), arguments: None });
+            let description = Some(DAMAGED.as_bytes());
+            return each(&Line { project, name: name.as_bytes(), description, arguments: None });
         }
-        each(&Line { project, name: name.read(0)?, description: description.read(1)?, arguments: arguments.read(2)? })
+        each(&Line {
+            project,
+            name: name.text(0)?.unwrap_or_default(),
+            description: description.text(1)?,
+            arguments: arguments.text(2)?,
+        })
     })?;
     Ok(seen > page.limit)
 }

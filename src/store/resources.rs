@@ -48,20 +48,21 @@ impl items::Attributes for Attributes {
     const KIND: Kind = Kind::Resource;
 }
 
-/// What resources/list needs of a row, borrowed. Of a damaged row only name and URI, as far as they can be read, and a
+/// What resources/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
+/// checksum holds. Of a damaged row only name and URI, as far as they can be read, and a
 /// description that says so.
 #[derive(Debug)]
 pub struct Line<'r> {
     /// The project's key.
     pub project: i64,
     /// The name.
-    pub name: &'r str,
+    pub name: &'r [u8],
     /// The URI.
-    pub uri: &'r str,
+    pub uri: &'r [u8],
     /// The description.
-    pub description: Option<&'r str>,
+    pub description: Option<&'r [u8]>,
     /// The MIME type.
-    pub mime_type: Option<&'r str>,
+    pub mime_type: Option<&'r [u8]>,
 }
 
 /// What resources/read needs of a row, borrowed.
@@ -108,14 +109,15 @@ pub fn each(
         let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
         if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
             let (name, uri) = (sums::legible(row, 0), sums::legible(row, 1));
-            return each(&Line { project, name: &name, uri: &uri, description: Some(DAMAGED), mime_type: None });
+            let (name, uri, description) = (name.as_bytes(), uri.as_bytes(), Some(DAMAGED.as_bytes()));
+            return each(&Line { project, name, uri, description, mime_type: None });
         }
         each(&Line {
             project,
-            name: name.read(0)?,
-            uri: uri.read(1)?,
-            description: description.read(2)?,
-            mime_type: mime_type.read(3)?,
+            name: name.text(0)?.unwrap_or_default(),
+            uri: uri.text(1)?.unwrap_or_default(),
+            description: description.text(2)?,
+            mime_type: mime_type.text(3)?,
         })
     })?;
     Ok(seen > page.limit)

@@ -25,7 +25,6 @@ use tokio_util::sync::CancellationToken;
 use super::era::Era;
 use super::error::error_data;
 use super::in_flight::{Accepted, InFlight, Phase, Sink};
-use super::json::push_string;
 use super::limits::limited;
 use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
 use super::reads::Read;
@@ -33,6 +32,7 @@ use super::server::Server;
 use super::tasks::TaskIds;
 use super::tickets::WriteTickets;
 use super::tools;
+use crate::json::push_string;
 use crate::op::Context;
 use crate::store::Reader;
 use envelope::Id;
@@ -444,7 +444,7 @@ pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData)
     let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
     begin(out, id);
     out.extend_from_slice(format!(",\"error\":{{\"code\":{},\"message\":", error.code.0).as_bytes());
-    push_string(out, &error.message);
+    push_string(out, error.message.as_bytes());
     if let Some(data) = &error.data {
         out.extend_from_slice(format!(",\"data\":{data}").as_bytes());
     }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::call::{Made, item, log, result};
 use crate::error::Result;
+use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::mcp::json::{push_escaped, push_string};
 use crate::op::{Body, Call, Context, Entry, Reply, Shape};
 use crate::present;
 

@@ -7,9 +7,9 @@ use rmcp::model::Tool;
 use super::find::named;
 use crate::content::cursor;
 use crate::error::{Code, Error, Result};
+use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::mcp::json::push_optional;
 use crate::mcp::provider::{Projected, Provider, hints};
 use crate::op::{Entry, Group, Listed, Validator};
 use crate::store::Db;
@@ -95,7 +95,7 @@ pub(in crate::mcp) fn push_list(
     out.extend_from_slice(b"\"tools\":");
     serde_json::to_writer(&mut *out, &page.tools)
         .map_err(|error| Error::internal("the tools cannot be written as JSON").with_source(error))?;
-    push_optional(out, "nextCursor", page.next.as_deref());
+    push_member(out, ",\"nextCursor\":", page.next.as_deref());
     if page.lasting {
         era.close_lasting(out)
     } else {

@@ -29,6 +29,19 @@ impl<'v> Value<'v> {
     pub(in crate::store) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
         T::from_value(self).ok_or_else(|| super::row::mismatch(column, self))
     }
+
+    /// Returns the bytes of a text, which is of column `column` of a row, without a look at whether they are UTF-8: for a row
+    /// whose checksum shows that it holds what was written. `None` for NULL.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where it is no text.
+    pub(in crate::store) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
+        match self {
+            Value::Text(text) => Ok(Some(text)),
+            Value::Null => Ok(None),
+            _ => Err(super::row::mismatch(column, self)),
+        }
+    }
 }
 
 /// What can be given to a statement.
