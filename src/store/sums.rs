@@ -60,14 +60,6 @@ pub(super) fn intact(row: &Row<'_>, summed: Range<usize>) -> Result<bool> {
     Ok(kept == Value::Integer(xxh3_64(&bytes).cast_signed()))
 }
 
-/// Returns a text as far as it can be read: for the name of a row that is damaged.
-pub(super) fn legible(row: &Row<'_>, column: usize) -> String {
-    match row.get(column) {
-        Ok(Value::Text(text)) => super::events::plain(&String::from_utf8_lossy(text)),
-        _ => "?".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
