@@ -40,7 +40,7 @@ impl<'v> Value<'v> {
         match self {
             Value::Text(text) => Ok(Some(text)),
             Value::Null => Ok(None),
-            _ => Err(super::row::mismatch(column, self)),
+            _ => Err(mismatch(column, self)),
         }
     }
 }
