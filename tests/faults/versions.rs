@@ -72,7 +72,7 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
     for change in [
         "UPDATE refinery_schema_history SET checksum = '1'",
         "UPDATE refinery_schema_history SET name = 'other'",
-        "INSERT INTO refinery_schema_history SELECT 8, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
+        "INSERT INTO refinery_schema_history SELECT 9, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
     ] {
         let scratch = Scratch::with_project();
         scratch.ok(&["prompt", "create", "before", "x"]);
