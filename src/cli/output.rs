@@ -9,7 +9,7 @@ use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::Globals;
+use super::globals::Globals;
 use crate::error::{Code, Error, Result};
 use crate::op::{Ask, Body, Confirmation, Emit, Progress, Reply};
 use crate::present;
