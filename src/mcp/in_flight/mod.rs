@@ -112,8 +112,8 @@ impl Drop for HandlerGuard {
 }
 
 impl InFlight {
-    /// Returns the table, and the transport that rmcp is served on.
-    pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
+    /// Returns an empty table, and the requests that it hands to rmcp.
+    fn new(output: Arc<Output>) -> (Arc<Self>, mpsc::UnboundedReceiver<ClientJsonRpcMessage>) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
         let state = State {
             phase: Phase::Starting,
@@ -123,13 +123,13 @@ impl InFlight {
             bytes: 0,
             to_rmcp: Some(to_rmcp),
         };
-        let in_flight = Arc::new(Self {
+        let in_flight = Self {
             state: Mutex::new(state),
             removed: Condvar::new(),
             handlers: Arc::new(Semaphore::new(MAX_HANDLERS)),
             output,
-        });
-        (Arc::clone(&in_flight), RmcpTransport::new(in_flight, from_front))
+        };
+        (Arc::new(in_flight), from_front)
     }
 
     pub(super) fn output(&self) -> &Output {

@@ -8,6 +8,7 @@ mod long;
 mod prompts;
 mod read;
 mod resources;
+mod run;
 mod skills;
 mod subscriptions;
 mod tasks;

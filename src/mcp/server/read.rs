@@ -70,6 +70,13 @@ pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>
     ticket
 }
 
+/// Lets the client's later reads go on before a call has ended: it changes nothing.
+pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
+    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
+        ticket.end();
+    }
+}
+
 /// Waits until fewer handlers of the client run than may, and few enough answers wait for it.
 pub(super) async fn wait_for_room(request: &RequestContext<RoleServer>) {
     if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {

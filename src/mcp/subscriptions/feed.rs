@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::templates::validator;
+use crate::mcp::by_uri::validator;
 use crate::mcp::tools::{Standing, standing};
 use crate::op::{Changes, Reach, Validator};
 use crate::store::events::Event;

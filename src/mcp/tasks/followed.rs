@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::{Asker, Change, Tasks};
+use super::Tasks;
+use super::change::Change;
+use crate::mcp::asker::Asker;
 
 /// Limit on the tasks that one stream is told of.
 const MAX_FOLLOWED: usize = 256;

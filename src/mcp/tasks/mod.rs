@@ -5,6 +5,7 @@
 //! is there after a reconnect and after a restart. A row that says "working" though nobody holds its runner's lock is of a
 //! server that died.
 
+mod change;
 mod followed;
 mod outcome;
 mod running;
@@ -26,31 +27,15 @@ use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::store::tasks::{self, End, Status, Task};
 use crate::store::{Store, TaskRunner};
-use outcome::Ended;
+use change::Change;
+use outcome::{CancelledBy, Ended, SERVER_ENDED};
 
 pub(super) use followed::{Followed, TaskIds, notification};
 pub(super) use outcome::Answered;
 pub use running::RunningTask;
-pub(super) use running::Why;
 
 /// How long a task is kept after it ended, in milliseconds: an hour.
 const KEPT: Millis = 3_600_000;
-
-/// What clients are told to wait between two polls, in milliseconds.
-const POLL: u64 = 500;
-
-/// Limit on changes that wait for one that listens; who is further behind polls.
-const CHANGES: usize = 64;
-
-/// What a task that nobody works on any more failed with.
-const SERVER_ENDED: &str = "The server ended while it ran this task; nothing half-done was left. Call the tool again";
-
-/// A change of a task's status, for those who listen.
-#[derive(Clone)]
-struct Change {
-    asker: Asker,
-    task: Arc<DetailedTask>,
-}
 
 /// The tasks of one server.
 pub(super) struct Tasks {
@@ -86,7 +71,7 @@ impl Tasks {
             clock: Clock::system(),
             state: Mutex::default(),
             ended: Condvar::new(),
-            changes: broadcast::Sender::new(CHANGES),
+            changes: change::channel(),
         }
     }
 
@@ -128,14 +113,14 @@ impl Tasks {
         state.kept.retain(|_, kept| kept.expires_at >= now);
         state.running.insert(task.id(), Arc::clone(&task));
         if state.closing {
-            task.cancel(Why::Server);
+            task.cancel(CancelledBy::Server);
         }
         Ok(Some(task))
     }
 
     /// Keeps how a task ended, and tells those who listen.
     pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
-        let ended = Ended::of(answered, task.why());
+        let ended = Ended::of(answered, task.cancelled_by());
         let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
         let now = self.clock.now();
         let told = task.ended(&ended, now, now.saturating_add(KEPT));
@@ -181,7 +166,7 @@ impl Tasks {
     /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {
-            task.cancel(Why::Asker);
+            task.cancel(CancelledBy::Asker);
         }
         Ok(())
     }
@@ -215,7 +200,7 @@ impl Tasks {
     pub(super) fn give_up(&self) {
         let mut state = self.state();
         state.closing = true;
-        state.running.values().for_each(|task| task.cancel(Why::Server));
+        state.running.values().for_each(|task| task.cancel(CancelledBy::Server));
     }
 
     fn wait_until_idle(&self, deadline: Instant) {

@@ -200,12 +200,11 @@ fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     Ok(listed)
 }
 
-/// Returns the tools of these groups, whatever the database holds, those that change something only where they are served
-/// too.
-pub(in crate::mcp) fn listed(groups: Option<&[String]>, read_only: bool) -> Vec<Tool> {
-    let config = Config { groups: groups.map(<[String]>::to_vec), read_only, ..Config::default() };
+/// Returns what tools/list shows of the operations of `groups`, for the reference page and the tests.
+pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
+    let config = Config { groups: groups.map(<[String]>::to_vec), ..Config::default() };
     let served = OPERATIONS.iter().filter(|(entry, _)| config.serves(entry.group, entry.effect));
-    served.map(|(_, tool)| tool.clone()).collect()
+    serde_json::to_value(served.map(|(_, tool)| tool).collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Returns the names of the operations that are served as tools.

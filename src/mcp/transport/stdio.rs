@@ -12,13 +12,12 @@ use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
-
 use super::signals::on_signal;
 use super::{GIVE_UP, GRACE, announce};
 use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
-use crate::mcp::in_flight::InFlight;
+use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
@@ -49,7 +48,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
-    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
+    let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(8)

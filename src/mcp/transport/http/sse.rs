@@ -28,7 +28,7 @@ use super::stream::event_stream;
 use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::Front;
-use crate::mcp::in_flight::InFlight;
+use crate::mcp::in_flight::{InFlight, RmcpTransport};
 use crate::mcp::limits::limited;
 use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
@@ -96,7 +96,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     }
     let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
     let (output, queued) = Output::stream();
-    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
+    let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
     let cancelled = CancellationToken::new();
     let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
