@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
@@ -13,6 +14,12 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::answer::Body;
 use super::revocation::OpenStream;
+
+/// How often a stream says that it is alive, and so learns that its client is not.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
+
+/// What it says: a comment.
+pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
 pub(super) const ENDING: &[u8] = b": the server is ending\n\n";

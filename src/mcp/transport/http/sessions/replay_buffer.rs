@@ -3,37 +3,21 @@
 //! rmcp would forget a request's answer as soon as it was sent, and repeat what a session's stream told before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use http::Response;
-use http_body_util::StreamBody;
-use hyper::body::Frame;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
-    ServerResult,
-};
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, SessionError,
-};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_server::session::{
-    EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId, SessionManager,
+    EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId,
 };
 use tokio::sync::watch;
-use tokio_stream::wrappers::ReceiverStream;
 
-use super::answer::Body;
-use super::sse::ALIVE;
-use super::stream::event_stream;
+use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE};
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
 const MOST: usize = 1 << 20;
-
-/// Requests of one session that may be under way.
-const MAX_WORKING: usize = 256;
 
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -46,17 +30,6 @@ const RETRY: u128 = 3000;
 
 /// The end of an event that has no data and only tells a client where it is in a stream (a priming event).
 const NO_DATA: &str = "data:\n\n";
-
-/// rmcp's sessions, whose streams are read from memory.
-pub(super) struct Manager {
-    local: Arc<LocalSessionManager>,
-    replay: Arc<ReplayBuffer>,
-    orders: Mutex<HashMap<SessionId, Arc<Order>>>,
-}
-
-/// Held while a request of a session begins, and while one is cancelled: a cancellation that came between would leave its
-/// id taken for good.
-type Order = tokio::sync::Mutex<()>;
 
 /// The events that were sent to all sessions, oldest first, within bounds of time and bytes.
 #[derive(Default)]
@@ -91,144 +64,6 @@ struct StreamEvents {
     changed: watch::Sender<()>,
 }
 
-impl Manager {
-    pub(super) fn new() -> Self {
-        let replay = Arc::new(ReplayBuffer::default());
-        let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
-        // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
-        local.session_config.keep_alive = None;
-        // rmcp keeps the channel of a request that was cancelled, more than 1 KiB each, for clients that resume it within a
-        // minute. They resume from the replay buffer.
-        local.session_config.completed_cache_ttl = Duration::ZERO;
-        Self { local: Arc::new(local), replay, orders: Mutex::default() }
-    }
-
-    /// Returns what a session is told from now on, or what it was told after the event `last`.
-    pub(super) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
-        let events = self.replay.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
-        event_stream(StreamBody::new(events))
-    }
-
-    /// Whether a request with this id is under way in a session, also where its connection broke.
-    pub(super) fn works_on(&self, session: &str, request: RequestId) -> bool {
-        self.replay.state().working.get(session).is_some_and(|working| working.contains_key(&request))
-    }
-
-    /// Whether a session has as many requests under way as it may have.
-    pub(super) fn is_busy(&self, session: &str) -> bool {
-        self.replay.state().working.get(session).is_some_and(|working| working.len() >= MAX_WORKING)
-    }
-
-    /// Returns the order of a session; one that is not there any more has none that lasts.
-    fn order(&self, id: &SessionId) -> Arc<Order> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
-    }
-
-    /// Forgets what was told long ago.
-    pub(super) fn sweep(&self) {
-        let mut state = self.replay.state();
-        state.forget(MOST, KEPT);
-        // Those that ended, or were listened to, after their last event was forgotten.
-        state.streams.retain(|name, told| !(told.events.is_empty() && told.is_over(name)));
-    }
-}
-
-/// All is rmcp's but what GET answers: rmcp looks whether it is asked rightly, and [`Manager::follow`] gives the events. The
-/// memory is not handed on as [`EventStore`], so that a stateless request still ends with its client.
-impl SessionManager for Manager {
-    type Error = LocalSessionManagerError;
-    type Transport = <LocalSessionManager as SessionManager>::Transport;
-
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let (id, transport) = self.local.create_session().await?;
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).insert(SessionId::clone(&id), Arc::default());
-        Ok((id, transport))
-    }
-
-    async fn initialize_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        let answer = self.local.initialize_session(id, message).await?;
-        if let JsonRpcMessage::Response(response) = &answer
-            && let ServerResult::InitializeResult(agreed) = &response.result
-            && agreed.protocol_version == ProtocolVersion::V_2025_11_25
-        {
-            self.replay.state().primed.insert(SessionId::clone(id));
-        }
-        Ok(answer)
-    }
-
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        self.local.has_session(id).await
-    }
-
-    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.replay.end(id);
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        self.local.close_session(id).await
-    }
-
-    async fn create_stream(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let (local, replay, order) = (Arc::clone(&self.local), Arc::clone(&self.replay), self.order(id));
-        let id = SessionId::clone(id);
-        // A client may leave at any moment, and this with it; rmcp would keep what was begun by half for good.
-        let begun = tokio::spawn(async move {
-            let request = match &message {
-                JsonRpcMessage::Request(request) => Some(request.id.clone()),
-                _ => None,
-            };
-            let _order = order.lock().await;
-            let session = local.sessions.read().await.get(&id).cloned();
-            let session = session.ok_or_else(|| LocalSessionManagerError::SessionNotFound(SessionId::clone(&id)))?;
-            let receiver = session.establish_request_wise_channel().await?;
-            session.push_message(message, receiver.http_request_id).await?;
-            let mut events = ReceiverStream::new(receiver.inner);
-            // What a client comes back with is there at once, and names the stream.
-            let first = events.next().await;
-            replay.own(first.as_ref(), &id, request);
-            let primed = replay.state().primed.contains(&id);
-            let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
-            Ok(stream::iter(first).chain(events).filter(shown))
-        });
-        begun.await.unwrap_or_else(|_| Err(SessionError::SessionServiceTerminated.into()))
-    }
-
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        if let JsonRpcMessage::Notification(told) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
-            && let Some(request) = &cancelled.params.request_id
-        {
-            let order = self.order(id);
-            let _order = order.lock().await;
-            // rmcp answers it no more.
-            self.replay.cancel(id, request);
-            return self.local.accept_message(id, message).await;
-        }
-        self.local.accept_message(id, message).await
-    }
-
-    async fn create_standalone_stream(
-        &self,
-        _id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(stream::empty())
-    }
-
-    async fn resume(
-        &self,
-        _id: &SessionId,
-        _last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(stream::empty())
-    }
-}
-
 /// Where a client is in a stream.
 struct Place {
     replay: Arc<ReplayBuffer>,
@@ -241,7 +76,7 @@ struct Place {
 impl ReplayBuffer {
     /// Returns the events after `last`, those that come too. Without it, or where it is none of an event, they are those
     /// of the session's own stream that nobody was given yet; nothing comes where it is another session's.
-    fn follow(
+    pub(super) fn follow(
         self: &Arc<Self>,
         session: &str,
         last: Option<&str>,
@@ -277,9 +112,9 @@ impl ReplayBuffer {
                     Some(None) => {}
                     None => return None,
                 }
-                match tokio::time::timeout(ALIVE, place.changed.changed()).await {
+                match tokio::time::timeout(KEEP_ALIVE, place.changed.changed()).await {
                     Ok(rung) => rung.ok()?,
-                    Err(_) => return Some((Bytes::from_static(b": alive\n\n"), Some(place))),
+                    Err(_) => return Some((Bytes::from_static(ALIVE), Some(place))),
                 }
             }
         }));
@@ -298,7 +133,7 @@ impl ReplayBuffer {
     }
 
     /// Notes whose stream an event is of, and what it answers.
-    fn own(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
+    pub(super) fn own(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
         let Some((name, _)) = event.and_then(|event| event.event_id.as_deref()).and_then(parse) else { return };
         let mut guard = self.state();
         let state = &mut *guard;
@@ -311,11 +146,39 @@ impl ReplayBuffer {
     }
 
     /// Ends the stream of a request that is not answered any more.
-    fn cancel(&self, session: &SessionId, request: &RequestId) {
+    pub(super) fn cancel(&self, session: &SessionId, request: &RequestId) {
         let mut state = self.state();
         if let Some(name) = state.working.get(session).and_then(|working| working.get(request)).cloned() {
             state.over(&name);
         }
+    }
+
+    /// Whether a request of a session is under way, also where its connection broke.
+    pub(super) fn works_on(&self, session: &str, request: &RequestId) -> bool {
+        self.state().working.get(session).is_some_and(|working| working.contains_key(request))
+    }
+
+    /// How many requests of a session are under way.
+    pub(super) fn working(&self, session: &str) -> usize {
+        self.state().working.get(session).map_or(0, HashMap::len)
+    }
+
+    /// Notes that the streams of a session begin with an event without data.
+    pub(super) fn prime(&self, session: &SessionId) {
+        self.state().primed.insert(SessionId::clone(session));
+    }
+
+    /// Whether the streams of a session begin with an event without data.
+    pub(super) fn is_primed(&self, session: &SessionId) -> bool {
+        self.state().primed.contains(session)
+    }
+
+    /// Forgets what was told long ago.
+    pub(super) fn sweep(&self) {
+        let mut state = self.state();
+        state.forget(MOST, KEPT);
+        // Those that ended, or were listened to, after their last event was forgotten.
+        state.streams.retain(|name, told| !(told.events.is_empty() && told.is_over(name)));
     }
 
     fn keep(&self, name: &str, told: &ServerSseMessage) -> Result<EventId, EventStoreError> {
@@ -346,7 +209,7 @@ impl ReplayBuffer {
     }
 
     /// Forgets what a session was told; its streams end.
-    fn end(&self, session: &SessionId) {
+    pub(super) fn end(&self, session: &SessionId) {
         let mut guard = self.state();
         let state = &mut *guard;
         state.primed.remove(session);
@@ -449,6 +312,6 @@ fn parse(id: &str) -> Option<(&str, u64)> {
 }
 
 /// Whether an event is of a session's own stream, or of none.
-pub(super) fn is_common(id: &str) -> bool {
+pub(in crate::mcp) fn is_common(id: &str) -> bool {
     parse(id).is_none_or(|(name, _)| name.ends_with(COMMON))
 }

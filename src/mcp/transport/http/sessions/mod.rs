@@ -3,11 +3,17 @@
 //! rmcp keeps a session's messages; here stands who may use it. A session id alone opens nothing: it goes with the key
 //! and the project that it began with.
 
+mod manager;
+mod replay_buffer;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
+
+pub(super) use manager::Manager;
+pub(super) use replay_buffer::is_common;
 
 /// Sessions that may be open at once.
 const MOST: usize = 2048;
