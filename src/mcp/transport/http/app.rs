@@ -94,9 +94,9 @@ impl App {
     }
 
     /// Returns what /metrics shows.
-    pub(super) fn tell_metrics(&self) -> String {
+    pub(super) fn metrics_text(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
-        self.metrics.tell(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
+        self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
     /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.

@@ -12,19 +12,20 @@ use super::connection::Peer;
 use super::headers::check_single;
 use super::{compression, metrics, origin, sse, streamable};
 
+/// What clients are told that look for an authorization server.
 const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
                         `mcpkg access create NAME` makes one, `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has \
                         an agent send it";
 
-/// Where an address leads.
+/// What an address stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Endpoint {
     Mcp,
     Sse,
     Messages,
 }
 
-/// Answers a request.
+/// Answers a request, and counts it.
 pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
@@ -43,6 +44,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
     response
 }
 
+/// Answers a request where nothing refuses it.
 async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
     check_single(request.headers())?;
     if request.uri().path() == "/healthz" {
@@ -61,42 +63,42 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
             return Err(Refusal::out_of_scope("What is counted is of all projects, and this access key is for one"));
         }
-        return Ok(answer::text(StatusCode::OK, app.tell_metrics()));
+        return Ok(answer::text(StatusCode::OK, app.metrics_text()));
     }
-    let (project, place) = find(app, request.uri().path())?;
+    let (project, endpoint) = endpoint(app, request.uri().path())?;
     let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref())?;
     app.rate.check(&config, peer.from)?;
-    match (place, request.method()) {
-        (Place::Mcp, &Method::POST) => streamable::post(app, peer, config, request).await,
-        (Place::Mcp, &Method::GET | &Method::DELETE) => streamable::follow_or_end(app, config, request).await,
-        (Place::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
-        (Place::Sse, &Method::GET) => sse::open(app, &config, project.as_deref()),
-        (Place::Sse, _) => Err(Refusal::method("GET")),
-        (Place::Messages, &Method::POST) => sse::message(app, peer, &config, request).await,
-        (Place::Messages, _) => Err(Refusal::method("POST")),
+    match (endpoint, request.method()) {
+        (Endpoint::Mcp, &Method::POST) => streamable::post(app, peer, config, request).await,
+        (Endpoint::Mcp, &Method::GET | &Method::DELETE) => streamable::follow_or_end(app, config, request).await,
+        (Endpoint::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
+        (Endpoint::Sse, &Method::GET) => sse::open(app, &config, project.as_deref()),
+        (Endpoint::Sse, _) => Err(Refusal::method("GET")),
+        (Endpoint::Messages, &Method::POST) => sse::message(app, peer, &config, request).await,
+        (Endpoint::Messages, _) => Err(Refusal::method("POST")),
     }
 }
 
-/// Returns the project that an address names, and what it leads to.
-fn find(app: &App, path: &str) -> Result<(Option<String>, Place), Refusal> {
+/// Returns the project that a path names, and what it stands for.
+fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
     let unknown = || {
         // What clients look for where they were asked for a key; some show their user what they hear.
         let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
         Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
     };
-    let (project, place) = match path.strip_prefix("/projects/") {
+    let (project, path) = match path.strip_prefix("/projects/") {
         Some(rest) => {
-            let (name, place) = rest.split_once('/').ok_or_else(unknown)?;
+            let (name, path) = rest.split_once('/').ok_or_else(unknown)?;
             crate::content::names::check("project", name).map_err(|_| unknown())?;
-            (Some(name.to_owned()), place)
+            (Some(name.to_owned()), path)
         }
         None => (None, path.strip_prefix('/').unwrap_or(path)),
     };
-    let place = match place {
-        "mcp" if app.network.http => Place::Mcp,
-        "sse" if app.network.sse => Place::Sse,
-        "messages" if app.network.sse => Place::Messages,
+    let endpoint = match path {
+        "mcp" if app.network.http => Endpoint::Mcp,
+        "sse" if app.network.sse => Endpoint::Sse,
+        "messages" if app.network.sse => Endpoint::Messages,
         _ => return Err(unknown()),
     };
-    Ok((project, place))
+    Ok((project, endpoint))
 }

@@ -70,7 +70,7 @@ impl Manager {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
     }
 
-    /// Forgets what was told long ago.
+    /// Forgets old events.
     pub(in crate::mcp) fn sweep(&self) {
         self.replay.sweep();
     }
@@ -134,7 +134,7 @@ impl SessionManager for Manager {
             let mut events = ReceiverStream::new(receiver.inner);
             // What a client comes back with is there at once, and names the stream.
             let first = events.next().await;
-            replay.own(first.as_ref(), &id, request);
+            replay.assign(first.as_ref(), &id, request);
             let primed = replay.is_primed(&id);
             let shown = move |event: &ServerSseMessage| std::future::ready(primed || event.message.is_some());
             Ok(stream::iter(first).chain(events).filter(shown))
@@ -143,8 +143,8 @@ impl SessionManager for Manager {
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        if let JsonRpcMessage::Notification(told) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+        if let JsonRpcMessage::Notification(sent) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &sent.notification
             && let Some(request) = &cancelled.params.request_id
         {
             let order = self.order(id);

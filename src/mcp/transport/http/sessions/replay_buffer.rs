@@ -1,6 +1,6 @@
 //! Replay buffer of server-sent events, for clients that reconnect with Last-Event-ID.
 //!
-//! rmcp would forget a request's answer as soon as it was sent, and repeat what a session's stream told before.
+//! rmcp would forget a request's answer as soon as it was sent, and repeat events that a session's stream sent before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE};
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
-const MOST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -57,15 +57,15 @@ struct StreamEvents {
     /// The request that it answers, while that is under way.
     request: Option<RequestId>,
     events: VecDeque<(u64, Bytes)>,
-    /// The newest event that somebody who listened was given.
-    heard: u64,
+    /// The newest event that a client was given.
+    delivered: u64,
     /// Whether nothing more comes: a request was answered.
     ended: bool,
     changed: watch::Sender<()>,
 }
 
-/// Where a client is in a stream.
-struct Place {
+/// A client that follows a stream.
+struct Follower {
     replay: Arc<ReplayBuffer>,
     name: String,
     /// The number of the last event that it had.
@@ -86,35 +86,35 @@ impl ReplayBuffer {
             None => (format!("{session}{COMMON}"), None),
         };
         let mut state = self.state();
-        let told = match name.strip_suffix(COMMON) == Some(session) {
+        let stream = match name.strip_suffix(COMMON) == Some(session) {
             true => Some(state.stream(&name)),
-            false => state.streams.get_mut(&name).filter(|told| told.session.as_deref() == Some(session)),
+            false => state.streams.get_mut(&name).filter(|stream| stream.session.as_deref() == Some(session)),
         };
-        let place = told.map(|told| Place {
+        let follower = stream.map(|stream| Follower {
             replay: Arc::clone(self),
-            after: number.unwrap_or(told.heard),
-            changed: told.changed.subscribe(),
+            after: number.unwrap_or(stream.delivered),
+            changed: stream.changed.subscribe(),
             name,
         });
         let primed = state.primed.contains(session);
         drop(state);
-        // A client that loses the connection before the first event comes back to this place too.
-        let first = place.as_ref().map(|place| event(&place.name, place.after, ""));
+        // A client that loses the connection before the first event can come back to this place too.
+        let first = follower.as_ref().map(|follower| event(&follower.name, follower.after, ""));
         let shown = move |event: &Bytes| std::future::ready(primed || !event.ends_with(NO_DATA.as_bytes()));
-        let events = stream::iter(first).chain(stream::unfold(place, |place| async move {
-            let mut place = place?;
+        let events = stream::iter(first).chain(stream::unfold(follower, |follower| async move {
+            let mut follower = follower?;
             loop {
-                match place.replay.after(&place.name, place.after) {
+                match follower.replay.after(&follower.name, follower.after) {
                     Some(Some((number, event))) => {
-                        place.after = number;
-                        return Some((event, Some(place)));
+                        follower.after = number;
+                        return Some((event, Some(follower)));
                     }
                     Some(None) => {}
                     None => return None,
                 }
-                match tokio::time::timeout(KEEP_ALIVE, place.changed.changed()).await {
+                match tokio::time::timeout(KEEP_ALIVE, follower.changed.changed()).await {
                     Ok(rung) => rung.ok()?,
-                    Err(_) => return Some((Bytes::from_static(ALIVE), Some(place))),
+                    Err(_) => return Some((Bytes::from_static(ALIVE), Some(follower))),
                 }
             }
         }));
@@ -124,23 +124,23 @@ impl ReplayBuffer {
     /// Returns the next event after a number, if there is one; `None` at the end of the stream.
     fn after(&self, name: &str, after: u64) -> Option<Option<(u64, Bytes)>> {
         let mut state = self.state();
-        let told = state.streams.get_mut(name)?;
-        let next = told.events.iter().find(|(number, _)| *number > after).cloned();
+        let stream = state.streams.get_mut(name)?;
+        let next = stream.events.iter().find(|(number, _)| *number > after).cloned();
         if let Some((number, _)) = &next {
-            told.heard = told.heard.max(*number);
+            stream.delivered = stream.delivered.max(*number);
         }
-        (next.is_some() || !told.ended).then_some(next)
+        (next.is_some() || !stream.ended).then_some(next)
     }
 
-    /// Notes whose stream an event is of, and what it answers.
-    pub(super) fn own(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
+    /// Notes which session and request the stream of an event belongs to.
+    pub(super) fn assign(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
         let Some((name, _)) = event.and_then(|event| event.event_id.as_deref()).and_then(parse) else { return };
         let mut guard = self.state();
         let state = &mut *guard;
-        let Some(told) = state.streams.get_mut(name) else { return };
-        told.session = Some(SessionId::clone(session));
-        if let Some(request) = request.filter(|_| !told.ended) {
-            told.request = Some(request.clone());
+        let Some(stream) = state.streams.get_mut(name) else { return };
+        stream.session = Some(SessionId::clone(session));
+        if let Some(request) = request.filter(|_| !stream.ended) {
+            stream.request = Some(request.clone());
             state.working.entry(SessionId::clone(session)).or_default().insert(request, name.to_owned());
         }
     }
@@ -149,7 +149,7 @@ impl ReplayBuffer {
     pub(super) fn cancel(&self, session: &SessionId, request: &RequestId) {
         let mut state = self.state();
         if let Some(name) = state.working.get(session).and_then(|working| working.get(request)).cloned() {
-            state.over(&name);
+            state.close(&name);
         }
     }
 
@@ -173,16 +173,16 @@ impl ReplayBuffer {
         self.state().primed.contains(session)
     }
 
-    /// Forgets what was told long ago.
+    /// Forgets the events that are older than [`KEPT`].
     pub(super) fn sweep(&self) {
         let mut state = self.state();
-        state.forget(MOST, KEPT);
+        state.forget(MAX_BYTES, KEPT);
         // Those that ended, or were listened to, after their last event was forgotten.
-        state.streams.retain(|name, told| !(told.events.is_empty() && told.is_over(name)));
+        state.streams.retain(|name, stream| !(stream.events.is_empty() && stream.is_forgettable(name)));
     }
 
-    fn keep(&self, name: &str, told: &ServerSseMessage) -> Result<EventId, EventStoreError> {
-        let message = told.message.as_deref();
+    fn store(&self, name: &str, sent: &ServerSseMessage) -> Result<EventId, EventStoreError> {
+        let message = sent.message.as_deref();
         let answers = matches!(message, Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
         let json = message.map(serde_json::to_string).transpose()?.unwrap_or_default();
         let mut state = self.state();
@@ -193,27 +193,28 @@ impl ReplayBuffer {
         let stream = state.stream(name);
         // Who listens next hears once that something changed, however often it did.
         let said = format!("data: {json}\n\n");
-        let unheard = |(number, told): &(u64, Bytes)| *number > stream.heard && told.ends_with(said.as_bytes());
-        if name.ends_with(COMMON) && stream.events.iter().any(unheard) {
+        let undelivered =
+            |(number, event): &(u64, Bytes)| *number > stream.delivered && event.ends_with(said.as_bytes());
+        if name.ends_with(COMMON) && stream.events.iter().any(undelivered) {
             return Ok(id(name, number));
         }
         stream.events.push_back((number, event));
         stream.changed.send_replace(());
         if answers && !name.ends_with(COMMON) {
-            state.over(name);
+            state.close(name);
         }
         state.order.push_back((name.to_owned(), size, Instant::now()));
         state.bytes += size;
-        state.forget(MOST, KEPT);
+        state.forget(MAX_BYTES, KEPT);
         Ok(id(name, number))
     }
 
-    /// Forgets what a session was told; its streams end.
+    /// Forgets the events of a session; its streams end.
     pub(super) fn end(&self, session: &SessionId) {
         let mut guard = self.state();
         let state = &mut *guard;
         state.primed.remove(session);
-        state.streams.retain(|_, told| told.session.as_ref() != Some(session));
+        state.streams.retain(|_, stream| stream.session.as_ref() != Some(session));
         state.working.remove(session);
         let (streams, bytes) = (&state.streams, &mut state.bytes);
         state.order.retain(|(name, size, _)| {
@@ -231,7 +232,7 @@ impl ReplayBuffer {
 #[async_trait::async_trait]
 impl EventStore for ReplayBuffer {
     async fn store_event(&self, stream_id: &str, event: &ServerSseMessage) -> Result<EventId, EventStoreError> {
-        self.keep(stream_id, event)
+        self.store(stream_id, event)
     }
 
     async fn replay_events_after(&self, _last_event_id: &str) -> Result<EventStream, EventStoreError> {
@@ -240,24 +241,24 @@ impl EventStore for ReplayBuffer {
 }
 
 impl State {
-    /// Returns a stream; it begins where nothing was told yet.
+    /// Returns a stream; it begins where it has no event yet.
     fn stream(&mut self, name: &str) -> &mut StreamEvents {
         self.streams.entry(name.to_owned()).or_insert_with(|| StreamEvents {
             session: name.strip_suffix(COMMON).map(SessionId::from),
             request: None,
             events: VecDeque::new(),
-            heard: 0,
+            delivered: 0,
             ended: false,
             changed: watch::Sender::new(()),
         })
     }
 
-    /// Notes that nothing more comes on a stream.
-    fn over(&mut self, name: &str) {
-        let Some(told) = self.streams.get_mut(name) else { return };
-        told.ended = true;
-        told.changed.send_replace(());
-        if let (Some(session), Some(request)) = (&told.session, told.request.take())
+    /// Ends a stream: nothing more comes.
+    fn close(&mut self, name: &str) {
+        let Some(stream) = self.streams.get_mut(name) else { return };
+        stream.ended = true;
+        stream.changed.send_replace(());
+        if let (Some(session), Some(request)) = (&stream.session, stream.request.take())
             && let Some(working) = self.working.get_mut(session)
         {
             working.remove(&request);
@@ -273,9 +274,9 @@ impl State {
             && (at.elapsed() >= kept || self.bytes > most && self.order.len() > 1)
         {
             self.bytes -= size;
-            if let Some(told) = self.streams.get_mut(name) {
-                told.events.pop_front();
-                if told.events.is_empty() && told.is_over(name) {
+            if let Some(stream) = self.streams.get_mut(name) {
+                stream.events.pop_front();
+                if stream.events.is_empty() && stream.is_forgettable(name) {
                     self.streams.remove(name);
                 }
             }
@@ -285,10 +286,10 @@ impl State {
 }
 
 impl StreamEvents {
-    /// Whether nobody misses it: nothing more comes, or it is made anew when something does.
-    fn is_over(&self, name: &str) -> bool {
-        let again = name.ends_with(COMMON) || self.session.is_none();
-        (self.ended || again) && self.changed.receiver_count() == 0
+    /// Whether it can be forgotten: nobody follows it, and nothing more comes or it is made anew when something does.
+    fn is_forgettable(&self, name: &str) -> bool {
+        let is_made_anew = name.ends_with(COMMON) || self.session.is_none();
+        (self.ended || is_made_anew) && self.changed.receiver_count() == 0
     }
 }
 

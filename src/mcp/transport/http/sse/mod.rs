@@ -36,11 +36,11 @@ use clients::{Client, Session};
 pub(super) use clients::Clients;
 
 /// Clients that may be connected at once; each has a connection to the database.
-const MOST: usize = 256;
+const MAX_CLIENTS: usize = 256;
 
 /// Opens a session: its stream begins with the address that takes the client's messages.
 pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
-    if app.sse.count() >= MOST {
+    if app.sse.count() >= MAX_CLIENTS {
         let why = "This server has as many clients over SSE as it takes";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }

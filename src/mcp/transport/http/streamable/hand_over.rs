@@ -19,7 +19,7 @@ use crate::mcp::transport::http::connection::Peer;
 use crate::mcp::transport::http::headers::{BATCHES, SESSION};
 
 /// A request that goes to rmcp.
-pub(super) struct Asked {
+pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
 }
@@ -31,7 +31,7 @@ struct Begins {
     batches: bool,
 }
 
-impl Asked {
+impl Forwarded {
     /// Returns the request `id` for `method`.
     pub(super) fn new(id: &str, method: &str, parameters: Option<&RawValue>) -> Self {
         Self { id: id.to_owned(), begins: begins(method, parameters) }
@@ -57,7 +57,7 @@ pub(super) async fn hand_over(
     config: Arc<Config>,
     mut parts: Parts,
     body: &Bytes,
-    asked: Option<Asked>,
+    forwarded: Option<Forwarded>,
 ) -> Result<Response<Body>, Refusal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let body = match front::readable(text) {
@@ -68,7 +68,7 @@ pub(super) async fn hand_over(
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     parts.extensions.insert(Arc::clone(&config));
     let request = Request::from_parts(parts, Full::new(body));
-    let begins = asked.as_ref().and_then(|asked| asked.begins);
+    let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = match (session, begins) {
         (Some(session), _) => session,
         (None, Some(begins)) => return begin(app, config, request, begins).await,
@@ -79,7 +79,9 @@ pub(super) async fn hand_over(
     }
     // rmcp would give the one's answer to the other. From here on the id is taken, and then as long as it is worked on.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
-    let beginning = asked.as_ref().map(|asked| app.sessions.ask(&session, &asked.id).filter(|_| !works(&asked.id)));
+    let beginning = forwarded
+        .as_ref()
+        .map(|forwarded| app.sessions.begin_request(&session, &forwarded.id).filter(|_| !works(&forwarded.id)));
     if matches!(beginning, Some(None)) {
         let why = "Invalid request: a request with this id is under way in the session";
         return Err(Refusal::message(ErrorData::invalid_request(why, None)));

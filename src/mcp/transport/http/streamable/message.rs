@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::value::RawValue;
 
-use super::hand_over::{Asked, hand_over};
+use super::hand_over::{Forwarded, hand_over};
 use super::hot_read::hot_read;
 use super::listen;
 use crate::mcp::front::{self, Envelope, Meta};
@@ -56,8 +56,8 @@ pub(super) async fn answer(
                 }
                 peer.exchange.work();
             }
-            let asked = Some(Asked::new(id, &method, parameters));
-            hand_over(app, peer, config, parts, body, asked).await
+            let forwarded = Some(Forwarded::new(id, &method, parameters));
+            hand_over(app, peer, config, parts, body, forwarded).await
         }
         Envelope::Notification { .. } | Envelope::Response { .. } => {
             hand_over(app, peer, config, parts, body, None).await
