@@ -53,7 +53,7 @@ fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8
     for resource in config.providers.resources() {
         let Some(values) = resource.values(uri) else { continue };
         let asked = Asked { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
-        if (resource.read)(&asked, &mut Answer { config, uri, era, out })? {
+        if (resource.read)(&asked, &mut ReadResult { config, uri, era, out })? {
             return Ok(true);
         }
     }
@@ -80,15 +80,15 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
     Ok(None)
 }
 
-/// Where a domain hands over the contents of a resource: the result of resources/read.
-struct Answer<'a> {
+/// The result of resources/read, which takes the contents of a resource from its domain.
+struct ReadResult<'a> {
     config: &'a Config,
     uri: &'a str,
     era: Era,
     out: &'a mut Vec<u8>,
 }
 
-impl Contents for Answer<'_> {
+impl Contents for ReadResult<'_> {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()> {
         let (size, limit) = (text.len() as u64, self.config.max_answer);
         if size > limit {

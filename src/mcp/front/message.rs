@@ -39,10 +39,10 @@ pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
 }
 
-/// Says whether rmcp can read a message; returns it as rmcp can where it cannot read it as it stands.
+/// Returns a message in a form that rmcp can read, where it cannot read it as it stands; `None` where it can.
 ///
 /// # Errors
-/// What is wrong with it.
+/// -32700 or -32600 with what is wrong with it.
 pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
     if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {
         return Ok(None);

@@ -23,14 +23,14 @@ use crate::mcp::tasks::{Answered, RunningTask, Tasks};
 /// How long a call is waited for before it becomes a task: most have ended by then, and their client needs not poll.
 const DIRECTLY: Duration = Duration::from_millis(250);
 
-/// What is known of the request besides the call.
-pub(super) struct Asked<'a> {
+/// The request that a call came in.
+pub(super) struct Request<'a> {
     pub(super) asker: Asker,
     pub(super) cancelled: CancellationToken,
     /// Set once the call is a task.
     pub(super) task: Arc<OnceLock<Arc<RunningTask>>>,
     pub(super) config: &'a Config,
-    pub(super) request: &'a RequestContext<RoleServer>,
+    pub(super) context: &'a RequestContext<RoleServer>,
 }
 
 /// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it takes no
@@ -38,10 +38,10 @@ pub(super) struct Asked<'a> {
 pub(super) async fn run(
     server: &Server,
     call: Call,
-    asked: Asked<'_>,
+    origin: Request<'_>,
     sending: Sending,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Asked { asker, cancelled, task, config, request } = asked;
+    let Request { asker, cancelled, task, config, context: request } = origin;
     give_back_room(request);
     let (tool, notes, held) = (call.tool.name().to_owned(), call.notes.clone(), Arc::clone(&call.held));
     let (sender, mut answered) = oneshot::channel();

@@ -50,7 +50,8 @@ pub(super) async fn run(
     let asker = config.asker();
     let call = Call { tool, arguments, context, notes, held };
     if call.tool.is_long() {
-        return long::run(server, call, long::Asked { asker, cancelled, task, config, request }, sending).await;
+        return long::run(server, call, long::Request { asker, cancelled, task, config, context: request }, sending)
+            .await;
     }
     let working = async {
         let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };

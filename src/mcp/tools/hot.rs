@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::{Made, item, log, result};
+use super::call::{ResultForm, item, log, result};
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
@@ -88,7 +88,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
         outcome => {
-            let mut result = result(&Made::from(entry), command, outcome);
+            let mut result = result(&ResultForm::from(entry), command, outcome);
             if era == Era::Legacy {
                 result.result_type = None;
             }

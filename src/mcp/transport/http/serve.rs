@@ -64,7 +64,7 @@ pub fn serve_http(
     let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
     let _serving = announce(&store)?;
     let position = store.position()?;
-    raise_open_files();
+    raise_open_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -74,12 +74,12 @@ pub fn serve_http(
         let hub = Arc::clone(&app.server.hub);
         move || hub.watch(position)
     })?;
-    let asked = CancellationToken::new();
+    let stop = CancellationToken::new();
     on_signal({
-        let asked = asked.clone();
-        move || asked.cancel()
+        let stop = stop.clone();
+        move || stop.cancel()
     })?;
-    let served = runtime.block_on(serve(&app, tls, &asked, listening));
+    let served = runtime.block_on(serve(&app, tls, &stop, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
     store.checkpoint();
     served
@@ -88,7 +88,7 @@ pub fn serve_http(
 async fn serve(
     app: &Arc<App>,
     tls: Option<TlsAcceptor>,
-    asked: &CancellationToken,
+    stop: &CancellationToken,
     listening: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
     let wanted = SocketAddr::new(app.network.host, app.network.port);
@@ -104,11 +104,11 @@ async fn serve(
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
         let permit = tokio::select! {
-            () = asked.cancelled() => break,
+            () = stop.cancelled() => break,
             permit = Arc::clone(&room).acquire_owned() => permit.ok(),
         };
         let accepted = tokio::select! {
-            () = asked.cancelled() => break,
+            () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -186,7 +186,7 @@ fn connect(
 }
 
 /// Raises the soft limit on open files to the hard one: each connection and each stream takes one.
-fn raise_open_files() {
+fn raise_open_file_limit() {
     #[cfg(unix)]
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "the limit on open files stays as it is");

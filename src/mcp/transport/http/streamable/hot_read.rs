@@ -30,18 +30,18 @@ pub(super) async fn hot_read(
     let ours = front::may_be_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
     let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
     let header = only(headers, &NAME).filter(|_| era == Era::Modern);
-    let (asked, given) = app.read_cache.ask(config, era, method, parameters, header)?;
-    let result = match given {
-        // Whoever was given it before sent the same, and that was looked at.
-        Some(given) => {
+    let (key, kept) = app.read_cache.look_up(config, era, method, parameters, header)?;
+    let result = match kept {
+        // The same request was checked when the answer was kept.
+        Some(kept) => {
             app.read_cache.log_again(config, method, parameters);
-            Ok(given)
+            Ok(kept)
         }
         None if config.providers.takes(method, parameters) => return Ok(None),
         None if !fits(era, method, parameters, header, config) => return Ok(None),
         None => {
             peer.exchange.work();
-            match app.read_cache.answer(&asked, config, method, parameters, era).await.transpose() {
+            match app.read_cache.answer(&key, config, method, parameters, era).await.transpose() {
                 Some(result) => result,
                 None => return Ok(None),
             }

@@ -62,7 +62,7 @@ pub(super) async fn open(
     });
     let (subscriber, tasks) = subscribing.await.ok()?;
     if let Some(uris) = &mut filter.resource_subscriptions {
-        uris.retain(|uri| subscriber.wants(uri));
+        uris.retain(|uri| subscriber.is_subscribed(uri));
     }
     let listener = Listener {
         id,
@@ -84,7 +84,7 @@ pub(super) async fn open(
 }
 
 impl Listener {
-    /// Returns what comes next: the acknowledgment, news, a sign of life, the result; `None` at the end.
+    /// Returns the next event: the acknowledgment, news, a keep-alive comment, the result; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
