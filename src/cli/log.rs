@@ -22,7 +22,7 @@ pub(super) fn log(verbose: u8) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
-        // rmcp tells each protocol error at warn; the client hears of it anyway.
+        // rmcp logs each protocol error at warn; the client is told of it anyway.
         0 => "warn,rmcp=error",
         1 => "info",
         _ => "mcpkg=debug,info",

@@ -13,7 +13,7 @@ use super::subscriptions::Subscriber;
 /// What a client of a revision with a handshake said in its session.
 #[derive(Default)]
 pub(super) struct Session {
-    /// What is told of changes on its behalf.
+    /// Its subscription to changes.
     pub(super) subscriber: OnceLock<Arc<Subscriber>>,
     /// Whether it is notified of changes already.
     pub(super) notified: AtomicBool,

@@ -1,4 +1,4 @@
-//! What changed, told to whoever asked: list_changed and resources/updated, to sessions and listen streams alike.
+//! Notifications of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
 //! One thread looks at the store. A [`Feed`] stands for what one selection of a project and of tools serves; a [`Subscriber`] knows
 //! what of it one client asked for and was told of. Both keep counts, not messages, so that a burst is one message and a
@@ -26,7 +26,7 @@ pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 /// How often the watch looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Tells changes to whoever asked.
+/// Watches the store and notifies subscribers.
 pub(super) struct Hub {
     store: Store,
     feeds: Mutex<Vec<Weak<Feed>>>,
@@ -42,7 +42,7 @@ impl Hub {
     pub(super) fn watch(&self, position: Position) {
         let mut told = false;
         let mut tell = |error: Error| {
-            // The same failure comes with every look; it is told once.
+            // The same failure comes with every look; it is logged once.
             if !std::mem::replace(&mut told, true) {
                 tracing::warn!(%error, "the database could not be watched");
             }

@@ -22,7 +22,7 @@ pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), Error
     Err(ErrorData::invalid_request(why, None))
 }
 
-/// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.
+/// Refuses an unknown method, and parameters that rmcp would drop without an answer.
 pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
     // A tool's arguments can be large; what is wrong around them shows when they are read.
     let parameters = match parameters.filter(|_| method != "tools/call") {

@@ -332,7 +332,7 @@ impl Front {
         {
             self.in_flight.cancel(&id);
         }
-        // A notification that cannot be read has nobody who waits for an answer.
+        // A notification has no answer, also where it cannot be read.
         if let Ok(message) = parse(text) {
             self.in_flight.pass(message);
         }

@@ -84,15 +84,15 @@ pub(crate) struct HandlerGuard {
 
 impl HandlerGuard {
     /// Waits until fewer than [`MAX_HANDLERS`] run. Call it last: a handler that waits for another one must not hold a permit.
-    pub(crate) async fn wait_for_room(&self) {
+    pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
             request.permit = permit;
         }
     }
 
-    /// Gives its permit back, so that other handlers run while this one waits for something long.
-    pub(crate) fn give_back_room(&self) {
+    /// Releases its permit, so that other handlers run while this one waits for something long.
+    pub(crate) fn release_permit(&self) {
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
             request.permit = None;
         }
@@ -195,7 +195,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Hands rmcp a message that nobody waits for.
+    /// Hands rmcp a message that has no answer.
     pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
         if let Some(to_rmcp) = &self.state().to_rmcp {
             let _ = to_rmcp.send(message);
@@ -233,7 +233,7 @@ impl InFlight {
         self.removed.notify_all();
     }
 
-    /// Ends without waiting: nobody takes the answers any more.
+    /// Ends without waiting: the client takes no more answers.
     pub(crate) fn close_now(&self) {
         self.state().to_rmcp = None;
         self.removed.notify_all();

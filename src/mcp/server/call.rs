@@ -20,15 +20,15 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Runs the tool; later requests of its client go on when it has ended, also where nobody waits for its reply.
+    /// Runs the tool; later requests of its client go on when it has ended, also where its client gave up.
     pub(super) fn run(self) -> CallToolResult {
         let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes);
-        self.held.give_back();
+        self.held.release();
         result
     }
 }
 
-/// What a call holds that others wait for.
+/// What a call holds that other requests wait for.
 pub(super) struct Held {
     /// Its place in its client's order.
     ticket: Option<Arc<Ticket>>,
@@ -51,8 +51,8 @@ impl Held {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets later requests go on.
-    pub(super) fn give_back(&self) {
+    /// Releases it all, so that later requests go on.
+    pub(super) fn release(&self) {
         self.permit().take();
         if let Some(ticket) = &self.ticket {
             ticket.end();

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
-use super::read::{blocking, give_back_room, or_cancelled, wait_for_room};
+use super::read::{acquire_permit, blocking, or_cancelled, release_permit};
 use super::{Server, tasks};
 use crate::error::{Code, Error};
 use crate::mcp::Config;
@@ -42,7 +42,7 @@ pub(super) async fn run(
     sending: Sending,
 ) -> Result<CallToolResponse, ErrorData> {
     let Request { asker, cancelled, task, config, context: request } = origin;
-    give_back_room(request);
+    release_permit(request);
     let (tool, notes, held) = (call.tool.name().to_owned(), call.notes.clone(), Arc::clone(&call.held));
     let (sender, mut answered) = oneshot::channel();
     let delivery = Delivery::to_request(sender);
@@ -59,7 +59,7 @@ pub(super) async fn run(
         None => match begin(server, &asker, &tool, &cancelled).await {
             Some(begun) => {
                 notes.mute();
-                held.give_back();
+                held.release();
                 let created = CreateTaskResult::new(begun.task());
                 let _ = task.set(Arc::clone(&begun));
                 delivery.to_task(Arc::clone(&server.tasks), begun, &mut answered);
@@ -72,7 +72,7 @@ pub(super) async fn run(
     drop(notes);
     sending.end().await;
     // The answer waits for its client as any other does.
-    wait_for_room(request).await;
+    acquire_permit(request).await;
     let ended_abnormally = |_| Err(error_data(&Error::internal("a handler ended abnormally")));
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
 }
@@ -97,7 +97,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
     if let Some(permit) = server.long.try_take(&asker) {
         return long_calls::run(permit, move || call.run(), deliver);
     }
-    call.held.give_back();
+    call.held.release();
     let long = Arc::clone(&server.long);
     tokio::spawn(async move {
         let permit = tokio::select! {

@@ -42,7 +42,7 @@ pub(super) async fn run(
         cancelled: cancelled.clone(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);
-            move || held.give_back()
+            move || held.release()
         }),
         elicit,
         ..tools::context(store, config, client.as_deref())

@@ -87,7 +87,7 @@ impl Served {
     }
 }
 
-/// A URI that somebody subscribed to.
+/// A URI that clients subscribed to.
 struct Watched {
     validator: Option<Validator>,
     changes: u64,
@@ -111,7 +111,7 @@ impl Relevant {
             let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
             let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
             let done = event.outcome == "ok";
-            // What happens to a project itself may be told under another name than it has now.
+            // The event of a rename has another name of the project than it has now.
             if event.project.as_deref() == name || (done && changes.reach == Reach::Everybody) {
                 relevant.anything = true;
                 if done {
@@ -125,7 +125,7 @@ impl Relevant {
 
 impl Feed {
     pub(super) fn new(store: &Store, config: Arc<Config>) -> Self {
-        // What cannot be read now is told when it can be.
+        // Where this fails, everything counts as changed once it can be read.
         let served = store.read(|db| {
             let project = projects::served(db, &config.selection)?;
             Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
@@ -159,7 +159,7 @@ impl Feed {
             },
             _ => EVERYTHING,
         };
-        // Validators take a while; who asks for news meanwhile does not wait for them.
+        // Reading validators takes a while; the lock is not held meanwhile.
         let watched: Vec<(String, Option<Validator>)> =
             self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
         let mut updated = Vec::new();
@@ -202,7 +202,7 @@ impl Feed {
 
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
-/// What a client was not told of yet.
+/// What changed since a client was notified last.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct News {
     pub(super) prompts: bool,
@@ -212,7 +212,7 @@ pub(in crate::mcp) struct News {
     pub(super) updated: Vec<String>,
 }
 
-/// What one client asked for, and what it was told of.
+/// What one client subscribed to, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
     seen: Mutex<Seen>,

@@ -1,4 +1,4 @@
-//! A change of a task's status, on its way to those who listen.
+//! Changes of tasks, on their way to listen streams.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tokio::sync::broadcast;
 
 use crate::mcp::asker::Asker;
 
-/// Limit on changes that wait for one that listens; who is further behind polls.
+/// Limit on changes that wait for one stream; a client that is further behind polls.
 const CHANGES: usize = 64;
 
-/// A change of a task's status, for those who listen.
+/// A change of a task, for the streams of its asker.
 #[derive(Clone)]
 pub(super) struct Change {
     pub(super) asker: Asker,

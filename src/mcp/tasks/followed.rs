@@ -43,7 +43,7 @@ impl TaskIds {
 pub(in crate::mcp) struct Followed {
     asker: Asker,
     ids: Vec<String>,
-    /// As they were when the stream began: what happened before it is told once.
+    /// As they were when the stream began; each is sent once.
     first: VecDeque<Arc<DetailedTask>>,
     changes: broadcast::Receiver<Change>,
 }
@@ -80,7 +80,7 @@ impl Followed {
                 Ok(Change { asker, task }) if asker == self.asker && self.ids.contains(&task.task.task_id) => {
                     return task;
                 }
-                // Who is too far behind polls.
+                // A client that is too far behind polls.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => std::future::pending().await,
             }

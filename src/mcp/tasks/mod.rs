@@ -118,7 +118,7 @@ impl Tasks {
         Ok(Some(task))
     }
 
-    /// Keeps how a task ended, and tells those who listen.
+    /// Stores how a task ended, and tells the streams of its asker.
     pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
         let ended = Ended::of(answered, task.cancelled_by());
         let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
@@ -233,7 +233,7 @@ impl Tasks {
         Ok(None)
     }
 
-    /// Returns the row of a task; one that nobody works on any more has failed.
+    /// Returns the row of a task; one whose server is gone has failed.
     fn row(&self, asker: &Asker, id: Uuid) -> Result<Task, ErrorData> {
         let look = || self.store.read(|db| tasks::get(db, asker.as_str(), id, self.clock.now()));
         let found = look().map_err(|error| error_data(&error))?;
@@ -251,7 +251,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Whether somebody works on a task whose row says so.
+    /// Whether the server that runs a task is still there.
     fn is_alive(&self, task: &Task, own: Uuid) -> bool {
         task.runner == own || self.store.runs_tasks(task.runner)
     }
@@ -289,7 +289,8 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
     id.parse().map_err(|_| unknown(id))
 }
 
-/// One sentence for a task that is not there, that is somebody else's, and that was let go.
+/// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
+/// apart.
 fn unknown(id: &str) -> ErrorData {
     let why = format!("There is no task '{}' of yours; one that ended is kept for an hour", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))

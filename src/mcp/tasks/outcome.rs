@@ -10,7 +10,7 @@ use crate::store::tasks::{Status, Task};
 /// What clients are told to wait between two polls, in milliseconds.
 const POLL: u64 = 500;
 
-/// What a task that nobody works on any more failed with.
+/// The failure of a task whose server is gone.
 pub(super) const SERVER_ENDED: &str =
     "The server ended while it ran this task; nothing half-done was left. Call the tool again";
 

@@ -28,7 +28,7 @@ pub struct RunningTask {
 struct State {
     row: Task,
     cancelled: Option<CancelledBy>,
-    /// What the client is asked, by key, and who waits for its answer.
+    /// What the client is asked, by key, with the channel of its answer.
     asked: BTreeMap<String, (InputRequest, oneshot::Sender<Value>)>,
 }
 

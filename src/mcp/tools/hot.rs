@@ -51,8 +51,8 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Runs it and appends its result; returns whether that may be given again, and `None` where the client has to be told
-    /// more than a result, which rmcp's handler does.
+    /// Runs it and appends its result; returns whether that may be given again, and `None` where there are warnings to log
+    /// to the client, which rmcp's handler does.
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
@@ -67,7 +67,7 @@ impl HotCall {
     }
 }
 
-/// Writes the line in the log of a call that was answered as before.
+/// Logs a call that was answered from the cache.
 pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     parameters: Option<&RawValue>,
     config: &Config,

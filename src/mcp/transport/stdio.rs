@@ -1,7 +1,7 @@
 //! stdio: a thread that reads and answers, rmcp on a runtime of one thread, one lock on the output.
 //!
 //! The reading thread writes what it answers itself; what rmcp answers is queued, bounded, for a writing thread.
-//! Nobody else writes to standard output. A client that stops reading stops both, and nothing else.
+//! Nothing else writes to standard output. A client that stops reading stops both, and nothing else.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -73,13 +73,13 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
 
     // When the process ends at the latest, once a signal came.
     let signalled: Arc<OnceLock<Instant>> = Arc::default();
-    // Held by the reading thread while it works on what it read; whoever takes it stops the input.
+    // The reading thread holds it while it works on what it read; taking it stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
         let (ending, tasks, deadline) = (server.ending.clone(), Arc::clone(&server.tasks), Arc::clone(&signalled));
         move || {
-            // What still runs halfway is told to give up, so that its answer comes in time.
+            // Calls that still run are cancelled, so that their answers come in time.
             let _ = spawn("ending", move || {
                 thread::sleep(GIVE_UP);
                 ending.cancel();
@@ -126,7 +126,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             Err(error) => tracing::info!(%error, "no session began"),
         }
     });
-    // Nobody waits for the answers of tasks: they have a while to end, and then they give up.
+    // No client waits for the answers of tasks: they have a while to end, and then they are cancelled.
     let (give_up, deadline) = match signalled.get() {
         Some(deadline) => (*deadline - GRACE + GIVE_UP, *deadline - WRITTEN),
         None => (Instant::now() + GRACE, Instant::now() + GRACE * 2),

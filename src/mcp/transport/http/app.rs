@@ -99,7 +99,7 @@ impl App {
         self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
-    /// Whether the database can be read. Whoever asks needs no key, and so hears no more than that; the log says why not.
+    /// Answers whether the database can be read. No key is needed for that, so the reason stands in the log alone.
     pub(super) fn ready(&self) -> Response<Body> {
         match self.read_cache.read_now() {
             Ok(()) => answer::text(StatusCode::OK, "ready\n"),
@@ -138,7 +138,7 @@ impl App {
         self.revocation.check();
     }
 
-    /// Ends the sessions that nobody uses any more.
+    /// Ends the sessions that were idle for too long.
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
         self.manager.sweep();

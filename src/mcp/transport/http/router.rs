@@ -82,7 +82,7 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
 /// Returns the project that a path names, and what it stands for.
 fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
     let unknown = || {
-        // What clients look for where they were asked for a key; some show their user what they hear.
+        // Clients that were asked for a key look for these; some show their user the answer.
         let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
         Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
     };

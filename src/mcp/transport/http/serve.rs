@@ -132,7 +132,7 @@ async fn serve(
     let tasks = tokio::task::spawn_blocking(move || tasks.end(now + GIVE_UP, now + GRACE));
     let ending = app.server.ending.clone();
     tokio::spawn(async move {
-        // What still runs halfway is told to give up, so that its answer comes in time.
+        // Calls that still run are cancelled, so that their answers come in time.
         tokio::time::sleep(GIVE_UP).await;
         ending.cancel();
     });
@@ -146,7 +146,7 @@ async fn serve(
     Ok(())
 }
 
-/// Ends what nobody uses any more, and what nobody may use any more.
+/// Ends idle sessions, and the streams of keys that are no longer good.
 async fn keep_up(app: Arc<App>) {
     let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
     loop {

@@ -12,7 +12,7 @@ use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// Who sends a request: the other end of its connection.
+/// The client's end of a connection.
 #[derive(Clone)]
 pub(in crate::mcp) struct Peer {
     /// The server's own address that it came to.
@@ -30,7 +30,7 @@ struct State {
     end: AtomicU8,
     /// The streams that the answer consists of and that are being sent: a batch's has others within.
     streams: AtomicUsize,
-    /// Who waits for bytes, of which none will come.
+    /// The task that waits for bytes of which none will come.
     reader: AtomicWaker,
 }
 

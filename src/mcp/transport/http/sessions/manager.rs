@@ -49,7 +49,7 @@ impl Manager {
         Self { local: Arc::new(local), replay, orders: Mutex::default() }
     }
 
-    /// Returns what a session is told from now on, or what it was told after the event `last`.
+    /// Returns the stream of a session from now on, or what followed the event `last`.
     pub(in crate::mcp) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
         let events = self.replay.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
         event_stream(StreamBody::new(events))

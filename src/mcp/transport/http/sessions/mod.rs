@@ -1,6 +1,6 @@
-//! The sessions of the revisions with a handshake: whose they are, and which nobody uses any more.
+//! The sessions of the revisions with a handshake: whose they are, and which are idle.
 //!
-//! rmcp keeps a session's messages; here stands who may use it. A session id alone opens nothing: it goes with the key
+//! rmcp keeps a session's messages; this is about who may use it. A session id alone opens nothing: it goes with the key
 //! and the project that it began with.
 
 mod manager;
@@ -125,7 +125,7 @@ impl Sessions {
         self.lock().remove(id);
     }
 
-    /// Forgets the sessions that nobody uses any more, and returns them.
+    /// Forgets the sessions that were idle for too long, and returns them.
     pub(super) fn sweep(&self) -> Vec<String> {
         let mut sessions = self.lock();
         let idle = |session: &Session| session.streams == 0 && session.used.elapsed() >= IDLE;

@@ -74,8 +74,10 @@ struct Follower {
 }
 
 impl ReplayBuffer {
-    /// Returns the events after `last`, those that come too. Without it, or where it is none of an event, they are those
-    /// of the session's own stream that nobody was given yet; nothing comes where it is another session's.
+    /// Returns the events after the event `last`, and those that come from now on.
+    ///
+    /// Without `last`, or where it is no event's id, these are the events of the session's own stream that were not
+    /// delivered yet. Where it is of another session, the stream is empty.
     pub(super) fn follow(
         self: &Arc<Self>,
         session: &str,
@@ -191,7 +193,7 @@ impl ReplayBuffer {
         let event = event(name, number, &json);
         let size = event.len() + 2 * name.len();
         let stream = state.stream(name);
-        // Who listens next hears once that something changed, however often it did.
+        // However often something changed, the next client to listen is told once.
         let said = format!("data: {json}\n\n");
         let undelivered =
             |(number, event): &(u64, Bytes)| *number > stream.delivered && event.ends_with(said.as_bytes());

@@ -64,7 +64,7 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
         _ => None,
     };
     let mut line = Vec::new();
-    // What was answered before is told again only where the messages before this one changed nothing.
+    // A kept answer counts only where the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
         Ok(_) => message::answer(app, peer, config, parts, &text, envelope).await,
         Err(error) => Err(error.into()),

@@ -95,7 +95,7 @@ pub(super) async fn hand_over(
     app.streamed(response, &config, None, (app.sessions.open(&session), peer.exchange.stream()))
 }
 
-/// Begins a session. It is known also where its client has gone before it was answered; else nobody would ever end it.
+/// Begins a session. It is recorded also where its client left before the answer; else it would never end.
 async fn begin(
     app: &Arc<App>,
     config: Arc<Config>,
