@@ -33,8 +33,8 @@ pub(super) struct Request<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it takes no
-/// handler's room and no thread of the blocking pool.
+/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it holds no
+/// permit to run and no thread of the blocking pool.
 pub(super) async fn run(
     server: &Server,
     call: Call,

@@ -59,8 +59,8 @@ impl Server {
     }
 }
 
-/// Waits until the client's earlier writes have ended and few enough answers wait for it, and returns the guard that
-/// later reads wait for.
+/// Waits until the client's earlier writes have ended, then for a permit to run; returns the ticket that later reads wait
+/// for.
 pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
     let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
     if let Some(ticket) = &ticket {
