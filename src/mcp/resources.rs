@@ -1,9 +1,9 @@
-//! resources/list and resources/read: from rows to JSON.
+//! resources/list and what is stored: from rows to JSON.
 
+use super::Config;
 use super::era::Era;
-use super::lookup::{not_found, page};
+use super::lookup::page;
 use super::prompts::push_next;
-use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
 use crate::json::{Base64, push_escaped, push_member, push_string};
@@ -66,14 +66,6 @@ fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
         push_member(out, ",\"mimeType\":", resource.mime_type);
         out.push(b'}');
     }
-}
-
-/// Appends the result of resources/read: what is stored under the URI, else what a template says.
-pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
-    if stored(db, config, Key::Uri(uri), uri, era, out)? || templates::read(db, config, uri, era, out)? {
-        return Ok(());
-    }
-    Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
 /// Appends what is stored under `key`, which was asked for as `uri`: a text as it is, anything else as base64. Returns

@@ -72,7 +72,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // Plans are confirmed and consented to; clients ask their users.
     ("consent", &["deploy/", "mcp/"]),
     // Where the database is.
-    ("database", &["cli/mod.rs", "client/"]),
+    ("database", &["cli/globals.rs", "client/"]),
 ];
 
 #[test]
