@@ -7,9 +7,20 @@ use crate::store::{Access, check};
 /// The largest file that is read whole without being asked to.
 const QUICK: u64 = 64 << 20;
 
+/// Free bytes from which on giving them back is worth it, where they are a quarter of the file too.
+const WORTH_COMPACTING: u64 = 16 << 20;
+
 /// Looks at the file, and at which project applies.
 pub fn health(context: &Context) -> Vec<Finding> {
-    vec![file(context), selection(context)]
+    [Some(file(context)), space(context), Some(selection(context))].into_iter().flatten().collect()
+}
+
+fn space(context: &Context) -> Option<Finding> {
+    let (free, size) = (context.store.free().ok()?, context.store.size());
+    (free >= WORTH_COMPACTING && free >= size / 4).then(|| {
+        let what = format!("{} MiB of the database's {} MiB are free", free >> 20, size >> 20);
+        Finding::new("space", Health::Note, what).action("mcpkg compact")
+    })
 }
 
 fn file(context: &Context) -> Finding {
