@@ -274,3 +274,19 @@ fn no_statement_skips_rows_or_reads_the_clock() {
         }
     }
 }
+
+#[test]
+fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
+    let mut found = 0;
+    for (path, text) in sources() {
+        let code = code(&text);
+        let reaches = ["Prepared::new(", ".fetch(context)", "Report::of("].iter().any(|call| code.contains(call));
+        let operations = code.matches("impl Operation for ").count();
+        if reaches && operations > 0 {
+            let open = code.matches("const OPEN_WORLD: bool = true;").count();
+            assert_eq!(open, operations, "{}", path.display());
+            found += operations;
+        }
+    }
+    assert!(found >= 10, "only {found} operations");
+}
