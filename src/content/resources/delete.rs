@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::GROUP;
+use crate::content::{GROUP, answer};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::resources;
+use crate::store::revisions::Kind;
 
 /// Delete a resource
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -36,12 +37,7 @@ impl Operation for Delete {
         let (resource, project) = context.write("resource.delete", &self.name, |db, project, author| {
             Ok((resources::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
-        let sentence = format!("Deleted resource '{}' from project '{project}'", resource.name);
-        let back = format!(
-            "`mcpkg resource restore {} {}` brings it back",
-            resource.name,
-            resource.revision.saturating_sub(1)
-        );
-        Ok(Reply::sentence(sentence, data(&project, &resource)).hint(back))
+        let data = data(&project, &resource);
+        Ok(answer::deleted(Kind::Resource, &resource.name, resource.revision, &project, data))
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::rfc3339;
-use crate::content::{GROUP, answer, cursor};
+use crate::content::{GROUP, answer};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::resources::{self, Resource};
@@ -59,8 +59,7 @@ impl Operation for List {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("resources", self.cursor.as_deref(), self.limit, context, project.id)?;
             let slice = resources::overview(db, project.id, &page)?;
-            let last = slice.rows.last().filter(|_| slice.more);
-            let next = last.map(|resource| cursor::encode("resources", project.id, &resource.name));
+            let next = answer::next_cursor("resources", project.id, &slice, |resource| &resource.name);
             Ok((slice, project.name.clone(), next))
         })?;
         let rows = slice
