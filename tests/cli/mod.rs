@@ -3,5 +3,6 @@
 mod access;
 mod commands;
 mod errors;
+mod limits;
 mod modules;
 mod skills;
