@@ -69,10 +69,15 @@ fn f16_a_backup_of_a_newer_schema_is_not_restored() {
 
 #[test]
 fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
+    let later = format!(
+        "INSERT INTO refinery_schema_history
+         SELECT {}, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
+        mcpkg::store::SCHEMA_VERSION + 1
+    );
     for change in [
         "UPDATE refinery_schema_history SET checksum = '1'",
         "UPDATE refinery_schema_history SET name = 'other'",
-        "INSERT INTO refinery_schema_history SELECT 8, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
+        &later,
     ] {
         let scratch = Scratch::with_project();
         scratch.ok(&["prompt", "create", "before", "x"]);
