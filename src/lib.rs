@@ -20,6 +20,7 @@ pub mod file;
 pub mod git;
 pub mod hex;
 pub mod http;
+mod json;
 pub mod mcp;
 pub mod op;
 pub mod present;

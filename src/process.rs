@@ -9,7 +9,9 @@
 
 mod cancel;
 mod environment;
+mod failure;
 mod group;
+mod limits;
 mod output;
 mod running;
 #[cfg(all(test, unix))]
@@ -19,48 +21,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
 
 pub use cancel::OnCancel;
 pub use environment::{Environment, is_needed_on_windows};
+pub use failure::Failure;
+pub use limits::{GRACE, Limits};
 pub use output::{Capture, Output, Printed};
 pub use running::Running;
-
-/// How long a program has between the request to end and its end by force.
-pub const GRACE: Duration = Duration::from_secs(2);
-
-/// What ends a program before it ends by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits<'a> {
-    /// How long it may run.
-    pub time: Duration,
-    /// How long it has to end by itself once it is asked to.
-    pub grace: Duration,
-    /// Ends it when the call is cancelled.
-    pub cancelled: &'a CancellationToken,
-}
-
-impl<'a> Limits<'a> {
-    /// Returns limits with the usual grace, [`GRACE`].
-    pub const fn new(time: Duration, cancelled: &'a CancellationToken) -> Self {
-        Self { time, grace: GRACE, cancelled }
-    }
-}
-
-/// Why a program gave no output.
-#[derive(Debug)]
-pub enum Failure {
-    /// It could not be started.
-    NotStarted(io::Error),
-    /// It was started, and could not be written to or waited for.
-    Lost(io::Error),
-    /// It ran for longer than it may, and was ended.
-    TimedOut,
-    /// The call was cancelled, and the program was ended.
-    Cancelled,
-}
 
 /// A program that is to be started.
 #[derive(Debug)]

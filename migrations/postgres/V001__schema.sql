@@ -137,6 +137,9 @@ CREATE TABLE module (
   tags       TEXT NOT NULL DEFAULT '[]' CHECK (tags::json IS NOT NULL),
   targets    TEXT NOT NULL DEFAULT '[]' CHECK (targets::json IS NOT NULL),
   enabled    BIGINT NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  applies    TEXT CHECK (applies::json IS NOT NULL),
+  agent      TEXT,
+  path       TEXT,
   PRIMARY KEY (project_id, item)
 );
 

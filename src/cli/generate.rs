@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use super::output::Output;
 use crate::error::{Error, Result};
 
+/// Returns the two commands for the tree.
 pub(super) fn commands() -> [Command; 2] {
     [
         Command::new("completions")
@@ -21,19 +22,21 @@ pub(super) fn commands() -> [Command; 2] {
     ]
 }
 
-pub(super) fn completions(matches: &ArgMatches, output: &Output) -> Result<u8> {
+/// Runs `mcpkg completions`; `tree` is the whole command line.
+pub(super) fn completions(matches: &ArgMatches, mut tree: Command, output: &Output) -> Result<u8> {
     let shell = matches.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash);
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "mcpkg", &mut script);
+    clap_complete::generate(shell, &mut tree, "mcpkg", &mut script);
     output.print(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }
 
-pub(super) fn man(matches: &ArgMatches, output: &Output) -> Result<u8> {
+/// Runs `mcpkg man`; `tree` is the whole command line.
+pub(super) fn man(matches: &ArgMatches, tree: Command, output: &Output) -> Result<u8> {
     let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
     let failed = |error| Error::file("write man pages into", &folder, error);
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    clap_mangen::generate_to(super::command(), &folder).map_err(failed)?;
+    clap_mangen::generate_to(tree, &folder).map_err(failed)?;
     output.print(&format!("Wrote the man pages into {}\n", folder.display()))?;
     Ok(0)
 }

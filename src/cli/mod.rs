@@ -1,12 +1,15 @@
 //! The shell face: parse, run one operation, render.
+
 mod demo;
 mod generate;
+mod globals;
+mod log;
 mod output;
+mod recover;
 mod serve;
 mod tree;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,13 +18,14 @@ use clap::ArgMatches;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
-use crate::redact::redact;
 use crate::store::Store;
-use crate::store::projects::Selection;
 
 pub use tree::command;
 
+use globals::Globals;
+use log::log;
 use output::Output;
+use recover::recover;
 
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -43,78 +47,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The flags that every command takes.
-pub(crate) struct Globals {
-    pub(crate) db: Option<PathBuf>,
-    pub(crate) project: Option<String>,
-    pub(crate) project_by: &'static str,
-    pub(crate) json: bool,
-    pub(crate) quiet: bool,
-    pub(crate) verbose: u8,
-    pub(crate) color: clap::ColorChoice,
-    pub(crate) yes: bool,
-}
-
-impl Globals {
-    fn from(matches: &ArgMatches) -> Self {
-        // Global flags stand at the level where they were written; the innermost has them all.
-        let mut innermost = matches;
-        while let Some((_, inner)) = innermost.subcommand() {
-            innermost = inner;
-        }
-        let (project, project_by) = match innermost.get_one::<String>("project") {
-            Some(name) => (Some(name.clone()), "--project"),
-            None => (std::env::var("MCPKG_PROJECT").ok(), "MCPKG_PROJECT"),
-        };
-        Self {
-            db: innermost.get_one("db").cloned().or_else(|| std::env::var_os("MCPKG_DB").map(PathBuf::from)),
-            project: project.filter(|name| !name.is_empty()),
-            project_by,
-            json: innermost.get_flag("json"),
-            quiet: innermost.get_flag("quiet"),
-            verbose: innermost.get_count("verbose"),
-            color: innermost.get_one::<clap::ColorChoice>("color").copied().unwrap_or(clap::ColorChoice::Auto),
-            yes: innermost.get_flag("yes"),
-        }
-    }
-
-    /// Opens the database that the flags name.
-    fn open(&self) -> Result<Store> {
-        Store::open(&self.database()?)
-    }
-
-    fn database(&self) -> Result<PathBuf> {
-        self.db.clone().filter(|path| !path.as_os_str().is_empty()).or_else(crate::database::default_path).ok_or_else(
-            || {
-                Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
-                    .hint("name the database with --db PATH or MCPKG_DB")
-            },
-        )
-    }
-
-    /// Returns what the flags and the working directory say about the project.
-    fn selection(&self) -> Selection {
-        Selection {
-            named: self.project.clone(),
-            named_by: self.project_by,
-            directory: working_directory().unwrap_or_default(),
-        }
-    }
-}
-
-/// The working directory as the database keeps it, links resolved.
-fn working_directory() -> Option<String> {
-    Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
-}
-
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
         "serve" => return serve::run(inner, globals, output),
         "demo" => return demo::run(inner, output),
-        "completions" => return generate::completions(inner, output),
-        "man" => return generate::man(inner, output),
+        "completions" => return generate::completions(inner, command(), output),
+        "man" => return generate::man(inner, command(), output),
         _ => {}
     }
     let (entry, arguments) =
@@ -156,11 +96,6 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let data = reply.data.clone();
     output.reply(reply).map_err(|error| entry.unprinted(&context, &data, error))?;
     Ok(status)
-}
-
-/// Puts right what an earlier process left half done.
-fn recover(context: &Context) {
-    crate::DOMAINS.iter().for_each(|domain| (domain.recover)(context));
 }
 
 fn stand_in() -> Result<tempfile::TempDir> {
@@ -215,7 +150,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let color = tree::color_of(arguments);
+    let color = globals::color_of(arguments);
     if shown {
         let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
         output::clap_text(error, color, missing);
@@ -244,44 +179,4 @@ fn usage_error(error: &clap::Error) -> Error {
         .partition(|line| line.starts_with("tip: "));
     let usage = Error::new(Code::InvalidArgument, message.join(" ").trim_start_matches("error: "));
     tips.iter().fold(usage, |usage, tip| usage.hint(tip.trim_start_matches("tip: ")))
-}
-
-/// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
-struct Log;
-
-impl std::io::Write for Log {
-    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        std::io::stderr().write_all(redact(&String::from_utf8_lossy(line)).as_bytes())?;
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        std::io::stderr().flush()
-    }
-}
-
-/// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
-/// debug it formats whole results.
-fn log(verbose: u8) {
-    use tracing_subscriber::EnvFilter;
-    use tracing_subscriber::filter::LevelFilter;
-    let default = match verbose {
-        // rmcp tells each protocol error at warn; the client hears of it anyway.
-        0 => "warn,rmcp=error",
-        1 => "info",
-        _ => "mcpkg=debug,info",
-    };
-    let wanted = std::env::var("MCPKG_LOG").ok().filter(|filter| !filter.is_empty());
-    let mut filter =
-        wanted.as_deref().and_then(|filter| EnvFilter::try_new(filter).ok()).unwrap_or_else(|| EnvFilter::new(default));
-    let loud = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
-    if loud && let Ok(cap) = "rmcp=info".parse() {
-        filter = filter.add_directive(cap);
-    }
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| Log)
-        .with_ansi(false)
-        .with_target(false)
-        .try_init();
 }

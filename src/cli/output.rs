@@ -9,7 +9,7 @@ use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::Globals;
+use super::globals::Globals;
 use crate::error::{Code, Error, Result};
 use crate::op::{Ask, Body, Confirmation, Emit, Progress, Reply};
 use crate::present;
@@ -155,7 +155,7 @@ impl Output {
         }
         match self.json {
             false => self.body(preview)?,
-            // Standard output is for the data; nobody says yes to what they did not see.
+            // Standard output is for the data; the question still needs its preview.
             true => {
                 if let present::Content::Text(text) = present::content(preview) {
                     self.note(&text);

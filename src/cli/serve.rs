@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use super::Globals;
+use super::globals::Globals;
 use super::output::Output;
+use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
 use crate::op::{Context, MAX_ANSWER};
@@ -223,7 +224,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
-    super::recover(&Context::shell(store.clone(), globals.selection()));
+    recover(&Context::shell(store.clone(), globals.selection()));
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     match network {

@@ -1,10 +1,10 @@
 //! The clap tree, grown from the table of operations.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
+use clap::{ArgMatches, Command};
 
+use super::{demo, generate, globals, serve};
 use crate::op::Entry;
 
 const HELP: &str = "Examples:
@@ -27,9 +27,9 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)
-        .args(globals());
+        .args(globals::args());
     root = branches(root, &[]);
-    root.subcommand(super::serve::command()).subcommand(super::demo::command()).subcommands(super::generate::commands())
+    root.subcommand(serve::command()).subcommand(demo::command()).subcommands(generate::commands())
 }
 
 /// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
@@ -71,47 +71,4 @@ fn leaf(entry: &Entry) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
     let command = entry.augment(Command::new(name)).about(entry.about).long_about(None).visible_aliases(entry.aliases);
     if entry.help.is_empty() { command } else { command.after_help(entry.help) }
-}
-
-/// The environment is read elsewhere: clap would show a variable that is set in the usage of every failure.
-fn globals() -> [Arg; 7] {
-    let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
-    [
-        global("db")
-            .value_name("PATH")
-            .value_parser(value_parser!(PathBuf))
-            .help("Database file [default: mcpkg.db in the user's data directory]"),
-        global("project")
-            .short('p')
-            .value_name("NAME")
-            .value_parser(clap::builder::NonEmptyStringValueParser::new())
-            .help("Project to use"),
-        global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
-        global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
-        global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
-        global("color")
-            .value_name("WHEN")
-            .value_parser(value_parser!(ColorChoice))
-            .help("When to use colour [default: auto]")
-            .hide_possible_values(false),
-        global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
-    ]
-}
-
-/// Returns what `--color` says on a command line that could not be parsed.
-pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
-    let mut words = arguments.iter().filter_map(|word| word.to_str());
-    while let Some(word) = words.next() {
-        let value = match word.strip_prefix("--color") {
-            Some("") => words.next(),
-            Some(rest) => rest.strip_prefix('='),
-            None => continue,
-        };
-        match value {
-            Some("always") => return ColorChoice::Always,
-            Some("never") => return ColorChoice::Never,
-            _ => {}
-        }
-    }
-    ColorChoice::Auto
 }

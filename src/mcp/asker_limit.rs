@@ -32,7 +32,7 @@ impl AskerLimit {
 
     fn permits(&self, asker: &Asker) -> Arc<Semaphore> {
         let mut askers = self.askers.lock().unwrap_or_else(PoisonError::into_inner);
-        // A semaphore that nobody else holds is one that nobody has a permit of or waits for.
+        // A semaphore that is held here alone has no permit out and no waiter.
         askers.retain(|_, permits| Arc::strong_count(permits) > 1);
         let permits = askers.entry(asker.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.permits)));
         Arc::clone(permits)

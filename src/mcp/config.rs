@@ -75,3 +75,14 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
         Identity::Agentpack => Some(crate::deploy::GROUP),
     }
 }
+
+/// Returns the names of the groups that agents can be given, in documentation order.
+pub fn groups() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for entry in crate::operations().filter(|entry| entry.faces.tool()) {
+        if !names.contains(&entry.group) {
+            names.push(entry.group);
+        }
+    }
+    names
+}

@@ -22,7 +22,7 @@ pub(super) enum Answer {
     Yes,
     /// They do not.
     No,
-    /// Nothing: the form was closed, or nobody was there.
+    /// Nothing: the form was closed, or the user was away.
     Nothing,
 }
 

@@ -30,7 +30,7 @@ impl Output {
         Self::new(Some(Mutex::new(unbuffered())))
     }
 
-    /// Returns the way to whoever takes the lines from the queue.
+    /// Returns the way to a stream: its lines come from the receiver.
     pub(super) fn stream() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
         Self::new(None)
     }
@@ -49,7 +49,7 @@ impl Output {
     /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(stdout) = &self.stdout else {
-            // Who writes cannot wait here: what room there is is taken, and the next message waits for it.
+            // A synchronous write cannot wait for room: it takes what there is, and the next message waits.
             let line = parts.concat();
             let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
             let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);

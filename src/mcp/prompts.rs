@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Config;
 use super::era::Era;
-use super::json::{push_escaped, push_optional, push_string};
 use super::lookup::{not_found, page};
 use crate::content::answer::{arguments, too_large};
 use crate::content::command::fill::{CommandText, fill};
 use crate::content::{cursor, template};
 use crate::error::Result;
+use crate::json::{push_escaped, push_member, push_string};
 use crate::store::blobs::{self, Verify};
 use crate::store::projects::{self, Selection};
 use crate::store::{Db, prompts};
@@ -22,7 +22,7 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
     let page = page(db, selection, LIST, after)?;
     era.open(out);
     out.extend_from_slice(b"\"prompts\":[");
-    let mut last: Option<(i64, String)> = None;
+    let mut last: Option<(i64, Vec<u8>)> = None;
     let mut rows = 0;
     let more = prompts::each(db, selection, &page, |line| {
         if rows > 0 {
@@ -31,10 +31,10 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
         rows += 1;
         out.extend_from_slice(b"{\"name\":");
         push_string(out, line.name);
-        push_optional(out, "description", line.description);
+        push_member(out, ",\"description\":", line.description);
         if let Some(arguments) = line.arguments {
             out.extend_from_slice(b",\"arguments\":");
-            out.extend_from_slice(arguments.as_bytes());
+            out.extend_from_slice(arguments);
         }
         out.push(b'}');
         if rows == page.limit {
@@ -53,9 +53,9 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
 }
 
 /// Appends the cursor of the next page, if there is one.
-pub(super) fn push_next(out: &mut Vec<u8>, list: &str, last: Option<(i64, String)>) {
-    let next = last.map(|(project, name)| cursor::encode(list, project, &name));
-    push_optional(out, "nextCursor", next.as_deref());
+pub(super) fn push_next(out: &mut Vec<u8>, list: &str, last: Option<(i64, Vec<u8>)>) {
+    let next = last.map(|(project, name)| cursor::encode(list, project, &String::from_utf8_lossy(&name)));
+    push_member(out, ",\"nextCursor\":", next.as_deref());
 }
 
 /// Appends the result of prompts/get: a plain prompt byte for byte, a template rendered.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::era::Era;
-use super::{Config, prompts, resources, templates, tools};
+use super::{Config, by_uri, prompts, resources, tools};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 
@@ -45,7 +45,7 @@ impl<'a> Read<'a> {
     pub(super) fn looks_twice(&self) -> bool {
         match self {
             Read::Prompts { .. } | Read::Resources { .. } => true,
-            Read::Resource { uri } => templates::may_be(uri),
+            Read::Resource { uri } => by_uri::may_be_of_domain(uri),
             Read::Tools { .. } => true,
             Read::Prompt { .. } => false,
         }
@@ -126,7 +126,7 @@ pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, ou
         Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
         Read::Resources { cursor } => resources::list(db, config, cursor.as_deref(), era, out),
-        Read::Resource { uri } => resources::read(db, config, uri, era, out),
+        Read::Resource { uri } => by_uri::read(db, config, uri, era, out),
         Read::Tools { cursor } => tools::push_list(db, config, cursor.as_deref(), era, out),
     };
     if answered.is_err() {

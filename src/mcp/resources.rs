@@ -1,12 +1,12 @@
-//! resources/list and resources/read: from rows to JSON.
+//! resources/list and what is stored: from rows to JSON.
 
+use super::Config;
 use super::era::Era;
-use super::json::{Base64, push_escaped, push_optional, push_string};
-use super::lookup::{not_found, page};
+use super::lookup::page;
 use super::prompts::push_next;
-use super::{Config, templates};
 use crate::content::answer::too_large;
 use crate::error::Result;
+use crate::json::{Base64, push_escaped, push_member, push_string};
 use crate::op::Shown;
 use crate::store::blobs::{self, Blob, Verify};
 use crate::store::projects;
@@ -22,7 +22,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
     let page = page(db, selection, LIST, after)?;
     era.open(out);
     out.extend_from_slice(b"\"resources\":[");
-    let mut last: Option<(i64, String)> = None;
+    let mut last: Option<(i64, Vec<u8>)> = None;
     let mut rows = 0;
     let more = resources::each(db, selection, &page, |line| {
         if rows > 0 {
@@ -31,9 +31,9 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
         rows += 1;
         out.extend_from_slice(b"{\"uri\":");
         push_string(out, line.uri);
-        push_optional(out, "name", Some(line.name));
-        push_optional(out, "description", line.description);
-        push_optional(out, "mimeType", line.mime_type);
+        push_member(out, ",\"name\":", Some(line.name));
+        push_member(out, ",\"description\":", line.description);
+        push_member(out, ",\"mimeType\":", line.mime_type);
         out.push(b'}');
         if rows == page.limit {
             last = Some((line.project, line.name.to_owned()));
@@ -60,20 +60,12 @@ fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
         }
         out.extend_from_slice(b"{\"uri\":");
         push_string(out, resource.uri);
-        push_optional(out, "name", Some(resource.name));
-        push_optional(out, "title", Some(resource.title));
-        push_optional(out, "description", Some(resource.description));
-        push_optional(out, "mimeType", resource.mime_type);
+        push_member(out, ",\"name\":", Some(resource.name));
+        push_member(out, ",\"title\":", Some(resource.title));
+        push_member(out, ",\"description\":", Some(resource.description));
+        push_member(out, ",\"mimeType\":", resource.mime_type);
         out.push(b'}');
     }
-}
-
-/// Appends the result of resources/read: what is stored under the URI, else what a template says.
-pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
-    if stored(db, config, Key::Uri(uri), uri, era, out)? || templates::read(db, config, uri, era, out)? {
-        return Ok(());
-    }
-    Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
 /// Appends what is stored under `key`, which was asked for as `uri`: a text as it is, anything else as base64. Returns
@@ -144,7 +136,7 @@ impl Contents<'_> {
     /// Appends the result of resources/read with a text that is stored nowhere.
     pub(super) fn push_text(&self, text: &str, era: Era, out: &mut Vec<u8>) {
         self.open(era, out);
-        push_optional(out, "text", Some(text));
+        push_member(out, ",\"text\":", Some(text));
         out.extend_from_slice(b"}]");
         era.close_uncached(out);
     }
@@ -153,6 +145,6 @@ impl Contents<'_> {
         era.open(out);
         out.extend_from_slice(b"\"contents\":[{\"uri\":");
         push_string(out, self.uri);
-        push_optional(out, "mimeType", self.mime_type);
+        push_member(out, ",\"mimeType\":", self.mime_type);
     }
 }

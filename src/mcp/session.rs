@@ -13,10 +13,10 @@ use super::subscriptions::Subscriber;
 /// What a client of a revision with a handshake said in its session.
 #[derive(Default)]
 pub(super) struct Session {
-    /// Who hears of changes on its behalf.
+    /// Its subscription to changes.
     pub(super) subscriber: OnceLock<Arc<Subscriber>>,
-    /// Whether it hears of changes already.
-    pub(super) told: AtomicBool,
+    /// Whether it is notified of changes already.
+    pub(super) notified: AtomicBool,
     /// The least level of what it is logged.
     level: Mutex<Option<LoggingLevel>>,
     /// Cancelled when the session goes.

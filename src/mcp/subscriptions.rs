@@ -1,7 +1,7 @@
-//! What changed, told to whoever asked: list_changed and resources/updated, to sessions and listen streams alike.
+//! Notifications of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
 //! One thread looks at the store. A [`Feed`] stands for what one selection of a project and of tools serves; a [`Subscriber`] knows
-//! what of it one client asked for and has heard. Both keep counts, not messages, so that a burst is one message and a
+//! what of it one client asked for and was told of. Both keep counts, not messages, so that a burst is one message and a
 //! slow client costs no memory.
 
 mod feed;
@@ -26,7 +26,7 @@ pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 /// How often the watch looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Tells changes to whoever asked.
+/// Watches the store and notifies subscribers.
 pub(super) struct Hub {
     store: Store,
     feeds: Mutex<Vec<Weak<Feed>>>,
@@ -42,7 +42,7 @@ impl Hub {
     pub(super) fn watch(&self, position: Position) {
         let mut told = false;
         let mut tell = |error: Error| {
-            // The same failure comes with every look; it is told once.
+            // The same failure comes with every look; it is logged once.
             if !std::mem::replace(&mut told, true) {
                 tracing::warn!(%error, "the database could not be watched");
             }
@@ -88,12 +88,12 @@ impl Hub {
         self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))
     }
 
-    /// Ends the watch, what tells sessions, and every listen stream.
+    /// Ends the watch, the notifications of sessions, and every listen stream.
     pub(super) fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Returns somebody who hears from now on of what changes for requests under `config`.
+    /// Returns a subscriber that is told from now on what changes for requests under `config`.
     pub(super) fn subscribe(&self, config: &Arc<Config>) -> Subscriber {
         let mut feeds = self.feeds();
         let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
@@ -109,13 +109,13 @@ impl Hub {
     pub(super) fn subscribe_to<'a>(&self, config: &Arc<Config>, uris: impl Iterator<Item = &'a String>) -> Subscriber {
         let subscriber = self.subscribe(config);
         for uri in uris {
-            subscriber.want(&self.store, uri);
+            subscriber.subscribe(&self.store, uri);
         }
         subscriber
     }
 
-    /// Tells a session's peer until the session ends.
-    pub(super) fn tell(&self, peer: Peer<RoleServer>, subscriber: Arc<Subscriber>, ended: CancellationToken) {
+    /// Notifies a session's peer until the session ends.
+    pub(super) fn notify(&self, peer: Peer<RoleServer>, subscriber: Arc<Subscriber>, ended: CancellationToken) {
         let closed = self.closed.clone();
         tokio::spawn(async move {
             let mut changed = subscriber.changed();

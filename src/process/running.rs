@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::cancel::OnCancel;
+use super::failure::Failure;
 use super::group::{self, End};
+use super::limits::Limits;
 use super::output::{Capture, Printed, Reading};
-use super::{Failure, Limits};
 
 /// The longest pause between two looks at a program, where the system does not tell of its end.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);

@@ -3,9 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use super::*;
+
 const LONG: Duration = Duration::from_secs(20);
 
 fn shell(script: &str) -> Program {

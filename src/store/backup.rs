@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Db, Store};
 use crate::error::Result;
 
-/// Told how many pages are done, and of how many.
-pub type Progress<'a> = dyn Fn(u64, u64) + 'a;
+pub use super::engine::Progress;
 
 impl Store {
     /// Writes a consistent copy of the database to `to` while others read and write; returns its size in bytes.
@@ -20,7 +19,7 @@ impl Store {
     /// `E_ALREADY_EXISTS` where `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and
     /// `E_DAMAGED` where the copy does not check.
     pub fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
-        self.0.engine.backup(to, progress)
+        self.engine.backup(to, progress)
     }
 
     /// Replaces the content of the open database by that of the backup at `from`, in one transaction of the live
@@ -41,11 +40,11 @@ impl Store {
         progress: &Progress<'_>,
     ) -> Result<()> {
         self.check_may_write()?;
-        self.0.engine.restore(from, kept, carry, progress)
+        self.engine.restore(from, kept, carry, progress)
     }
 
     /// Returns where a restore keeps what it replaces: beside the file, with the time in its name.
     pub fn kept_beside(&self, stamp: &str) -> PathBuf {
-        self.0.engine.kept_beside(stamp)
+        self.engine.kept_beside(stamp)
     }
 }

@@ -8,11 +8,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
-use super::source::{Source, Text};
+use super::source::{PIECE, Source, Text};
 use crate::error::{Code, Error, Result};
-
-/// Bytes in the blob's own row, and in each chunk after it.
-pub(super) const PIECE: usize = 1 << 20;
 
 /// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
 #[derive(Clone, Copy, Debug)]
@@ -228,11 +225,11 @@ const FILLED_AT_ONCE: usize = 64;
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
-    let db = Db { connection, watch: None };
+    let db = Db::new(connection, None);
     let without =
         db.all(sql!("SELECT id FROM blob WHERE checksum IS NULL ORDER BY id"), params![], |row| row.get::<i64>(0))?;
     for ids in without.chunks(FILLED_AT_ONCE) {
-        connection.in_transaction(None, Intent::Write, |db| {
+        Db::in_transaction(connection, None, Intent::Write, |db| {
             for id in ids {
                 let mut checksum = Xxh3::new();
                 let read = stream_by_id(db, *id, Verify::Sha256, |piece| {
@@ -339,7 +336,7 @@ mod tests {
         let all = || ids.map(read);
         let expected = [Ok(b"whole".to_vec()), Err(Code::Damaged), Ok(large.clone())];
         assert!(all() == expected);
-        fill_checksums(store.0.engine.pooled_writer().unwrap().link()).unwrap();
+        fill_checksums(store.engine.pooled_writer().unwrap().link()).unwrap();
         assert!(all() == expected);
         let with = sql!("SELECT id FROM blob WHERE checksum IS NOT NULL ORDER BY id");
         assert_eq!(store.read(|db| db.all(with, params![], |row| row.get::<i64>(0))).unwrap(), [1, 3]);

@@ -4,11 +4,12 @@ use uuid::Uuid;
 
 use super::blobs::{Verify, blob_columns};
 use super::engine::sqlite::index;
-use super::engine::{Intent, Link, Row, Sql, params, sql};
+use super::engine::{Intent, Link, Progress, Row, Sql, params, sql};
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::revisions::{Kind, revision_columns};
-use super::{Db, Store, blobs, prompts, resources, revisions, skills, sums};
+use super::text::legible;
+use super::{Db, blobs, prompts, resources, revisions, skills};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -32,20 +33,9 @@ impl Findings {
 /// The most faults that are named one by one.
 const NAMED: usize = 100;
 
-impl Store {
-    /// Looks through the whole database: its structure, the SHA-256 of every content, the checksum of every row, what
-    /// rows say of each other, and the words of the search index.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
-    pub fn inspect(&self, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-        inspect(self.0.engine.inspector()?.link(), progress)
-    }
-}
-
-/// Looks through the whole database of a connection; see [`Store::inspect`].
-pub(super) fn inspect(connection: Link<'_>, progress: &dyn Fn(u64, u64)) -> Result<Findings> {
-    connection.in_transaction(None, Intent::Read, |db| {
+/// Looks through the whole database of a connection; see [`Store::inspect`](super::Store::inspect).
+pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<Findings> {
+    Db::in_transaction(connection, None, Intent::Read, |db| {
         let mut findings = Findings { broken: connection.faults()?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 7] = [rows, histories, items, names, skills_of_prompts, lists, index::compare];
@@ -72,11 +62,11 @@ pub(super) fn inspect(connection: Link<'_>, progress: &dyn Fn(u64, u64)) -> Resu
 /// # Errors
 /// Where the damage is so large that the check itself fails.
 pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
-    db.connection.faults()
+    db.link().faults()
 }
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
-fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &dyn Fn(u64, u64)) -> Result<()> {
+fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Result<()> {
     let total: u64 = db.single(sql!("SELECT count(*) FROM blob"), params![], |row| row.get(0))?;
     db.each(sql!("SELECT ", blob_columns!(), " FROM blob b ORDER BY b.id"), params![], |row| {
         let blob = blobs::Blob::from_row(row, 0)?;
@@ -102,7 +92,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     );
     db.each(sql, params![blob], |row| {
         let (kind, number): (&str, i64) = (row.get(0)?, row.get(2)?);
-        let (name, project) = (sums::legible(row, 1), sums::legible(row, 3));
+        let (name, project) = (legible(row, 1), legible(row, 3));
         users.push(format!("{kind} '{name}' revision {number} in project '{project}'"));
         Ok(())
     })?;
@@ -123,7 +113,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         ),
     ] {
         db.each(sql, params![blob], |row| {
-            users.push(format!("{what} '{}'", sums::legible(row, 0)));
+            users.push(format!("{what} '{}'", legible(row, 0)));
             Ok(())
         })?;
     }
@@ -132,7 +122,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         ("the file that stood before the first deploy at", sql!("SELECT path FROM deployed WHERE pristine_blob = ?1")),
     ] {
         db.each(sql, params![blob], |row| {
-            users.push(format!("{what} {}", sums::legible(row, 0)));
+            users.push(format!("{what} {}", legible(row, 0)));
             Ok(())
         })?;
     }
@@ -154,7 +144,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     ] {
         db.each(sql, params![blob], |row| {
             let snapshot: Uuid = row.get(0)?;
-            users.push(format!("snapshot {snapshot} {when} the change of {}", sums::legible(row, 1)));
+            users.push(format!("snapshot {snapshot} {when} the change of {}", legible(row, 1)));
             Ok(())
         })?;
     }
@@ -207,7 +197,7 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         if first == 1 && last == count {
             return Ok(());
         }
-        Err(damaged(format!("revisions of '{}' are missing: there are {count} of {last}", sums::legible(row, 1))))
+        Err(damaged(format!("revisions of '{}' are missing: there are {count} of {last}", legible(row, 1))))
     })
 }
 
@@ -247,10 +237,10 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     for (kind, differs, gone) in [prompt, resource] {
         let kind = kind.word();
         look_at(db, differs, faults, |row| {
-            Err(damaged(format!("{kind} '{}' is not what its last revision says", sums::legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' is not what its last revision says", legible(row, 0))))
         })?;
         look_at(db, gone, faults, |row| {
-            Err(damaged(format!("{kind} '{}' is gone although nobody deleted it", sums::legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' is gone although nobody deleted it", legible(row, 0))))
         })?;
     }
     Ok(())
@@ -268,7 +258,7 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
             return Ok(());
         }
         let what: &str = row.get(0)?;
-        Err(damaged(format!("the {what} '{}' has a name that mcpkg does not take", sums::legible(row, 1))))
+        Err(damaged(format!("the {what} '{}' has a name that mcpkg does not take", legible(row, 1))))
     })
 }
 
@@ -278,7 +268,7 @@ fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         if skills::name(row.get(0)?) == row.get::<&str>(1)? {
             return Ok(());
         }
-        Err(damaged(format!("the prompt '{}' is kept under another skill's name", sums::legible(row, 0))))
+        Err(damaged(format!("the prompt '{}' is kept under another skill's name", legible(row, 0))))
     })
 }
 
@@ -325,7 +315,7 @@ fn lists(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
             if is_image {
                 return Ok(());
             }
-            let path = sums::legible(row, 0);
+            let path = legible(row, 0);
             Err(damaged(format!("{path}: its image '{image}' in table {table} is malformed")))
         })?;
     }

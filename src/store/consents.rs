@@ -4,10 +4,11 @@
 
 use uuid::Uuid;
 
+use super::Db;
 use super::engine::{Row, damaged, params, sql};
 use super::limits::{Growing, Limits};
 use super::page::{Page, Slice};
-use super::{Db, events};
+use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
@@ -167,7 +168,7 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
             new.sha256,
             operation,
             asker,
-            events::plain(new.caller),
+            plain(new.caller),
             project,
             inputs,
             plan_hash,

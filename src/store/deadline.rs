@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::engine::Link;
-use crate::error::{Code, Error, Result};
+use super::engine::{Link, timeout};
+use crate::error::Result;
 
 /// What ends a read before it is done: its time, its client, or the server's end.
 #[derive(Clone, Debug)]
@@ -87,15 +87,10 @@ impl Watch {
     }
 }
 
-/// Returns the answer for a read that was ended.
-pub(super) fn timeout() -> Error {
-    Error::new(Code::Timeout, "The read was ended: it took too long, or nobody waits for it any more")
-        .hint("nothing was changed; ask for less")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
     use crate::store::engine::{params, sql};
     use crate::store::{Db, Store, blobs};
 

@@ -6,6 +6,7 @@ use super::Db;
 use super::engine::{Row, params, sql};
 use super::limits::{Growing, Limits};
 use super::projects::{Selection, resolved};
+use super::text::plain;
 use crate::clock::{self, Millis};
 use crate::error::Result;
 
@@ -94,11 +95,6 @@ pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
         params![event.at, plain(event.actor), event.project, event.kind, plain(event.subject), event.outcome],
     )?;
     Ok(())
-}
-
-/// Returns what an agent or a user called something as the trail keeps it: at most 255 characters, no control ones.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().take(255).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Returns the events after `seq`, oldest first, at most `limit`.

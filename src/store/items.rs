@@ -7,7 +7,8 @@ use uuid::Uuid;
 use super::engine::{Row, params, sql};
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
-use super::{Db, blobs, lists, search, sums};
+use super::text::legible;
+use super::{Db, blobs, lists, search};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -160,7 +161,7 @@ pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usi
     Ok(Item {
         id: row.get(id)?,
         uuid: Uuid::nil(),
-        name: sums::legible(row, 1),
+        name: legible(row, 1),
         attributes,
         blob: 0,
         size: 0,

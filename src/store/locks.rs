@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::engine::Engine;
-use super::engine::sqlite::open::{beside, unavailable};
+use super::engine::sqlite::{beside, open_lock_file, unavailable};
 use crate::error::{Code, Error, Result};
 use crate::file;
 
@@ -72,27 +72,9 @@ impl Store {
 
     /// The file beside which the locks stand.
     fn file(&self) -> &Path {
-        let Engine::Sqlite(database) = &self.0.engine;
+        let Engine::Sqlite(database) = &*self.engine;
         database.path()
     }
-}
-
-/// Takes the right to make or to migrate the database at `path`.
-pub(super) fn lock(path: &Path) -> Result<File> {
-    let file = open_lock_file(&beside(path, ".lock"))?;
-    file.lock().map_err(|error| unavailable(path, &error))?;
-    Ok(file)
-}
-
-pub(super) fn open_lock_file(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
 }
 
 /// The right to apply a deploy: one process at a time has it. Dropping it, or the end of the process, gives it back.

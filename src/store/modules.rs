@@ -1,11 +1,28 @@
 //! What a project says about its modules; one without a row is as its prompt or resources make it.
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Db;
 use super::engine::{params, sql};
 use crate::error::Result;
+
+/// When an agent loads instructions by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Applies {
+    /// In every session.
+    #[default]
+    Always,
+    /// Where a file is at hand that one of these patterns names.
+    Globs(Vec<String>),
+    /// Where the agent finds the description fitting.
+    Described,
+    /// Where the user names them.
+    Manual,
+}
 
 /// A module's row. It stays when its prompt or resources are deleted, so that a restore brings it back as it was;
 /// whoever lists modules begins with those.
@@ -21,6 +38,12 @@ pub struct Row {
     pub targets: Vec<String>,
     /// Whether it is deployed.
     pub enabled: bool,
+    /// When its instructions apply.
+    pub applies: Applies,
+    /// The agent whose form its file had when it was imported; `None` where no agent's folder held it.
+    pub agent: Option<String>,
+    /// The path of that file below what was imported, `/` between.
+    pub path: Option<String>,
 }
 
 /// Returns a project's rows by item.
@@ -28,14 +51,27 @@ pub struct Row {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
-    let sql = sql!("SELECT item, type, tags, targets, enabled FROM module WHERE project_id = ?1 ORDER BY item");
+    let sql = sql!(
+        "SELECT item, type, tags, targets, enabled, applies, agent, path FROM module WHERE project_id = ?1 ORDER BY item"
+    );
     db.all(sql, params![project], |row| {
-        let list = |column: usize| -> Result<Vec<String>> {
-            serde_json::from_str(row.get(column)?)
-                .map_err(|error| super::blobs::damaged_value("a module's row is malformed").with_source(error))
-        };
-        Ok(Row { item: row.get(0)?, kind: row.get(1)?, tags: list(2)?, targets: list(3)?, enabled: row.get(4)? })
+        let applies: Option<&str> = row.get(5)?;
+        Ok(Row {
+            item: row.get(0)?,
+            kind: row.get(1)?,
+            tags: parsed(row.get(2)?)?,
+            targets: parsed(row.get(3)?)?,
+            enabled: row.get(4)?,
+            applies: applies.map(parsed).transpose()?.unwrap_or_default(),
+            agent: row.get(6)?,
+            path: row.get(7)?,
+        })
     })
+}
+
+fn parsed<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json)
+        .map_err(|error| super::blobs::damaged_value("a module's row is malformed").with_source(error))
 }
 
 /// Writes a row, over the one that the item has.
@@ -43,14 +79,31 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
-    let json = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
+    let list = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
+    let applies = match row.applies {
+        Applies::Always => None,
+        _ => Some(super::items::json(&row.applies)?),
+    };
     db.run(
         sql!(
-            "INSERT INTO module (project_id, item, type, tags, targets, enabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO module (project_id, item, type, tags, targets, enabled, applies, agent, path)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
              ON CONFLICT (project_id, item) DO UPDATE SET type = excluded.type, tags = excluded.tags,
-                                                          targets = excluded.targets, enabled = excluded.enabled"
+                                                          targets = excluded.targets, enabled = excluded.enabled,
+                                                          applies = excluded.applies, agent = excluded.agent,
+                                                          path = excluded.path"
         ),
-        params![project, row.item, row.kind, json(&row.tags), json(&row.targets), row.enabled],
+        params![
+            project,
+            row.item,
+            row.kind,
+            list(&row.tags),
+            list(&row.targets),
+            row.enabled,
+            applies,
+            row.agent,
+            row.path
+        ],
     )?;
     Ok(())
 }
@@ -92,7 +145,7 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         hash.update(revision.to_le_bytes());
     }
     for row in rows {
-        let row = serde_json::json!([row.item, row.kind, row.tags, row.targets, row.enabled]);
+        let row = serde_json::json!([row.item, row.kind, row.tags, row.targets, row.enabled, row.applies]);
         hash.update(row.to_string());
     }
     Ok(hash.finalize().into())

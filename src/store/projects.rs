@@ -1,7 +1,5 @@
 //! Projects, the selected one, and the folders bound to one.
 
-use std::path::Path;
-
 use uuid::Uuid;
 
 use super::engine::{Row, Unique, params, sql};
@@ -10,45 +8,15 @@ use super::{Db, blobs, lists, search};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
+mod project;
+mod selection;
+
+pub use project::Project;
+use project::{from_row, project_columns};
+pub use selection::Selection;
+pub(super) use selection::{resolved, resolved_id};
+
 const NAME: Unique = Unique::new("project", &["name"]);
-
-/// The columns that [`from_row`] reads.
-macro_rules! columns {
-    () => {
-        "id, uuid, name, created_at"
-    };
-}
-
-/// A project's row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Project {
-    /// The key inside the database.
-    pub id: i64,
-    /// The id that users see.
-    pub uuid: Uuid,
-    /// Unique in the database.
-    pub name: String,
-    /// When it was made.
-    pub created_at: Millis,
-}
-
-/// What a call says about its project, before the database is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// The name from `--project` or `MCPKG_PROJECT`.
-    pub named: Option<String>,
-    /// Which of the two gave the name.
-    pub named_by: &'static str,
-    /// The folder the command or server was started in, `/`-separated without a final one; empty means none.
-    pub directory: String,
-}
-
-impl Selection {
-    /// Returns an absolute path as bindings keep it: `/` between, none at the end; `None` where it is not UTF-8.
-    pub fn folder(path: &Path) -> Option<String> {
-        Some(path.to_str()?.replace('\\', "/").trim_end_matches('/').to_owned())
-    }
-}
 
 /// Why a project applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,38 +29,12 @@ pub enum Reason {
     Selected,
 }
 
-/// The id of the project that applies, as an SQL expression. Parameters: ?1 the name or NULL, ?2 the folder.
-///
-/// Of the folders above one the longest is also the last by name, so that the index gives it without a sort. A row's
-/// query compares its `project_id` with this, so that a hot read resolves its project in its one statement; a literal, so that the statement's text is made by the compiler and not for each request.
-macro_rules! resolved {
-    () => {
-        "(CASE WHEN CAST(?1 AS TEXT) IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
-           ELSE coalesce((SELECT project_id FROM directory
-                           WHERE path <= ?2 AND (path = ?2 OR substr(?2, 1, length(path) + 1) = path || '/')
-                           ORDER BY path DESC LIMIT 1),
-                         (SELECT project_id FROM selection)) END)"
-    };
-}
-pub(super) use resolved;
-
-/// Returns the key of the project that applies, if any. Lists ask for it first: resolved in each row, it would cost as much as
-/// the row.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub(super) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
-    let resolved =
-        db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;
-    Ok(resolved.flatten())
-}
-
 /// Returns the project that applies, if any.
 ///
 /// # Errors
 /// `E_NOT_FOUND` where the selection names a project that does not exist.
 pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
-    let sql = sql!("SELECT ", columns!(), " FROM project WHERE id = ", resolved!());
+    let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE id = ", resolved!());
     let found = db.one(sql, params![selection.named, selection.directory], from_row)?;
     match (&found, &selection.named) {
         (None, Some(name)) => Err(missing(db, name)?),
@@ -164,7 +106,7 @@ pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Proje
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
-    let sql = sql!("SELECT ", columns!(), " FROM project WHERE name = ?1");
+    let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {
         Some(project) => Ok(project),
         None => Err(missing(db, name)?),
@@ -176,7 +118,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
-    db.one(sql!("SELECT ", columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
+    db.one(sql!("SELECT ", project_columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// A project with what it holds.
@@ -197,7 +139,7 @@ macro_rules! summary {
     () => {
         concat!(
             "SELECT ",
-            columns!(),
+            project_columns!(),
             ", (SELECT count(*) FROM prompt WHERE project_id = project.id),
                (SELECT count(*) FROM resource WHERE project_id = project.id),
                EXISTS (SELECT 1 FROM selection WHERE project_id = project.id)
@@ -293,8 +235,11 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
 /// # Errors
 /// `E_NOT_FOUND` where it is not bound.
 pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
-    let sql =
-        sql!("SELECT ", columns!(), " FROM project WHERE id = (SELECT project_id FROM directory WHERE path = ?1)");
+    let sql = sql!(
+        "SELECT ",
+        project_columns!(),
+        " FROM project WHERE id = (SELECT project_id FROM directory WHERE path = ?1)"
+    );
     let Some(project) = db.one(sql, params![directory], from_row)? else {
         let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))
             .with_details(serde_json::json!({ "directory": directory }));
@@ -314,10 +259,6 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
 pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path");
     db.all(sql, params![project], |row| row.get(0))
-}
-
-fn from_row(row: &Row<'_>) -> Result<Project> {
-    Ok(Project { id: row.get(0)?, uuid: row.get(1)?, name: row.get(2)?, created_at: row.get(3)? })
 }
 
 fn taken(error: Error, name: &str) -> Error {

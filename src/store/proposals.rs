@@ -2,6 +2,7 @@
 
 use super::Db;
 use super::engine::{Row, params, sql};
+use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
@@ -69,16 +70,7 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
             "INSERT INTO proposal (project_id, item, module_id, path, base_blob, blob_id, state, actor, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', ?7, ?8) RETURNING id"
         ),
-        params![
-            new.project,
-            new.item,
-            new.module_id,
-            new.path,
-            new.base,
-            new.blob,
-            super::events::plain(new.actor),
-            new.now
-        ],
+        params![new.project, new.item, new.module_id, new.path, new.base, new.blob, plain(new.actor), new.now],
     )
 }
 

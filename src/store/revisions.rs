@@ -6,11 +6,17 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::Db;
+use super::blobs::damaged_value;
 use super::engine::{Row, Unique, params, sql};
 use super::projects::Project;
-use super::sums::{self, checksum, intact};
+use super::sums::{checksum, intact};
+use super::text::{legible, plain};
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
+
+mod kind;
+
+pub use kind::Kind;
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! revision_columns {
@@ -26,81 +32,6 @@ pub(super) use revision_columns;
 const NUMBER: Unique = Unique::new("revision", &["item", "number"]);
 
 const ROW: Range<usize> = 0..11;
-
-/// What an item is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A prompt.
-    Prompt,
-    /// A resource.
-    Resource,
-}
-
-impl Kind {
-    /// The word for programs: `prompt` or `resource`.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Kind::Prompt => "prompt",
-            Kind::Resource => "resource",
-        }
-    }
-
-    /// Returns the kind with this word.
-    pub fn named(word: &str) -> Option<Self> {
-        [Kind::Prompt, Kind::Resource].into_iter().find(|kind| kind.word() == word)
-    }
-
-    /// The word that begins a sentence.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Kind::Prompt => "Prompt",
-            Kind::Resource => "Resource",
-        }
-    }
-
-    /// Returns the failure of a name or URI that no row of the project has, with the name that was probably meant.
-    pub fn missing(self, db: &Db<'_>, project: &Project, name: &str) -> Error {
-        let error = Error::new(
-            Code::NotFound,
-            format!("{} '{name}' does not exist in project '{}'", self.title(), project.name),
-        )
-        .with_details(serde_json::json!({ "name": name }));
-        // A hint is not worth a second failure.
-        let names = self.names(db, project.id, name).unwrap_or_default();
-        error.suggest(name, names.iter().map(String::as_str), "")
-    }
-
-    /// The names of the rows of a project, or their URIs where `name` is one.
-    fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
-        let sql = match self {
-            Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
-            Kind::Resource if name.contains(':') => {
-                sql!("SELECT uri FROM resource WHERE project_id = ?1 ORDER BY uri LIMIT 1000")
-            }
-            Kind::Resource => sql!("SELECT name FROM resource WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
-        };
-        db.all(sql, params![project], |row| row.get(0))
-    }
-
-    /// Returns the failure of a row that is not as it was written.
-    pub(super) fn damaged(self, name: &str) -> Error {
-        Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
-            .with_details(serde_json::json!({ "name": name }))
-            .hint(format!(
-                "it was not served; `mcpkg {0} history {name}` shows earlier states, which `mcpkg {0} restore` brings back",
-                self.word()
-            ))
-    }
-
-    /// Returns the failure of a name that is taken.
-    pub fn taken(self, project: &Project, name: &str) -> Error {
-        Error::new(
-            Code::AlreadyExists,
-            format!("{} '{name}' already exists in project '{}'", self.title(), project.name),
-        )
-        .with_details(serde_json::json!({ "name": name }))
-    }
-}
 
 /// Who changes something, and when.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +101,7 @@ pub struct Revision {
 /// # Errors
 /// `E_DB_BUSY` where the item has a revision of that number already: another process wrote it meanwhile.
 pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
-    let (kind, actor) = (new.kind.word(), super::events::plain(author.actor));
+    let (kind, actor) = (new.kind.word(), plain(author.actor));
     let row_sum = checksum(params![
         new.project,
         kind,
@@ -256,7 +187,7 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
 /// Returns the number after `number`.
 pub(super) fn next(number: i64) -> Result<i64> {
     let next = number.checked_add(1).filter(|next| *next > 0);
-    next.ok_or_else(|| super::blobs::damaged_value("a revision has a number that mcpkg does not give"))
+    next.ok_or_else(|| damaged_value("a revision has a number that mcpkg does not give"))
 }
 
 /// Returns the newest number an item reached, 0 where it has none.
@@ -300,7 +231,7 @@ fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid
 
 pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, ROW)? {
-        let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, sums::legible(row, 6));
+        let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, legible(row, 6));
         return Err(Error::new(Code::Damaged, what)
             .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
     }
@@ -328,7 +259,7 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
         number: row.get(3)?,
         action: "damaged".to_owned(),
         restored: None,
-        name: sums::legible(row, 6),
+        name: legible(row, 6),
         attributes: "{}".to_owned(),
         blob: 0,
         size: 0,

@@ -5,27 +5,12 @@ use super::engine::sqlite::search as engine;
 use super::revisions::Kind;
 use crate::error::Result;
 
+mod hit;
+
+pub use hit::Hit;
+
 /// MiB of a text whose words are found: the index is made in memory.
 pub const INDEXED: usize = 16;
-
-/// A prompt or resource that holds the words, best first.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    /// What it is.
-    pub kind: Kind,
-    /// The name of its project.
-    pub project: String,
-    /// Its name.
-    pub name: String,
-    /// A resource's URI.
-    pub uri: Option<String>,
-    /// Its description.
-    pub description: Option<String>,
-    /// How well it fits; higher is better, only comparable within one search.
-    pub score: f64,
-    /// The key of its content.
-    pub blob: i64,
-}
 
 /// Puts the words of an item, of its first [`INDEXED`] MiB, into the index in place of those it had.
 pub(super) fn index(

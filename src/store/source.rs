@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::blobs::PIECE;
 use crate::error::{Code, Error, Result};
 use crate::file;
+
+/// Bytes in a piece of content: in a blob's own row, and in each chunk after it.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// Content that can be read from its beginning any number of times. Two are equal whose bytes are.
 #[derive(Clone, Debug)]

@@ -30,24 +30,24 @@ pub(super) fn checksum_in<'v>(bytes: &mut Vec<u8>, values: impl IntoIterator<Ite
 
 /// Appends a value so that no two lists of values give the same bytes: its type, its length where it has one, itself.
 fn push(bytes: &mut Vec<u8>, value: Value<'_>) {
-    let mut long = |kind: u8, value: &[u8]| {
-        bytes.push(kind);
-        bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(value);
-    };
     match value {
-        Value::Text(text) => long(3, text),
-        Value::Blob(blob) => long(4, blob),
+        Value::Text(text) => push_long(bytes, 3, text),
+        Value::Blob(blob) => push_long(bytes, 4, blob),
         Value::Null => bytes.push(0),
-        Value::Integer(integer) => {
-            bytes.push(1);
-            bytes.extend_from_slice(&integer.to_le_bytes());
-        }
-        Value::Real(real) => {
-            bytes.push(2);
-            bytes.extend_from_slice(&real.to_bits().to_le_bytes());
-        }
+        Value::Integer(integer) => bytes.extend_from_slice(&headed(1, integer.to_le_bytes())),
+        Value::Real(real) => bytes.extend_from_slice(&headed(2, real.to_bits().to_le_bytes())),
     }
+}
+
+fn push_long(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
+    bytes.reserve(9 + value.len());
+    bytes.extend_from_slice(&headed(kind, (value.len() as u64).to_le_bytes()));
+    bytes.extend_from_slice(value);
+}
+
+/// A value's type and eight bytes after it, to be appended at once.
+fn headed(kind: u8, [a, b, c, d, e, f, g, h]: [u8; 8]) -> [u8; 9] {
+    [kind, a, b, c, d, e, f, g, h]
 }
 
 /// Whether the columns `summed` of a row have the checksum that stands in the column after them.
@@ -58,14 +58,6 @@ pub(super) fn intact(row: &Row<'_>, summed: Range<usize>) -> Result<bool> {
         push(&mut bytes, row.get(column)?);
     }
     Ok(kept == Value::Integer(xxh3_64(&bytes).cast_signed()))
-}
-
-/// Returns a text as far as it can be read: for the name of a row that is damaged.
-pub(super) fn legible(row: &Row<'_>, column: usize) -> String {
-    match row.get(column) {
-        Ok(Value::Text(text)) => super::events::plain(&String::from_utf8_lossy(text)),
-        _ => "?".to_owned(),
-    }
 }
 
 #[cfg(test)]

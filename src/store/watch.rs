@@ -46,9 +46,9 @@ impl Store {
     /// # Errors
     /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn watch(&self, position: Position) -> Result<Watch> {
-        self.0.engine.notice_replacement();
-        self.0.engine.check_in_place()?;
-        Ok(Watch { store: self.clone(), connection: self.0.engine.slim_reader()?, version: None, position })
+        self.engine.notice_replacement();
+        self.engine.check_in_place()?;
+        Ok(Watch { store: self.clone(), connection: self.engine.slim_reader()?, version: None, position })
     }
 }
 
@@ -58,12 +58,12 @@ impl Watch {
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn look(&mut self) -> Result<Change> {
-        self.store.0.engine.notice_replacement();
+        self.store.engine.notice_replacement();
         let version = self.connection.link().version()?;
         if self.version == Some(version) {
             return Ok(Change::None);
         }
-        let db = Db { connection: self.connection.link(), watch: None };
+        let db = Db::new(self.connection.link(), None);
         let now = position(&db)?;
         if now.generation != self.position.generation {
             (self.version, self.position) = (Some(version), now);

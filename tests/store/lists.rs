@@ -26,7 +26,7 @@ fn update(context: &Context, content: &str, description: Option<&str>) -> Result
 }
 
 #[test]
-fn a_lists_stamp_differs_where_the_list_does() {
+fn a_lists_validator_differs_where_the_list_does() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     assert_eq!(stamp(&context), List::EMPTY);

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::declared::Declared;
 use crate::clock::rfc3339;
 use crate::content::{GROUP, answer, cursor};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::json::{push_member, push_string};
 use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::store::blobs::damaged_value;
 use crate::store::projects;
 use crate::store::prompts::{self, Prompt};
 
@@ -104,16 +105,7 @@ impl List {
 
     /// Makes the text and the data straight from the rows of prompts/list.
     fn for_agent(self, context: &Context) -> Result<Reply> {
-        /// [`Item`], borrowed from its row.
-        #[derive(Serialize)]
-        struct Line<'r> {
-            name: &'r str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            description: Option<&'r str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            arguments: Option<&'r RawValue>,
-        }
-        let mut text = String::from("NAME\tDESCRIPTION\n");
+        let mut text = Vec::from(*b"NAME\tDESCRIPTION\n");
         let mut json = Vec::from(*b"{\"prompts\":[");
         let (next, empty) = context.store.read(|db| {
             let selection = &context.selection;
@@ -124,21 +116,24 @@ impl List {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project)?;
             let (mut rows, mut last) = (0, None);
             let more = prompts::each(db, selection, &page, |line| {
-                text.extend([
-                    op::cell(line.name).as_ref(),
-                    "\t",
-                    op::cell(line.description.unwrap_or_default()).as_ref(),
-                    "\n",
-                ]);
+                push_cell(&mut text, line.name);
+                text.push(b'\t');
+                push_cell(&mut text, line.description.unwrap_or_default());
+                text.push(b'\n');
                 if rows > 0 {
                     json.push(b',');
                 }
                 rows += 1;
-                let arguments = line.arguments.map(serde_json::from_str).transpose().ok().flatten();
-                let item = Line { name: line.name, description: line.description, arguments };
-                serde_json::to_writer(&mut json, &item).map_err(answer::unwritable)?;
+                json.extend_from_slice(b"{\"name\":");
+                push_string(&mut json, line.name);
+                push_member(&mut json, ",\"description\":", line.description);
+                if let Some(arguments) = line.arguments {
+                    json.extend_from_slice(b",\"arguments\":");
+                    json.extend_from_slice(arguments);
+                }
+                json.push(b'}');
                 if rows == page.limit {
-                    last = Some(cursor::encode("prompts", line.project, line.name));
+                    last = Some(cursor::encode("prompts", line.project, &String::from_utf8_lossy(line.name)));
                 }
                 Ok(())
             })?;
@@ -149,12 +144,21 @@ impl List {
             Ok((last.filter(|_| more), empty))
         })?;
         json.push(b']');
-        if let Some(next) = next {
-            json.extend_from_slice(b",\"next_cursor\":");
-            serde_json::to_writer(&mut json, &next).map_err(answer::unwritable)?;
-        }
+        push_member(&mut json, ",\"next_cursor\":", next);
         json.push(b'}');
-        let json = String::from_utf8(json).map_err(|error| Error::internal("JSON is not UTF-8").with_source(error))?;
-        Ok(Reply { json: Some(json), ..Reply::new(Body::Text(empty.unwrap_or(text)), Value::Null) })
+        let utf8 = |bytes| {
+            String::from_utf8(bytes).map_err(|error| damaged_value("a row's text is not UTF-8").with_source(error))
+        };
+        let text = empty.map_or_else(|| utf8(text), Ok)?;
+        Ok(Reply { json: Some(utf8(json)?), ..Reply::new(Body::Text(text), Value::Null) })
+    }
+}
+
+/// Appends a cell of a table as it is shown.
+fn push_cell(out: &mut Vec<u8>, text: &[u8]) {
+    if text.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        out.extend_from_slice(text);
+    } else {
+        out.extend_from_slice(op::cell(&String::from_utf8_lossy(text)).as_bytes());
     }
 }

@@ -9,25 +9,25 @@
 
 mod envelope;
 mod hot;
+mod message;
 mod meta;
 mod read_cache;
 mod readers;
+mod response;
 mod response_cache;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, JsonRpcMessage, RequestId};
-use serde::Deserialize;
+use rmcp::model::{ClientRequest, ErrorData, GetExtensions, JsonRpcMessage};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::era::Era;
 use super::error::error_data;
 use super::in_flight::{Accepted, InFlight, Phase, Sink};
-use super::json::push_string;
 use super::limits::limited;
-use super::methods::{LEGACY_ONLY, no_method, refuse, serves, wrong};
+use super::methods::{LEGACY_ONLY, no_method, refuse, serves};
 use super::reads::Read;
 use super::server::Server;
 use super::tasks::TaskIds;
@@ -37,12 +37,16 @@ use crate::op::Context;
 use crate::store::Reader;
 use envelope::Id;
 use hot::Answered;
+use message::{cancelled_id, not_taken, parse};
+use response::{begin_result, end_result};
 use response_cache::ResponseCache;
 
 pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
 pub(super) use hot::{Hot, may_be_hot};
+pub(super) use message::{check, check_batch, readable};
 pub(super) use meta::{MODERN, Meta, meta};
 pub(super) use read_cache::ReadCache;
+pub(super) use response::{push_error, push_result};
 pub(super) use response_cache::CacheKey;
 
 /// Reads a client's lines; lives on the thread that reads the input.
@@ -58,9 +62,6 @@ pub(super) struct Front {
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
-
-/// Messages in a batch: its answers stand in memory until all are there.
-const LONGEST_BATCH: usize = 64;
 
 /// Bytes of a kept result from which on it is not copied, and of answers that are not held back for more.
 const LARGE: usize = 64 << 10;
@@ -298,7 +299,7 @@ impl Front {
         let JsonRpcMessage::Request(mut request) = parsed else {
             return Err(refuse(method, None));
         };
-        if let rmcp::model::ClientRequest::CustomRequest(custom) = &request.request {
+        if let ClientRequest::CustomRequest(custom) = &request.request {
             return Err(refuse(method, custom.params.as_ref()));
         }
         let next = match (self.in_flight.phase(), meta) {
@@ -308,9 +309,7 @@ impl Front {
             _ => None,
         };
         let writes = match &request.request {
-            rmcp::model::ClientRequest::CallToolRequest(call) => {
-                super::tools::may_write(&call.params.name, &self.server.config)
-            }
+            ClientRequest::CallToolRequest(call) => tools::may_write(&call.params.name, &self.server.config),
             _ => false,
         };
         let ticket = self.tickets.next(writes);
@@ -333,7 +332,7 @@ impl Front {
         {
             self.in_flight.cancel(&id);
         }
-        // A notification that cannot be read has nobody who waits for an answer.
+        // A notification has no answer, also where it cannot be read.
         if let Ok(message) = parse(text) {
             self.in_flight.pass(message);
         }
@@ -368,105 +367,4 @@ impl Front {
         }
         taken
     }
-}
-
-/// Refuses a batch that is empty, too long, or comes where there are none: they exist on 2025-03-26 only.
-pub(super) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
-    let why = match items {
-        0 => "Invalid request: the batch is empty".to_owned(),
-        _ if items > LONGEST_BATCH => {
-            format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages")
-        }
-        _ if exist => return Ok(()),
-        _ => "Invalid request: batches exist on protocol version 2025-03-26 only".to_owned(),
-    };
-    Err(ErrorData::invalid_request(why, None))
-}
-
-/// Refuses a method that nobody knows, and parameters that rmcp would drop without a word.
-pub(super) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
-    // A tool's arguments can be large; what is wrong around them shows when they are read.
-    let parameters = match parameters.filter(|_| method != "tools/call") {
-        Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
-        None if method == "tools/call" => return Ok(()),
-        None => None,
-    };
-    wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
-}
-
-/// Reads a message into rmcp's types. A key that comes twice makes that fail; as a value the last one wins.
-fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
-    serde_json::from_str(text)
-        .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
-}
-
-/// Says whether rmcp can read a message; returns it as rmcp can where it cannot read it as it stands.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
-    if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {
-        return Ok(None);
-    }
-    let again = serde_json::from_str::<serde_json::Value>(text).map_err(|error| not_taken(&error))?;
-    let again = serde_json::to_vec(&again).map_err(|error| not_taken(&error))?;
-    match serde_json::from_slice::<ClientJsonRpcMessage>(&again) {
-        Ok(_) => Ok(Some(again)),
-        Err(error) => Err(not_taken(&error)),
-    }
-}
-
-/// Begins a line with a result.
-fn begin_result(out: &mut Vec<u8>, id: &str) {
-    begin(out, id);
-    out.extend_from_slice(b",\"result\":");
-}
-
-/// Ends a line with a result.
-fn end_result(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"}\n");
-}
-
-fn begin(out: &mut Vec<u8>, id: &str) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_bytes());
-}
-
-/// Appends a line with a result.
-pub(super) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
-    begin_result(out, id);
-    out.extend_from_slice(result);
-    end_result(out);
-}
-
-/// Appends a line with an error; the id is null where none could be read.
-pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData) {
-    let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
-    begin(out, id);
-    out.extend_from_slice(format!(",\"error\":{{\"code\":{},\"message\":", error.code.0).as_bytes());
-    push_string(out, &error.message);
-    if let Some(data) = &error.data {
-        out.extend_from_slice(format!(",\"data\":{data}").as_bytes());
-    }
-    out.extend_from_slice(b"}}\n");
-}
-
-/// A line whose shape was fine and that still does not parse: nested too deeply, half a character, an id too large.
-fn not_taken(error: &serde_json::Error) -> ErrorData {
-    use serde_json::error::Category;
-    match error.classify() {
-        Category::Syntax | Category::Eof | Category::Io => {
-            ErrorData::parse_error(format!("Parse error: {error}"), None)
-        }
-        Category::Data => ErrorData::invalid_request(format!("Invalid request: {error}"), None),
-    }
-}
-
-fn cancelled_id(parameters: &str) -> Option<RequestId> {
-    #[derive(Deserialize)]
-    struct Cancelled {
-        #[serde(rename = "requestId")]
-        request_id: RequestId,
-    }
-    serde_json::from_str::<Cancelled>(parameters).ok().map(|cancelled| cancelled.request_id)
 }

@@ -18,7 +18,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::{Config, tools};
 use crate::store::{Reader, Store, Version, projects};
 
-/// Names of projects that are remembered to be there.
+/// Limit on the names of projects that are remembered to exist.
 const MAX_NAMES: usize = 1024;
 
 /// Answers from the cache on one shared connection; what has to be read anew runs on the threads of [`Readers`].
@@ -35,7 +35,7 @@ struct State {
     known: Known,
 }
 
-/// Which keys and projects are known to be there, as of one version of the database.
+/// Which projects are known to exist and whether a key is required, as of one data version.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
@@ -54,7 +54,7 @@ impl ReadCache {
         Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state) })
     }
 
-    /// Looks at the database, for a request that does more than one thing; returns its version.
+    /// Reads the database's data version anew, for a request that does more than one thing.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
@@ -62,7 +62,7 @@ impl ReadCache {
         self.state().refresh()
     }
 
-    /// Reads from the database, as a look at its version alone does not.
+    /// Runs a statement, as reading the data version alone does not.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
@@ -70,13 +70,15 @@ impl ReadCache {
         self.state().reader.statement(access::required).map(drop)
     }
 
-    /// Takes the question of a request that was let in, and returns it with the answer given before, where the look at
-    /// the database by [`ReadCache::admit`] saw that nothing was committed since. That look came after the request began, so
-    /// that no commit that anybody knew of before is missed; a second one would cost a tenth of the request.
+    /// Returns the cache key of a request that was admitted, and the answer that is kept for it.
+    ///
+    /// An answer counts where nothing was committed since, as of the data version that [`ReadCache::admit`] read. It did so
+    /// after the request began, so that no commit that anybody knew of before is missed; reading it again would cost a tenth
+    /// of the request.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
-    pub(crate) fn ask(
+    pub(crate) fn look_up(
         &self,
         config: &Config,
         era: Era,
@@ -92,7 +94,7 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot request, and keeps it for who asks the same again; `None` where rmcp has to answer it.
+    /// Returns the result of a hot request, and keeps it for the same request later; `None` where rmcp has to answer it.
     /// Dropping the future ends the read.
     ///
     /// # Errors
@@ -125,7 +127,7 @@ impl ReadCache {
         Ok(Some(result))
     }
 
-    /// Writes the line in the log of a tool call that was answered as before.
+    /// Logs a tool call that was answered from the cache.
     pub(crate) fn log_again(&self, config: &Config, method: &str, parameters: Option<&RawValue>) {
         if method == "tools/call" {
             tools::log_again(parameters, config, || tools::context(self.store.clone(), config, None));
@@ -192,7 +194,7 @@ impl ReadCache {
 }
 
 impl State {
-    /// Returns the version of the database that the last look saw.
+    /// Returns the data version that was read last.
     fn seen(&mut self) -> Result<Version> {
         match self.known.version {
             Some(version) => Ok(version),
@@ -200,7 +202,7 @@ impl State {
         }
     }
 
-    /// Looks at the database, and forgets what was known where anything was committed since.
+    /// Reads the data version, and forgets what was known where anything was committed since.
     fn refresh(&mut self) -> Result<Version> {
         let version = self.reader.version()?;
         if self.known.version != Some(version) {

@@ -56,7 +56,7 @@ impl Readers {
             }
         });
         if let Some(jobs) = &self.jobs {
-            // All threads ended: then nobody holds the other end of the answer either.
+            // Where all threads have ended, `result` fails below.
             let _ = jobs.send(job);
         }
         result.await.unwrap_or_else(|error| Err(Error::internal("a read ended abnormally").with_source(error)))

@@ -84,15 +84,15 @@ pub(crate) struct HandlerGuard {
 
 impl HandlerGuard {
     /// Waits until fewer than [`MAX_HANDLERS`] run. Call it last: a handler that waits for another one must not hold a permit.
-    pub(crate) async fn wait_for_room(&self) {
+    pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
             request.permit = permit;
         }
     }
 
-    /// Gives its permit back, so that other handlers run while this one waits for something long.
-    pub(crate) fn give_back_room(&self) {
+    /// Releases its permit, so that other handlers run while this one waits for something long.
+    pub(crate) fn release_permit(&self) {
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
             request.permit = None;
         }
@@ -112,8 +112,8 @@ impl Drop for HandlerGuard {
 }
 
 impl InFlight {
-    /// Returns the table, and the transport that rmcp is served on.
-    pub(crate) fn new(output: Arc<Output>) -> (Arc<Self>, RmcpTransport) {
+    /// Returns an empty table, and the requests that it hands to rmcp.
+    fn new(output: Arc<Output>) -> (Arc<Self>, mpsc::UnboundedReceiver<ClientJsonRpcMessage>) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
         let state = State {
             phase: Phase::Starting,
@@ -123,13 +123,13 @@ impl InFlight {
             bytes: 0,
             to_rmcp: Some(to_rmcp),
         };
-        let in_flight = Arc::new(Self {
+        let in_flight = Self {
             state: Mutex::new(state),
             removed: Condvar::new(),
             handlers: Arc::new(Semaphore::new(MAX_HANDLERS)),
             output,
-        });
-        (Arc::clone(&in_flight), RmcpTransport::new(in_flight, from_front))
+        };
+        (Arc::new(in_flight), from_front)
     }
 
     pub(super) fn output(&self) -> &Output {
@@ -195,7 +195,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Hands rmcp a message that nobody waits for.
+    /// Hands rmcp a message that has no answer.
     pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
         if let Some(to_rmcp) = &self.state().to_rmcp {
             let _ = to_rmcp.send(message);
@@ -233,7 +233,7 @@ impl InFlight {
         self.removed.notify_all();
     }
 
-    /// Ends without waiting: nobody takes the answers any more.
+    /// Ends without waiting: the client takes no more answers.
     pub(crate) fn close_now(&self) {
         self.state().to_rmcp = None;
         self.removed.notify_all();

@@ -10,6 +10,7 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 use super::{InFlight, Phase, Sink};
+use crate::mcp::output::Output;
 
 /// The side of the front that rmcp sees.
 pub(crate) struct RmcpTransport {
@@ -18,8 +19,10 @@ pub(crate) struct RmcpTransport {
 }
 
 impl RmcpTransport {
-    pub(super) fn new(in_flight: Arc<InFlight>, from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>) -> Self {
-        Self { in_flight, from_front }
+    /// Returns a transport that answers through `output`, and the table of the requests that came over it.
+    pub(crate) fn new(output: Arc<Output>) -> (Self, Arc<InFlight>) {
+        let (in_flight, from_front) = InFlight::new(output);
+        (Self { in_flight: Arc::clone(&in_flight), from_front }, in_flight)
     }
 }
 

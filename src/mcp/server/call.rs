@@ -1,111 +1,34 @@
-//! Runs a tool for tools/call.
+//! A call of a tool, ready to run, and what it holds meanwhile.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use rmcp::model::{CallToolResult, JsonObject};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::sync::CancellationToken;
 
-use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
-use super::{Server, lifecycle, long};
-use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
-use crate::mcp::tasks::RunningTask;
 use crate::mcp::tickets::Ticket;
-use crate::mcp::tools::Tool;
-use crate::mcp::{Config, tools};
-use crate::op::{Context, Elicit};
+use crate::mcp::tools::{self, Tool};
+use crate::op::Context;
 
 /// A call of a tool, ready to run.
 pub(super) struct Call {
     pub(super) tool: Tool,
-    arguments: Option<JsonObject>,
-    context: Context,
+    pub(super) arguments: Option<JsonObject>,
+    pub(super) context: Context,
     pub(super) notes: Notes,
     pub(super) held: Arc<Held>,
 }
 
 impl Call {
-    /// Runs the tool; later requests of its client go on when it has ended, also where nobody waits for its reply.
+    /// Runs the tool; later requests of its client go on when it has ended, also where its client gave up.
     pub(super) fn run(self) -> CallToolResult {
         let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes);
-        self.held.give_back();
+        self.held.release();
         result
     }
 }
 
-/// Runs a tool for an agent, after the client's earlier writes.
-pub(super) async fn run(
-    server: &Server,
-    tool: Tool,
-    arguments: Option<JsonObject>,
-    config: &Config,
-    request: &RequestContext<RoleServer>,
-    elicit: Option<Arc<Elicit>>,
-) -> Result<CallToolResponse, ErrorData> {
-    let changes = tool.effect().changes();
-    let held = Arc::new(Held { ticket: wait_for_earlier_writes(request).await, permit: Mutex::default() });
-    let client = request.client_info().map(|client| client.name.clone());
-    let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
-    let cancelled = CancellationToken::new();
-    let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
-    // A write reads what it needs to the end, or to put back what it changed.
-    let store = match changes {
-        true => server.store.clone(),
-        false => limited(&server.store, config, cancelled.clone()),
-    };
-    let context = Context {
-        progress: progress(&notes, &task, request),
-        cancelled: cancelled.clone(),
-        step_aside: Arc::new({
-            let held = Arc::clone(&held);
-            move || held.give_back()
-        }),
-        elicit,
-        ..tools::context(store, config, client.as_deref())
-    };
-    let asker = config.asker();
-    let call = Call { tool, arguments, context, notes, held };
-    if call.tool.is_long() {
-        return long::run(server, call, long::Asked { asker, cancelled, task, config, request }, sending).await;
-    }
-    let working = async {
-        let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };
-        // A write waits for the one before it in the database, where nothing else waits for it.
-        if !changes {
-            *call.held.permit() = Arc::clone(&**server.reading).acquire_owned().await.ok();
-        }
-        blocking(move || call.run()).await
-    };
-    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
-    sending.end().await;
-    Ok(result.into())
-}
-
-/// Returns where long work reports to: the client that waits for its answer, and once it is a task, the task.
-fn progress(
-    notes: &Notes,
-    task: &Arc<OnceLock<Arc<RunningTask>>>,
-    request: &RequestContext<RoleServer>,
-) -> Arc<crate::op::Progress> {
-    let (task, tell) = (Arc::clone(task), notes.progress(request));
-    Arc::new(move |what, done, total| match task.get() {
-        Some(task) if total > 0 => task.say(format!("{what}: {done} of {total}")),
-        Some(task) => task.say(what.to_owned()),
-        None => tell(what, done, total),
-    })
-}
-
-/// Lets the client's later reads go on before a call has ended: it changes nothing.
-pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
-    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
-        ticket.end();
-    }
-}
-
-/// What a call holds that others wait for.
+/// What a call holds that other requests wait for.
 pub(super) struct Held {
     /// Its place in its client's order.
     ticket: Option<Arc<Ticket>>,
@@ -114,12 +37,22 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// Returns what a call with this place holds.
+    pub(super) fn new(ticket: Option<Arc<Ticket>>) -> Arc<Self> {
+        Arc::new(Self { ticket, permit: Mutex::default() })
+    }
+
+    /// Keeps the right to read until the call has ended.
+    pub(super) fn keep(&self, permit: Option<OwnedSemaphorePermit>) {
+        *self.permit() = permit;
+    }
+
     fn permit(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets later requests go on.
-    pub(super) fn give_back(&self) {
+    /// Releases it all, so that later requests go on.
+    pub(super) fn release(&self) {
         self.permit().take();
         if let Some(ticket) = &self.ticket {
             ticket.end();

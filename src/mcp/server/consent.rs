@@ -15,7 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::read::blocking;
-use super::{Server, call, era};
+use super::{Server, era, run};
 use crate::consent::request;
 use crate::error::Result;
 use crate::mcp::Config;
@@ -43,7 +43,7 @@ pub(super) async fn call(
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
     let entry = match tool {
         Tool::Operation(entry) if entry.may_need_consent && elicitation::is_trusted(config, request) => entry,
-        tool => return call::run(server, tool, arguments, config, request, None).await,
+        tool => return run::run(server, tool, arguments, config, request, None).await,
     };
     let era = era(request);
     let answered = match (era, request_state) {
@@ -98,7 +98,7 @@ async fn run(
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let result = call::run(server, Tool::Operation(entry), arguments, config, request, Some(elicit)).await?;
+    let result = run::run(server, Tool::Operation(entry), arguments, config, request, Some(elicit)).await?;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok((result, wanted))
 }

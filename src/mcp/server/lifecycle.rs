@@ -78,9 +78,9 @@ pub(super) fn discover(server: &Server) -> DiscoverResult {
 
 /// Tells the client of changes from now on.
 pub(super) fn initialized(server: &Server, notification: NotificationContext<RoleServer>) {
-    if !server.session.told.swap(true, Ordering::Relaxed) {
+    if !server.session.notified.swap(true, Ordering::Relaxed) {
         let subscriber = Arc::clone(server.subscriber(&notification.extensions));
-        server.hub.tell(notification.peer, subscriber, server.session.ended.clone());
+        server.hub.notify(notification.peer, subscriber, server.session.ended.clone());
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
-use super::read::{blocking, give_back_room, or_cancelled, wait_for_room};
+use super::read::{acquire_permit, blocking, or_cancelled, release_permit};
 use super::{Server, tasks};
 use crate::error::{Code, Error};
 use crate::mcp::Config;
@@ -23,26 +23,26 @@ use crate::mcp::tasks::{Answered, RunningTask, Tasks};
 /// How long a call is waited for before it becomes a task: most have ended by then, and their client needs not poll.
 const DIRECTLY: Duration = Duration::from_millis(250);
 
-/// What is known of the request besides the call.
-pub(super) struct Asked<'a> {
+/// The request that a call came in.
+pub(super) struct Request<'a> {
     pub(super) asker: Asker,
     pub(super) cancelled: CancellationToken,
     /// Set once the call is a task.
     pub(super) task: Arc<OnceLock<Arc<RunningTask>>>,
     pub(super) config: &'a Config,
-    pub(super) request: &'a RequestContext<RoleServer>,
+    pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it takes no
-/// handler's room and no thread of the blocking pool.
+/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it holds no
+/// permit to run and no thread of the blocking pool.
 pub(super) async fn run(
     server: &Server,
     call: Call,
-    asked: Asked<'_>,
+    origin: Request<'_>,
     sending: Sending,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Asked { asker, cancelled, task, config, request } = asked;
-    give_back_room(request);
+    let Request { asker, cancelled, task, config, context: request } = origin;
+    release_permit(request);
     let (tool, notes, held) = (call.tool.name().to_owned(), call.notes.clone(), Arc::clone(&call.held));
     let (sender, mut answered) = oneshot::channel();
     let delivery = Delivery::to_request(sender);
@@ -59,7 +59,7 @@ pub(super) async fn run(
         None => match begin(server, &asker, &tool, &cancelled).await {
             Some(begun) => {
                 notes.mute();
-                held.give_back();
+                held.release();
                 let created = CreateTaskResult::new(begun.task());
                 let _ = task.set(Arc::clone(&begun));
                 delivery.to_task(Arc::clone(&server.tasks), begun, &mut answered);
@@ -72,7 +72,7 @@ pub(super) async fn run(
     drop(notes);
     sending.end().await;
     // The answer waits for its client as any other does.
-    wait_for_room(request).await;
+    acquire_permit(request).await;
     let ended_abnormally = |_| Err(error_data(&Error::internal("a handler ended abnormally")));
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
 }
@@ -97,7 +97,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
     if let Some(permit) = server.long.try_take(&asker) {
         return long_calls::run(permit, move || call.run(), deliver);
     }
-    call.held.give_back();
+    call.held.release();
     let long = Arc::clone(&server.long);
     tokio::spawn(async move {
         let permit = tokio::select! {

@@ -8,6 +8,7 @@ mod long;
 mod prompts;
 mod read;
 mod resources;
+mod run;
 mod skills;
 mod subscriptions;
 mod tasks;
@@ -80,7 +81,7 @@ impl Server {
         of_transport.unwrap_or(&self.config).clone()
     }
 
-    /// Returns who hears of changes on behalf of this session.
+    /// Returns the subscriber that is told of changes on behalf of this session.
     fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
         let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
         self.session.subscriber.get_or_init(subscribe)

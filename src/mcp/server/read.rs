@@ -1,4 +1,4 @@
-//! A read: after the client's earlier writes, on the blocking pool, ended when nobody waits for it any more.
+//! A read: after the client's earlier writes, on the blocking pool, cancelled when its client gave up.
 
 use std::sync::Arc;
 
@@ -59,28 +59,35 @@ impl Server {
     }
 }
 
-/// Waits until the client's earlier writes have ended and few enough answers wait for it, and returns the guard that
-/// later reads wait for.
+/// Waits until the client's earlier writes have ended, then for a permit to run; returns the ticket that later reads wait
+/// for.
 pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
     let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
     if let Some(ticket) = &ticket {
         ticket.wait().await;
     }
-    wait_for_room(request).await;
+    acquire_permit(request).await;
     ticket
 }
 
-/// Waits until fewer handlers of the client run than may, and few enough answers wait for it.
-pub(super) async fn wait_for_room(request: &RequestContext<RoleServer>) {
-    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
-        guard.wait_for_room().await;
+/// Lets the client's later reads go on before a call has ended: it changes nothing.
+pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
+    if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
+        ticket.end();
     }
 }
 
-/// Gives that room back while the handler waits for something long; it has to wait for room again before it answers.
-pub(super) fn give_back_room(request: &RequestContext<RoleServer>) {
+/// Waits for a permit to run, of which each client has a limited number; it is held until the answer was sent.
+pub(super) async fn acquire_permit(request: &RequestContext<RoleServer>) {
     if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
-        guard.give_back_room();
+        guard.acquire_permit().await;
+    }
+}
+
+/// Releases the permit while the handler waits for something long; it has to be acquired again before the answer.
+pub(super) fn release_permit(request: &RequestContext<RoleServer>) {
+    if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
+        guard.release_permit();
     }
 }
 

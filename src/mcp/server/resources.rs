@@ -8,9 +8,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use super::{Server, lasting};
+use crate::mcp::by_uri;
 use crate::mcp::methods::only_page;
 use crate::mcp::reads::Read;
-use crate::mcp::templates;
 
 /// Answers resources/list.
 pub(super) async fn list(
@@ -29,7 +29,7 @@ pub(super) fn list_templates(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
     only_page(page.and_then(|page| page.cursor))?;
-    let templates = templates::list(&server.config(&request.extensions));
+    let templates = by_uri::templates(&server.config(&request.extensions));
     Ok(lasting!(request, ListResourceTemplatesResult::with_all_items(templates)))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn subscribe(
     params: &SubscribeRequestParams,
     request: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    if server.subscriber(&request.extensions).want(&server.store, &params.uri) {
+    if server.subscriber(&request.extensions).subscribe(&server.store, &params.uri) {
         return Ok(());
     }
     let why = format!("A client may subscribe to {MAX_URIS} resources at once, of {LONGEST_URI} bytes each at most");
@@ -48,6 +48,6 @@ pub(super) fn unsubscribe(
     params: &UnsubscribeRequestParams,
     request: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    server.subscriber(&request.extensions).unwant(&params.uri);
+    server.subscriber(&request.extensions).unsubscribe(&params.uri);
     Ok(())
 }

@@ -11,7 +11,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
-use super::read::{blocking, wait_for_room};
+use super::read::{acquire_permit, blocking};
 use crate::error::{Code, Error};
 use crate::mcp::asker::Asker;
 use crate::mcp::error::error_data;
@@ -54,13 +54,13 @@ pub(super) async fn cancel(
     with_tasks(server, request, move |tasks, asker| tasks.cancel(asker, &params.task_id)).await
 }
 
-/// Runs `f` on the blocking pool with the tasks and who asks for one.
+/// Runs `f` on the blocking pool with the tasks and the asker.
 async fn with_tasks<T: Send + 'static>(
     server: &Server,
     request: &RequestContext<RoleServer>,
     f: impl FnOnce(&Tasks, &Asker) -> Result<T, ErrorData> + Send + 'static,
 ) -> Result<T, ErrorData> {
-    wait_for_room(request).await;
+    acquire_permit(request).await;
     let (tasks, asker) = (Arc::clone(&server.tasks), server.config(&request.extensions).asker());
     blocking(move || f(&tasks, &asker)).await?
 }

@@ -5,7 +5,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::{Server, call, consent, tasks};
+use super::read::let_others_read;
+use super::{Server, consent, tasks};
 use crate::mcp::Config;
 use crate::mcp::limits::limited;
 use crate::mcp::provider::Answer;
@@ -54,14 +55,14 @@ pub(super) async fn call(
         && let Answer::Talk(talk) = &projected.answer
     {
         if !projected.effect.changes() {
-            call::let_others_read(&request);
+            let_others_read(&request);
         }
         return talk(params, request).await;
     }
     if let Tool::Projected(projected) = &tool
         && let Answer::Task(long) = &projected.answer
     {
-        call::let_others_read(&request);
+        let_others_read(&request);
         return tasks::call(server, long, params, &config, request).await;
     }
     consent::call(server, tool, params, &config, &request).await

@@ -1,4 +1,5 @@
-//! What one selection of a project and of tools serves: how often each part of it changed, and who has heard of that.
+//! What one selection of a project and of tools serves: how often each part of it changed, and what of that each
+//! subscriber has seen.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +9,8 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::templates::validator;
-use crate::mcp::tools::{Standing, standing};
+use crate::mcp::by_uri::validator;
+use crate::mcp::tools::{self, ToolsValidator};
 use crate::op::{Changes, Reach, Validator};
 use crate::store::events::Event;
 use crate::store::lists::{self, List};
@@ -55,7 +56,7 @@ struct Served {
     project: Option<Uuid>,
     prompts: List,
     resources: List,
-    tools: Standing,
+    tools: ToolsValidator,
 }
 
 impl Served {
@@ -80,51 +81,51 @@ impl Served {
             resources: list(Kind::Resource, changes.resources, before.map(|before| before.resources))?,
             tools: match before {
                 Some(before) if !changes.tools => before.tools.clone(),
-                _ => standing(db, config)?,
+                _ => tools::validator(db, config)?,
             },
         })
     }
 }
 
-/// A URI that somebody subscribed to.
+/// A URI that clients subscribed to.
 struct Watched {
     validator: Option<Validator>,
     changes: u64,
     subscribers: usize,
 }
 
-/// What was committed, as far as it is about one project.
-struct Told {
+/// What of the committed events is about one project.
+struct Relevant {
     /// What it may have changed.
     changes: Changes,
     /// Whether anything was about the project, a refused change too.
     anything: bool,
 }
 
-impl Told {
+impl Relevant {
     fn of(events: &[Event], project: Option<&Project>) -> Self {
         let name = project.map(|project| project.name.as_str());
-        let mut told = Self { changes: Changes::NO_LIST, anything: false };
+        let mut relevant = Self { changes: Changes::NO_LIST, anything: false };
         for event in events {
             // A newer version may have operations that are not known here.
             let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
             let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
             let done = event.outcome == "ok";
-            // What happens to a project itself may be told under another name than it has now.
+            // The event of a rename has another name of the project than it has now.
             if event.project.as_deref() == name || (done && changes.reach == Reach::Everybody) {
-                told.anything = true;
+                relevant.anything = true;
                 if done {
-                    told.changes = told.changes.and(changes);
+                    relevant.changes = relevant.changes.and(changes);
                 }
             }
         }
-        told
+        relevant
     }
 }
 
 impl Feed {
     pub(super) fn new(store: &Store, config: Arc<Config>) -> Self {
-        // What cannot be read now is told when it can be.
+        // Where this fails, everything counts as changed once it can be read.
         let served = store.read(|db| {
             let project = projects::served(db, &config.selection)?;
             Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
@@ -133,23 +134,23 @@ impl Feed {
         Self { config, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
-    /// Counts what changed here, and rings where anything did.
+    /// Counts what changed here, and wakes the subscribers where anything did.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`; nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;
         let before = self.state().served.clone();
-        let told = match change {
+        let relevant = match change {
             Change::None => return Ok(()),
-            Change::Restored => Told { changes: Changes::SELECTION, anything: true },
-            Change::Events(_) if before.is_none() => Told { changes: Changes::SELECTION, anything: true },
-            Change::Events(events) => Told::of(events, project.as_ref()),
+            Change::Restored => Relevant { changes: Changes::SELECTION, anything: true },
+            Change::Events(_) if before.is_none() => Relevant { changes: Changes::SELECTION, anything: true },
+            Change::Events(events) => Relevant::of(events, project.as_ref()),
         };
-        if !told.anything {
+        if !relevant.anything {
             return Ok(());
         }
-        let now = Served::of(db, &self.config, project.as_ref(), told.changes, before.as_ref())?;
+        let now = Served::of(db, &self.config, project.as_ref(), relevant.changes, before.as_ref())?;
         let lists = match (&before, change) {
             (Some(before), Change::Events(_)) => Lists {
                 prompts: u64::from(now.prompts != before.prompts),
@@ -158,7 +159,7 @@ impl Feed {
             },
             _ => EVERYTHING,
         };
-        // Validators take a while; who asks for news meanwhile does not wait for them.
+        // Reading validators takes a while; the lock is not held meanwhile.
         let watched: Vec<(String, Option<Validator>)> =
             self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
         let mut updated = Vec::new();
@@ -201,7 +202,7 @@ impl Feed {
 
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
-/// What a client has not heard of yet.
+/// What changed since a client was notified last.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct News {
     pub(super) prompts: bool,
@@ -211,14 +212,14 @@ pub(in crate::mcp) struct News {
     pub(super) updated: Vec<String>,
 }
 
-/// What one client asked for and has heard.
+/// What one client subscribed to, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
-    heard: Mutex<Heard>,
+    seen: Mutex<Seen>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct Seen {
     lists: Lists,
     uris: HashMap<String, u64>,
 }
@@ -226,21 +227,21 @@ struct Heard {
 impl Subscriber {
     pub(super) fn new(feed: Arc<Feed>) -> Self {
         let lists = feed.state().lists;
-        Self { feed, heard: Mutex::new(Heard { lists, uris: HashMap::new() }) }
+        Self { feed, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
     }
 
-    /// Rings when there may be news.
+    /// Returns what changes when there may be news.
     pub(in crate::mcp) fn changed(&self) -> watch::Receiver<()> {
         self.feed.changed.subscribe()
     }
 
     /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come.
-    pub(in crate::mcp) fn want(&self, store: &Store, uri: &str) -> bool {
-        let mut heard = self.heard();
-        if heard.uris.contains_key(uri) {
+    pub(in crate::mcp) fn subscribe(&self, store: &Store, uri: &str) -> bool {
+        let mut seen = self.seen();
+        if seen.uris.contains_key(uri) {
             return true;
         }
-        if heard.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
+        if seen.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
             return false;
         }
         let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
@@ -254,33 +255,33 @@ impl Subscriber {
             subscribers: 0,
         });
         watched.subscribers += 1;
-        heard.uris.insert(uri.to_owned(), watched.changes);
+        seen.uris.insert(uri.to_owned(), watched.changes);
         true
     }
 
     /// Whether this is subscribed to a URI.
-    pub(in crate::mcp) fn wants(&self, uri: &str) -> bool {
-        self.heard().uris.contains_key(uri)
+    pub(in crate::mcp) fn is_subscribed(&self, uri: &str) -> bool {
+        self.seen().uris.contains_key(uri)
     }
 
     /// Ends a subscription.
-    pub(in crate::mcp) fn unwant(&self, uri: &str) {
-        if self.heard().uris.remove(uri).is_some() {
-            self.feed.state().leave(uri);
+    pub(in crate::mcp) fn unsubscribe(&self, uri: &str) {
+        if self.seen().uris.remove(uri).is_some() {
+            self.feed.state().unsubscribe(uri);
         }
     }
 
     /// Returns what is new since the last call.
     pub(in crate::mcp) fn news(&self) -> News {
-        let mut heard = self.heard();
+        let mut seen = self.seen();
         let state = self.feed.state();
-        let before = std::mem::replace(&mut heard.lists, state.lists);
+        let before = std::mem::replace(&mut seen.lists, state.lists);
         let mut updated = Vec::new();
-        for (uri, seen) in &mut heard.uris {
+        for (uri, changes) in &mut seen.uris {
             if let Some(watched) = state.watched.get(uri)
-                && *seen != watched.changes
+                && *changes != watched.changes
             {
-                *seen = watched.changes;
+                *changes = watched.changes;
                 updated.push(uri.clone());
             }
         }
@@ -293,21 +294,21 @@ impl Subscriber {
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        let uris = std::mem::take(&mut self.heard().uris);
+        let uris = std::mem::take(&mut self.seen().uris);
         let mut state = self.feed.state();
-        uris.keys().for_each(|uri| state.leave(uri));
+        uris.keys().for_each(|uri| state.unsubscribe(uri));
     }
 }
 
 impl State {
-    fn leave(&mut self, uri: &str) {
+    fn unsubscribe(&mut self, uri: &str) {
         if let Some(watched) = self.watched.get_mut(uri) {
             watched.subscribers -= 1;
             if watched.subscribers == 0 {
@@ -337,8 +338,8 @@ mod tests {
     fn an_event_changes_what_its_operation_says_and_for_whom() {
         let ours = Project { id: 1, uuid: Uuid::nil(), name: "ours".to_owned(), created_at: 0 };
         let told = |event: Event| {
-            let told = Told::of(&[event], Some(&ours));
-            (told.changes, told.anything)
+            let relevant = Relevant::of(&[event], Some(&ours));
+            (relevant.changes, relevant.anything)
         };
         assert_eq!(told(event("prompt.create", "ours", "ok")), (Changes::PROMPTS, true));
         assert_eq!(told(event("prompt.create", "theirs", "ok")), (Changes::NO_LIST, false));

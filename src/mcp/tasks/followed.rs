@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::{Asker, Change, Tasks};
+use super::Tasks;
+use super::change::Change;
+use crate::mcp::asker::Asker;
 
 /// Limit on the tasks that one stream is told of.
 const MAX_FOLLOWED: usize = 256;
@@ -41,7 +43,7 @@ impl TaskIds {
 pub(in crate::mcp) struct Followed {
     asker: Asker,
     ids: Vec<String>,
-    /// As they were when the stream began: what happened before it is told once.
+    /// As they were when the stream began; each is sent once.
     first: VecDeque<Arc<DetailedTask>>,
     changes: broadcast::Receiver<Change>,
 }
@@ -78,7 +80,7 @@ impl Followed {
                 Ok(Change { asker, task }) if asker == self.asker && self.ids.contains(&task.task.task_id) => {
                     return task;
                 }
-                // Who is too far behind polls.
+                // A client that is too far behind polls.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => std::future::pending().await,
             }

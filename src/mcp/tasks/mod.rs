@@ -5,6 +5,7 @@
 //! is there after a reconnect and after a restart. A row that says "working" though nobody holds its runner's lock is of a
 //! server that died.
 
+mod change;
 mod followed;
 mod outcome;
 mod running;
@@ -26,28 +27,12 @@ use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::store::tasks::{self, End, Status, Task};
 use crate::store::{Store, TaskRunner};
-use outcome::Ended;
+use change::Change;
+use outcome::{CancelledBy, Ended, SERVER_ENDED};
 
 pub(super) use followed::{Followed, TaskIds, notification};
 pub(super) use outcome::Answered;
 pub use running::RunningTask;
-pub(super) use running::Why;
-
-/// What clients are told to wait between two polls, in milliseconds.
-const POLL: u64 = 500;
-
-/// Limit on changes that wait for one that listens; who is further behind polls.
-const CHANGES: usize = 64;
-
-/// What a task that nobody works on any more failed with.
-const SERVER_ENDED: &str = "The server ended while it ran this task; nothing half-done was left. Call the tool again";
-
-/// A change of a task's status, for those who listen.
-#[derive(Clone)]
-struct Change {
-    asker: Asker,
-    task: Arc<DetailedTask>,
-}
 
 /// The tasks of one server.
 pub(super) struct Tasks {
@@ -83,7 +68,7 @@ impl Tasks {
             clock: Clock::system(),
             state: Mutex::default(),
             ended: Condvar::new(),
-            changes: broadcast::Sender::new(CHANGES),
+            changes: change::channel(),
         }
     }
 
@@ -125,14 +110,14 @@ impl Tasks {
         state.kept.retain(|_, kept| kept.expires_at >= now);
         state.running.insert(task.id(), Arc::clone(&task));
         if state.closing {
-            task.cancel(Why::Server);
+            task.cancel(CancelledBy::Server);
         }
         Ok(Some(task))
     }
 
-    /// Keeps how a task ended, and tells those who listen.
+    /// Stores how a task ended, and tells the streams of its asker.
     pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
-        let ended = Ended::of(answered, task.why());
+        let ended = Ended::of(answered, task.cancelled_by());
         let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
         let now = self.clock.now();
         let expires_at = self.kept_until(now);
@@ -179,7 +164,7 @@ impl Tasks {
     /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {
-            task.cancel(Why::Asker);
+            task.cancel(CancelledBy::Asker);
         }
         Ok(())
     }
@@ -213,7 +198,7 @@ impl Tasks {
     pub(super) fn give_up(&self) {
         let mut state = self.state();
         state.closing = true;
-        state.running.values().for_each(|task| task.cancel(Why::Server));
+        state.running.values().for_each(|task| task.cancel(CancelledBy::Server));
     }
 
     fn wait_until_idle(&self, deadline: Instant) {
@@ -246,7 +231,7 @@ impl Tasks {
         Ok(None)
     }
 
-    /// Returns the row of a task; one that nobody works on any more has failed.
+    /// Returns the row of a task; one whose server is gone has failed.
     fn row(&self, asker: &Asker, id: Uuid) -> Result<Task, ErrorData> {
         let look = || self.store.read(|db| tasks::get(db, asker.as_str(), id, self.clock.now()));
         let found = look().map_err(|error| error_data(&error))?;
@@ -264,7 +249,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Whether somebody works on a task whose row says so.
+    /// Whether the server that runs a task is still there.
     fn is_alive(&self, task: &Task, own: Uuid) -> bool {
         task.runner == own || self.store.runs_tasks(task.runner)
     }
@@ -308,7 +293,8 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
     id.parse().map_err(|_| unknown(id))
 }
 
-/// One sentence for a task that is not there, that is somebody else's, and that was let go.
+/// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
+/// apart.
 fn unknown(id: &str) -> ErrorData {
     let why = format!("There is no task '{}' of yours; one that ended goes after a time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))

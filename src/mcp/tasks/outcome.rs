@@ -4,13 +4,27 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, DetailedTask, ErrorCode, JsonObject, TaskPayload, TaskStatus};
 use serde_json::Value;
 
-use super::running::Why;
-use super::{POLL, SERVER_ENDED};
 use crate::clock::rfc3339;
 use crate::store::tasks::{Status, Task};
 
+/// What clients are told to wait between two polls, in milliseconds.
+const POLL: u64 = 500;
+
+/// The failure of a task whose server is gone.
+pub(super) const SERVER_ENDED: &str =
+    "The server ended while it ran this task; nothing half-done was left. Call the tool again";
+
 /// What stands in a stored result for a confirm token: the token goes to who asked for it, and is kept nowhere.
 const NOT_KEPT: &str = "(not kept; call deploy again)";
+
+/// Who cancelled a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CancelledBy {
+    /// Its asker did.
+    Asker,
+    /// The server ends.
+    Server,
+}
 
 /// What the call answered.
 pub(in crate::mcp) enum Answered {
@@ -34,19 +48,19 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Returns how a task ended that answered so, after it was cancelled by `why`. A tool that finished all the same
+    /// Returns how a task ended that answered so, after it was `cancelled`. A tool that finished all the same
     /// completed.
-    pub(super) fn of(answered: Answered, why: Option<Why>) -> Self {
-        match (answered, why) {
-            (Answered::Result(result), Some(why)) if result.is_error == Some(true) => {
+    pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
+        match (answered, cancelled) {
+            (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {
                 let said = text(&result);
-                match why {
-                    Why::Asker => Self { status: Status::Cancelled, message: said, outcome: None, whole: None },
-                    Why::Server => Self::failed(SERVER_ENDED),
+                match by {
+                    CancelledBy::Asker => Self { status: Status::Cancelled, message: said, outcome: None, whole: None },
+                    CancelledBy::Server => Self::failed(SERVER_ENDED),
                 }
             }
             (Answered::Result(result), _) => Self::completed(&result),
-            (Answered::Error(_) | Answered::Nothing, Some(Why::Asker)) => {
+            (Answered::Error(_) | Answered::Nothing, Some(CancelledBy::Asker)) => {
                 Self { status: Status::Cancelled, message: None, outcome: None, whole: None }
             }
             (Answered::Error(error), None) => Self::with_error(&error),
@@ -130,11 +144,11 @@ mod tests {
     fn a_tool_that_failed_completes_unless_it_was_cancelled() {
         let failed = || said(true, json!({ "errors": [{ "message": "given up" }] }));
         assert_eq!(Ended::of(failed(), None).status, Status::Completed);
-        let cancelled = Ended::of(failed(), Some(Why::Asker));
+        let cancelled = Ended::of(failed(), Some(CancelledBy::Asker));
         assert_eq!((cancelled.status, cancelled.message.as_deref()), (Status::Cancelled, Some("given up")));
-        assert_eq!(Ended::of(failed(), Some(Why::Server)).status, Status::Failed);
+        assert_eq!(Ended::of(failed(), Some(CancelledBy::Server)).status, Status::Failed);
         // What finished all the same is not hidden.
-        assert_eq!(Ended::of(said(false, json!({})), Some(Why::Asker)).status, Status::Completed);
+        assert_eq!(Ended::of(said(false, json!({})), Some(CancelledBy::Asker)).status, Status::Completed);
         assert_eq!(Ended::of(Answered::Nothing, None).status, Status::Failed);
     }
 

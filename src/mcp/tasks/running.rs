@@ -9,19 +9,11 @@ use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::outcome::{self, Ended};
-use super::{Asker, Change};
+use super::change::Change;
+use super::outcome::{self, CancelledBy, Ended};
 use crate::clock::{Clock, Millis};
+use crate::mcp::asker::Asker;
 use crate::store::tasks::Task;
-
-/// Who cancelled a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mcp) enum Why {
-    /// Its asker did.
-    Asker,
-    /// The server ends.
-    Server,
-}
 
 /// A task that runs in this server.
 pub struct RunningTask {
@@ -35,8 +27,8 @@ pub struct RunningTask {
 
 struct State {
     row: Task,
-    cancelled: Option<Why>,
-    /// What the client is asked, by key, and who waits for its answer.
+    cancelled: Option<CancelledBy>,
+    /// What the client is asked, by key, with the channel of its answer.
     asked: BTreeMap<String, (InputRequest, oneshot::Sender<Value>)>,
 }
 
@@ -103,17 +95,17 @@ impl RunningTask {
     }
 
     /// Tells it to give up; what it asked is not asked any more.
-    pub(super) fn cancel(&self, why: Why) {
+    pub(super) fn cancel(&self, by: CancelledBy) {
         {
             let mut state = self.state();
-            state.cancelled.get_or_insert(why);
+            state.cancelled.get_or_insert(by);
             state.asked.clear();
         }
         self.given_up.cancel();
     }
 
     /// Who cancelled it.
-    pub(super) fn why(&self) -> Option<Why> {
+    pub(super) fn cancelled_by(&self) -> Option<CancelledBy> {
         self.state().cancelled
     }
 

@@ -26,10 +26,10 @@ pub(in crate::mcp) fn call(
 ) -> CallToolResult {
     let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
-    let (made, command, outcome) = match tool {
+    let (form, command, outcome) = match tool {
         Tool::Operation(entry) => {
             let (command, outcome) = run(entry, arguments, context);
-            (Made::from(*entry), command, outcome)
+            (ResultForm::from(*entry), command, outcome)
         }
         Tool::Projected(tool) => {
             let name = tool.listed.name.as_ref();
@@ -40,14 +40,14 @@ pub(in crate::mcp) fn call(
                 }
             };
             let structured = tool.listed.output_schema.is_some();
-            (Made { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
+            (ResultForm { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
         }
     };
-    log(made.tool, context, &outcome, started);
+    log(form.tool, context, &outcome, started);
     for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
         notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
     }
-    result(&made, &command, outcome)
+    result(&form, &command, outcome)
 }
 
 /// Returns what tools run in for an agent; `client` is what it calls itself.
@@ -71,10 +71,10 @@ pub(super) fn log(tool: &str, context: &Context, outcome: &Result<Reply>, starte
 }
 
 /// Returns the result of a call.
-pub(super) fn result(made: &Made<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
-    match made.shape {
-        Shape::Sentence => sentence(made, outcome),
-        Shape::Envelope | Shape::Json(_) => object(made, command, outcome),
+pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
+    match form.shape {
+        Shape::Sentence => sentence(form, outcome),
+        Shape::Envelope | Shape::Json(_) => object(form, command, outcome),
     }
 }
 
@@ -93,39 +93,39 @@ fn run(entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Re
 }
 
 /// What decides the form of a tool's result.
-pub(super) struct Made<'a> {
+pub(super) struct ResultForm<'a> {
     tool: &'a str,
     shape: Shape,
     structured: bool,
     content: bool,
 }
 
-impl From<&Entry> for Made<'static> {
+impl From<&Entry> for ResultForm<'static> {
     fn from(entry: &Entry) -> Self {
-        Made { tool: entry.tool, shape: entry.shape, structured: entry.structured, content: entry.content }
+        ResultForm { tool: entry.tool, shape: entry.shape, structured: entry.structured, content: entry.content }
     }
 }
 
 /// One object, as text and as structuredContent: contract 000's envelope is indented, as the original writes it.
-fn object(made: &Made<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
+fn object(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     let is_error = outcome.is_err();
     let object = match &outcome {
-        Ok(reply) => present::object(made.shape, command, reply),
+        Ok(reply) => present::object(form.shape, command, reply),
         Err(error) => {
-            tell_bug(made, error);
-            present::failure(made.shape, command, error)
+            log_bug(form, error);
+            present::failure(form.shape, command, error)
         }
     };
-    let text = if made.shape == Shape::Envelope { format!("{object:#}") } else { object.to_string() };
+    let text = if form.shape == Shape::Envelope { format!("{object:#}") } else { object.to_string() };
     let text = vec![ContentBlock::text(text)];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(object);
     result
 }
 
-fn tell_bug(made: &Made<'_>, error: &Error) {
+fn log_bug(form: &ResultForm<'_>, error: &Error) {
     if error.code() == Code::Internal {
-        tracing::error!(tool = made.tool, %error, cause = ?std::error::Error::source(error), "a bug");
+        tracing::error!(tool = form.tool, %error, cause = ?std::error::Error::source(error), "a bug");
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn item(data: Value) -> Option<MetaObject> {
 }
 
 /// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
-fn sentence(made: &Made<'_>, outcome: Result<Reply>) -> CallToolResult {
+fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {
             let block = match present::content(reply.body) {
@@ -167,18 +167,18 @@ fn sentence(made: &Made<'_>, outcome: Result<Reply>) -> CallToolResult {
                 }
             };
             let mut result = CallToolResult::success(vec![block]);
-            if made.structured {
+            if form.structured {
                 let written = reply.json.and_then(|json| serde_json::from_str(&json).ok());
                 result.structured_content = Some(written.unwrap_or(reply.data));
-            } else if made.content {
+            } else if form.content {
                 result.meta = item(reply.data);
             }
             result
         }
         Err(error) => {
-            tell_bug(made, &error);
+            log_bug(form, &error);
             // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
-            if made.structured || made.content {
+            if form.structured || form.content {
                 return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);
             }
             let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::{Made, item, log, result};
+use super::call::{ResultForm, item, log, result};
 use crate::error::Result;
+use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::mcp::json::{push_escaped, push_string};
 use crate::op::{Body, Call, Context, Entry, Reply, Shape};
 use crate::present;
 
@@ -51,8 +51,8 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Runs it and appends its result; returns whether that may be given again, and `None` where the client has to be told
-    /// more than a result, which rmcp's handler does.
+    /// Runs it and appends its result; returns whether that may be given again, and `None` where there are warnings to log
+    /// to the client, which rmcp's handler does.
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
@@ -67,7 +67,7 @@ impl HotCall {
     }
 }
 
-/// Writes the line in the log of a call that was answered as before.
+/// Logs a call that was answered from the cache.
 pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     parameters: Option<&RawValue>,
     config: &Config,
@@ -88,7 +88,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
         outcome => {
-            let mut result = result(&Made::from(entry), command, outcome);
+            let mut result = result(&ResultForm::from(entry), command, outcome);
             if era == Era::Legacy {
                 result.result_type = None;
             }

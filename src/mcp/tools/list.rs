@@ -7,9 +7,9 @@ use rmcp::model::Tool;
 use super::find::named;
 use crate::content::cursor;
 use crate::error::{Code, Error, Result};
+use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::mcp::json::push_optional;
 use crate::mcp::provider::{Projected, Provider, hints};
 use crate::op::{Entry, Group, Listed, Validator};
 use crate::store::Db;
@@ -51,16 +51,16 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
         config.serves(entry.group, entry.effect) && (entry.always_listed || groups.contains(&entry.group))
     });
     let operations: Vec<&Tool> = listed.map(|(_, tool)| tool).collect();
-    let place = after.map(|after| Place::of(db, config, after)).transpose()?;
-    let (skipped, after) = match &place {
+    let start = after.map(|after| PageStart::of(db, config, after)).transpose()?;
+    let (skipped, after) = match &start {
         None => (0, ""),
-        Some(Place::Operation(name)) => {
+        Some(PageStart::Operation(name)) => {
             // One that is no longer listed was followed by whatever came after it.
             let all = OPERATIONS.iter().map(|(entry, _)| entry.tool);
             let before: Vec<&str> = all.take_while(|known| known != name).chain([name.as_str()]).collect();
             (operations.iter().filter(|tool| before.contains(&tool.name.as_ref())).count(), "")
         }
-        Some(Place::Projected(name)) => (operations.len(), name.as_str()),
+        Some(PageStart::Projected(name)) => (operations.len(), name.as_str()),
     };
     let mut tools: Vec<Tool> = operations.iter().skip(skipped).take(size).map(|tool| (*tool).clone()).collect();
     let mut next = tools.last().map(|tool| format!("{OPERATION}{}", tool.name));
@@ -95,7 +95,7 @@ pub(in crate::mcp) fn push_list(
     out.extend_from_slice(b"\"tools\":");
     serde_json::to_writer(&mut *out, &page.tools)
         .map_err(|error| Error::internal("the tools cannot be written as JSON").with_source(error))?;
-    push_optional(out, "nextCursor", page.next.as_deref());
+    push_member(out, ",\"nextCursor\":", page.next.as_deref());
     if page.lasting {
         era.close_lasting(out)
     } else {
@@ -105,7 +105,7 @@ pub(in crate::mcp) fn push_list(
 }
 
 /// After which tool a page begins, as a cursor has it.
-enum Place {
+enum PageStart {
     Operation(String),
     Projected(String),
 }
@@ -113,12 +113,12 @@ enum Place {
 const OPERATION: &str = "operation/";
 const PROJECTED: &str = "projected/";
 
-impl Place {
+impl PageStart {
     fn of(db: &Db<'_>, config: &Config, after: &str) -> Result<Self> {
         let (project, last) = cursor::decode(LIST, after)?;
         let current = projects::served(db, &config.selection)?.map_or(0, |project| project.id);
         if let Some(name) = last.strip_prefix(OPERATION).filter(|name| named(name).is_some()) {
-            return Ok(Place::Operation(name.to_owned()));
+            return Ok(PageStart::Operation(name.to_owned()));
         }
         let Some(name) = last.strip_prefix(PROJECTED) else {
             return Err(Error::new(
@@ -127,7 +127,7 @@ impl Place {
             ));
         };
         cursor::check_project(project, current)?;
-        Ok(Place::Projected(name.to_owned()))
+        Ok(PageStart::Projected(name.to_owned()))
     }
 }
 
@@ -168,20 +168,20 @@ fn of_provider(
     }
 }
 
-/// What decides which tools a client is shown: equal ones, equal lists.
+/// What decides which tools a client is shown: where two are equal, so are the lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mcp) struct Standing {
+pub(in crate::mcp) struct ToolsValidator {
     groups: Vec<&'static str>,
     projected: Vec<Validator>,
 }
 
-/// Returns what decides the list of tools now.
+/// Returns the validator of the list of tools: it changes when the list does.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
-pub(in crate::mcp) fn standing(db: &Db<'_>, config: &Config) -> Result<Standing> {
+pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsValidator> {
     let projected = config.providers.all().map(|provider| provider.validator(db, &config.selection));
-    Ok(Standing { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
+    Ok(ToolsValidator { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
 }
 
 /// Returns the groups whose tools are all listed.
@@ -200,12 +200,11 @@ fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     Ok(listed)
 }
 
-/// Returns the tools of these groups, whatever the database holds, those that change something only where they are served
-/// too.
-pub(in crate::mcp) fn listed(groups: Option<&[String]>, read_only: bool) -> Vec<Tool> {
-    let config = Config { groups: groups.map(<[String]>::to_vec), read_only, ..Config::default() };
+/// Returns what tools/list shows of the operations of `groups`, for the reference page and the tests.
+pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
+    let config = Config { groups: groups.map(<[String]>::to_vec), ..Config::default() };
     let served = OPERATIONS.iter().filter(|(entry, _)| config.serves(entry.group, entry.effect));
-    served.map(|(_, tool)| tool.clone()).collect()
+    serde_json::to_value(served.map(|(_, tool)| tool).collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Returns the names of the operations that are served as tools.
@@ -324,10 +323,10 @@ mod tests {
     }
 
     #[test]
-    fn the_standing_differs_with_the_tools_that_are_data() {
+    fn the_validator_differs_with_the_tools_that_are_data() {
         let (_folder, store, few) = with_installed(1);
         let many = Config { providers: Providers(vec![Arc::new(Installed(2))]), ..few.clone() };
-        let of = |config: &Config| store.read(|db| standing(db, config)).unwrap();
+        let of = |config: &Config| store.read(|db| validator(db, config)).unwrap();
         assert_eq!(of(&few), of(&few));
         assert_ne!(of(&few), of(&many));
     }

@@ -8,4 +8,5 @@ mod list;
 pub(super) use call::{call, context};
 pub(super) use find::{Tool, find, may_write, operation, writes};
 pub(super) use hot::{HotCall, log_again};
-pub(super) use list::{Standing, listed, names, push_list, standing};
+pub use list::listed_tools;
+pub(super) use list::{ToolsValidator, names, push_list, validator};

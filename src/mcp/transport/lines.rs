@@ -29,7 +29,7 @@ impl Lines {
             let (rest, next) = (&piece[..end], &piece[end + 1..]);
             piece = next;
             if std::mem::take(&mut self.skipping) {
-                continue; // it was told when it grew too long
+                continue; // reported when it grew too long
             }
             if self.partial.is_empty() {
                 each(self.cut(rest));

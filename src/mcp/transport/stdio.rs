@@ -1,7 +1,7 @@
 //! stdio: a thread that reads and answers, rmcp on a runtime of one thread, one lock on the output.
 //!
 //! The reading thread writes what it answers itself; what rmcp answers is queued, bounded, for a writing thread.
-//! Nobody else writes to standard output. A client that stops reading stops both, and nothing else.
+//! Nothing else writes to standard output. A client that stops reading stops both, and nothing else.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -12,13 +12,12 @@ use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
-
 use super::signals::on_signal;
 use super::{GIVE_UP, GRACE, announce};
 use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
-use crate::mcp::in_flight::InFlight;
+use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
@@ -49,7 +48,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
-    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
+    let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(8)
@@ -74,13 +73,13 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
 
     // When the process ends at the latest, once a signal came.
     let signalled: Arc<OnceLock<Instant>> = Arc::default();
-    // Held by the reading thread while it works on what it read; whoever takes it stops the input.
+    // The reading thread holds it while it works on what it read; taking it stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
         let (ending, tasks, deadline) = (server.ending.clone(), Arc::clone(&server.tasks), Arc::clone(&signalled));
         move || {
-            // What still runs halfway is told to give up, so that its answer comes in time.
+            // Calls that still run are cancelled, so that their answers come in time.
             let _ = spawn("ending", move || {
                 thread::sleep(GIVE_UP);
                 ending.cancel();
@@ -127,7 +126,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             Err(error) => tracing::info!(%error, "no session began"),
         }
     });
-    // Nobody waits for the answers of tasks: they have a while to end, and then they give up.
+    // No client waits for the answers of tasks: they have a while to end, and then they are cancelled.
     let (give_up, deadline) = match signalled.get() {
         Some(deadline) => (*deadline - GRACE + GIVE_UP, *deadline - WRITTEN),
         None => (Instant::now() + GRACE, Instant::now() + GRACE * 2),

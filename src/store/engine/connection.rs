@@ -1,9 +1,11 @@
 //! Connections: what statements run on.
 
+use super::intent::Intent;
+use super::row::Row;
+use super::sql::Sql;
 use super::sqlite;
+use super::value::Value;
 use crate::error::Result;
-use crate::store::Db;
-use crate::store::deadline::Watch;
 
 /// A connection of its own.
 pub(in crate::store) enum Connection {
@@ -15,17 +17,10 @@ pub(in crate::store) enum Pooled {
     Sqlite(sqlite::Pooled),
 }
 
-/// A connection that is lent: what [`Db`] speaks to.
+/// A connection that is lent: what [`Db`](crate::store::Db) speaks to.
 #[derive(Clone, Copy)]
 pub(in crate::store) enum Link<'c> {
     Sqlite(&'c sqlite::Connection),
-}
-
-/// What a transaction is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Intent {
-    Read,
-    Write,
 }
 
 /// What differs where anything was committed between; nothing else can be read from it. The default is none that a
@@ -57,20 +52,46 @@ impl Pooled {
 }
 
 impl<'c> Link<'c> {
+    /// As [`Db::one`](crate::store::Db::one).
+    pub(in crate::store) fn one<T>(
+        self,
+        sql: Sql,
+        params: &[Value<'_>],
+        f: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        match self {
+            Self::Sqlite(connection) => sqlite::one(connection, sql, params, |row| f(&row.into())),
+        }
+    }
+
+    /// As [`Db::each`](crate::store::Db::each).
+    pub(in crate::store) fn each(
+        self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
+        }
+    }
+
+    /// As [`Db::run`](crate::store::Db::run).
+    pub(in crate::store) fn run(self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+        match self {
+            Self::Sqlite(connection) => sqlite::run(connection, sql, params),
+        }
+    }
+
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
     ///
     /// # Errors
     /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-    pub(in crate::store) fn in_transaction<T>(
-        self,
-        watch: Option<&'c Watch>,
-        intent: Intent,
-        f: impl FnOnce(&Db<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub(in crate::store) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(connection) => {
-                let transaction = sqlite::transaction::begin(connection, intent)?;
-                let value = f(&Db { connection: self, watch })?;
+                let transaction = sqlite::begin(connection, intent)?;
+                let value = f()?;
                 transaction.commit()?;
                 Ok(value)
             }
@@ -124,7 +145,7 @@ impl<'c> Link<'c> {
     /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
     pub(in crate::store) fn faults(self) -> Result<Vec<String>> {
         match self {
-            Self::Sqlite(connection) => sqlite::integrity::faults(connection),
+            Self::Sqlite(connection) => sqlite::faults(connection),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::sqlite::{self, open::Access};
-use super::{Connection, Link, Pooled};
+use super::connection::{Connection, Link, Pooled};
+use super::progress::Progress;
+use super::sqlite::{self, Access};
 use crate::error::Result;
-use crate::store::backup::Progress;
 use crate::store::{Db, Location};
 
 /// An open database.

@@ -1,6 +1,5 @@
 //! Rows: what a query gives.
 
-use super::damaged;
 use super::sqlite;
 use super::value::{FromValue, Value};
 use crate::error::Result;
@@ -32,17 +31,4 @@ impl<'r> Row<'r> {
             Inner::Sqlite(row) => row.value(column),
         }
     }
-}
-
-#[cold]
-pub(super) fn mismatch(column: usize, value: Value<'_>) -> crate::error::Error {
-    let holds = match value {
-        Value::Null => "nothing",
-        Value::Integer(_) => "an integer that is none of its values",
-        Value::Real(_) => "a floating-point number",
-        Value::Text(text) if std::str::from_utf8(text).is_err() => "a text that is not UTF-8",
-        Value::Text(_) => "a text",
-        Value::Blob(_) => "bytes that are none of its values",
-    };
-    damaged(format_args!("column {column} of a row holds {holds}"))
 }

@@ -1,7 +1,5 @@
 //! The texts of statements.
 
-use crate::error::Error;
-
 /// The text of one statement. [`sql!`] makes it at compile time, and nothing else does: no statement holds what a user
 /// wrote, and a test finds all of them in the sources and prepares each one on PostgreSQL too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,21 +25,3 @@ macro_rules! sql {
     };
 }
 pub(in crate::store) use sql;
-
-/// A UNIQUE constraint, by its table and its columns in the order in which the table declares them.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct Unique {
-    table: &'static str,
-    columns: &'static [&'static str],
-}
-
-impl Unique {
-    pub(in crate::store) const fn new(table: &'static str, columns: &'static [&'static str]) -> Self {
-        Self { table, columns }
-    }
-
-    /// Returns whether a statement failed since a row with the same values is there already.
-    pub(in crate::store) fn is_violated_by(self, error: &Error) -> bool {
-        super::sqlite::is_violated(error, self.table, self.columns)
-    }
-}

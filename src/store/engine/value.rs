@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::error::Result;
+use super::errors::damaged;
+use crate::error::{Error, Result};
 
 /// A value, borrowed from whoever gives it or from the row that holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +28,34 @@ impl<'v> Value<'v> {
     /// # Errors
     /// `E_DB_CORRUPT` where `T` does not take it.
     pub(in crate::store) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
-        T::from_value(self).ok_or_else(|| super::row::mismatch(column, self))
+        T::from_value(self).ok_or_else(|| mismatch(column, self))
     }
+
+    /// Returns the bytes of a text, which is of column `column` of a row, without a look at whether they are UTF-8: for a row
+    /// whose checksum shows that it holds what was written. `None` for NULL.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where it is no text.
+    pub(in crate::store) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
+        match self {
+            Value::Text(text) => Ok(Some(text)),
+            Value::Null => Ok(None),
+            _ => Err(mismatch(column, self)),
+        }
+    }
+}
+
+#[cold]
+fn mismatch(column: usize, value: Value<'_>) -> Error {
+    let holds = match value {
+        Value::Null => "nothing",
+        Value::Integer(_) => "an integer that is none of its values",
+        Value::Real(_) => "a floating-point number",
+        Value::Text(text) if std::str::from_utf8(text).is_err() => "a text that is not UTF-8",
+        Value::Text(_) => "a text",
+        Value::Blob(_) => "bytes that are none of its values",
+    };
+    damaged(format_args!("column {column} of a row holds {holds}"))
 }
 
 /// What can be given to a statement.

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Argument, Attributes, Dialect, Prompt};
+use super::dialect::Dialect;
+use super::prompt::{Argument, Attributes, Prompt};
 use crate::error::{Error, Result};
 use crate::store::engine::{Row, Value, params};
 use crate::store::items;
 use crate::store::revisions::Kind;
-use crate::store::sums::{self, DAMAGED, checksum, intact};
+use crate::store::sums::{DAMAGED, checksum, intact};
+use crate::store::text::legible;
 
 /// What a row's `listed_sum` is over, and that.
 macro_rules! prompt_listed {
@@ -48,7 +50,7 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get(3)?) {
         return Ok(());
     }
-    Err(Kind::Prompt.damaged(&sums::legible(row, 1)))
+    Err(Kind::Prompt.damaged(&legible(row, 1)))
 }
 
 /// Whether the arguments can go out as they stand: JSON of one line, as mcpkg writes it.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Attributes, Resource};
+use super::resource::{Attributes, Resource};
 use crate::error::{Error, Result};
 use crate::store::engine::{Row, params};
 use crate::store::items;
 use crate::store::revisions::Kind;
-use crate::store::sums::{self, DAMAGED, checksum, intact};
+use crate::store::sums::{DAMAGED, checksum, intact};
+use crate::store::text::legible;
 
 /// What a row's `listed_sum` is over, and that.
 macro_rules! resource_listed {
@@ -53,7 +54,7 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? {
         return Ok(());
     }
-    Err(Kind::Resource.damaged(&sums::legible(row, 1)))
+    Err(Kind::Resource.damaged(&legible(row, 1)))
 }
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`.
@@ -100,7 +101,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
 
 /// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
-    let (uri, description) = (sums::legible(row, 2), Some(DAMAGED.to_owned()));
+    let (uri, description) = (legible(row, 2), Some(DAMAGED.to_owned()));
     let attributes = Attributes { uri, description, mime_type: None, text: false, executable: false };
     items::placeholder(row, error, attributes, REST)
 }

@@ -16,7 +16,7 @@ use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
 use crate::store::Version;
 
-/// Keys that an address may guess within [`WINDOW`]; for each further one it hears 429 until that is over.
+/// Wrong keys that an address may send within [`WINDOW`]; each further one is answered 429 until it is over.
 const MAX_GUESSES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 
@@ -96,7 +96,7 @@ impl AccessControl {
     /// database that was looked at, so that asking again costs microseconds while nothing is committed.
     pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &Mutex<Option<Version>>) -> bool {
         let now = self.clock.now();
-        // While the database cannot be read nobody can be asked; what is open stays so.
+        // While the database cannot be read the key cannot be checked; what is open stays so.
         let Ok(version) = read_cache.refresh() else { return true };
         let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
         if *seen.lock().unwrap_or_else(PoisonError::into_inner) == Some(version) && !expired {
@@ -109,8 +109,8 @@ impl AccessControl {
         holds
     }
 
-    /// Says why a request is not let in: 401, with the reason. Only an address that guesses keys hears 429 instead: one
-    /// that shows none, or one that was good once, hears how it comes in, however often it asks.
+    /// Says why a request is not let in: 401, with the reason. Only an address that guesses keys gets 429 instead; a
+    /// request without a key, or with one that was good once, gets 401 however often it is sent.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {
             Refused::Missing => Refusal::unauthorized(why.to_string(), false),

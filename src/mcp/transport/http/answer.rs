@@ -49,7 +49,7 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, why).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// 403 to who came in and may not do this.
+    /// 403: the key is good, and does not allow this.
     pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"");
         Self::new(StatusCode::FORBIDDEN, why).with(WWW_AUTHENTICATE, challenge)

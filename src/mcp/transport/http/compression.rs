@@ -1,4 +1,4 @@
-//! gzip for large answers that leave the machine. Within it, packing would take longer than sending.
+//! gzip for large answers that leave the machine. Within it, compressing would take longer than sending.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     gzip && !from.is_loopback()
 }
 
-/// Packs a large answer; a stream, and what is compressed already, stays as it is.
+/// Compresses a large answer; a stream, and what is compressed already, stays as it is.
 pub(super) async fn compressed(response: Response<Body>) -> Response<Body> {
     let is_json = response.headers().get(CONTENT_TYPE) == Some(&JSON);
     let size = response.body().size_hint().exact().unwrap_or(0);
@@ -40,8 +40,8 @@ pub(super) async fn compressed(response: Response<Body>) -> Response<Body> {
         Err(never) => match never {},
     };
     let plain = whole.clone();
-    let packing = tokio::task::spawn_blocking(move || gzip(&plain).ok()).await.ok().flatten();
-    let Some(compressed) = packing else {
+    let compressing = tokio::task::spawn_blocking(move || gzip(&plain).ok()).await.ok().flatten();
+    let Some(compressed) = compressing else {
         return Response::from_parts(parts, Full::new(whole).boxed());
     };
     parts.headers.remove(CONTENT_LENGTH);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_may_be_packed() {
+    fn what_leaves_the_machine_may_be_compressed() {
         assert!(takes("gzip, deflate", [10, 0, 0, 1]) && takes("br, gzip;q=0.5", [10, 0, 0, 1]));
         assert!(
             !takes("br", [10, 0, 0, 1]) && !takes("gzip;q=0", [10, 0, 0, 1]) && !takes("gzip;q=0.000", [10, 0, 0, 1])

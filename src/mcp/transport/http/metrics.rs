@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<Request, Counter>,
-    latency: Family<Place, Histogram>,
+    latency: Family<PlaceLabel, Histogram>,
     in_flight: Gauge,
     streams: Gauge,
     sessions: Gauge,
@@ -28,7 +28,7 @@ struct Request {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Place {
+struct PlaceLabel {
     place: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("mcpkg");
         let requests = Family::default();
         registry.register("requests", "Requests answered", requests.clone());
-        let latency = Family::<Place, Histogram>::new_with_constructor(buckets);
+        let latency = Family::<PlaceLabel, Histogram>::new_with_constructor(buckets);
         registry.register("request_duration_seconds", "From a request's head to its answer's", latency.clone());
         let [in_flight, streams, sessions, database] = std::array::from_fn(|_| Gauge::default());
         registry.register("requests_in_flight", "Requests that were not answered yet", in_flight.clone());
@@ -80,11 +80,11 @@ impl Metrics {
     /// Counts a request that was answered.
     pub(super) fn count(&self, place: &'static str, status: StatusCode, took: Duration) {
         self.requests.get_or_create(&Request { place, status: status.as_u16().into() }).inc();
-        self.latency.get_or_create(&Place { place }).observe(took.as_secs_f64());
+        self.latency.get_or_create(&PlaceLabel { place }).observe(took.as_secs_f64());
     }
 
     /// Returns everything in Prometheus' text form.
-    pub(super) fn tell(&self, streams: usize, sessions: usize, database: u64) -> String {
+    pub(super) fn text(&self, streams: usize, sessions: usize, database: u64) -> String {
         let set = |gauge: &Gauge, value: u64| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         };

@@ -14,7 +14,7 @@ use crate::mcp::Config;
 /// A bucket for each client; none where clients may send as many as they like.
 pub(super) struct Rate(Option<DefaultKeyedRateLimiter<Client>>);
 
-/// Who is counted: a key by its name, or the addresses that one client has.
+/// What is counted together: a key by its name, or the addresses that one client has.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Client {
     Key(String),

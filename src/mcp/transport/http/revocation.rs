@@ -46,7 +46,7 @@ impl StreamRevocation {
         OpenStream { revocation: Arc::clone(self), key }
     }
 
-    /// Ends the streams of those who would not be let in any more.
+    /// Ends the streams whose key is no longer good.
     pub(super) fn check(&self) {
         let keys = self.keys().clone();
         for key in &keys {

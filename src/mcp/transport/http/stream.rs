@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
@@ -14,6 +15,12 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::answer::Body;
 use super::revocation::OpenStream;
 
+/// How often a stream says that it is alive, and so learns that its client is not.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
+
+/// What it says: a comment.
+pub(super) const ALIVE: &[u8] = b": alive\n\n";
+
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
 pub(super) const ENDING: &[u8] = b": the server is ending\n\n";
 const REVOKED: &[u8] = b": the access key is no longer good\n\n";
@@ -23,7 +30,7 @@ const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 pub(super) struct Ends {
     /// The server ends.
     pub(super) closing: CancellationToken,
-    /// Who opened it may not read it any more.
+    /// Ends it when its key is no longer good.
     pub(super) key: OpenStream,
     /// Its client listens on another one.
     pub(super) taken_over: CancellationToken,
@@ -85,7 +92,7 @@ impl<G: Unpin> HttpBody for Stream<G> {
         // What is there goes out first: an answer that was made is not lost to a server that ends.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
         match next {
-            // The key is looked at now, so that nothing is told of what was committed after it was revoked.
+            // The key is checked now, so that nothing is sent of what was committed after it was revoked.
             Poll::Ready(Some(_)) if !self.key.holds() => {
                 self.inner = None;
                 return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));

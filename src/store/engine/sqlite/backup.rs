@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::open::{self, Access, beside};
+use super::access::Access;
+use super::connect;
+use super::database::Database;
+use super::files::{beside, create_private, sync};
+use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::scratch::Scratch;
-use super::{Database, POOLED_CACHE, READER_CACHE, connect, errors, integrity, schema, sqlite_sql};
+use super::sql::sqlite_sql;
+use super::{integrity, open, schema};
 use crate::error::{Code, Error, Result};
-use crate::store::backup::Progress;
-use crate::store::engine::{Intent, Link, params};
-use crate::store::{BUSY_TIMEOUT, Db, check};
+use crate::store::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
+use crate::store::{Db, check};
 
 /// Pages copied between two reports of progress.
 const STEP: i32 = 1024;
@@ -40,16 +44,16 @@ impl Database {
         if checked {
             check_copy(&copy, to)?;
         }
-        open::sync(&copy)?;
+        sync(&copy)?;
         disk_put(&copy, to)?;
-        open::sync(folder)?;
+        sync(folder)?;
         fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
     }
 
     fn write_copy(&self, to: &Path, progress: &Progress<'_>) -> Result<()> {
         let source = connect::connect(&self.path, self.access, READER_CACHE, true)?;
         source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
-        open::create_private(to).map_err(|error| Error::file("write", to, error))?;
+        create_private(to).map_err(|error| Error::file("write", to, error))?;
         let mut copy = connect::connect(to, Access::Writable, POOLED_CACHE, false)?;
         copy_pages(&source, &mut copy, || Ok(()), progress)?;
         // The copy is one file: out of WAL mode, so that opening it makes no side files.
@@ -74,7 +78,7 @@ impl Database {
         let version = open::check_version(&source, from)?;
         schema::check(&source, version, from)?;
         let scratch = Scratch::make(&self.path, self.path.parent().unwrap_or(Path::new(".")))?;
-        open::create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
+        create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
         let mut staged = connect::connect(&scratch.copy(), Access::Writable, POOLED_CACHE, false)?;
         copy_pages(&source, &mut staged, || Ok(()), &|_, _| {})?;
         if version < schema::SCHEMA_VERSION {
@@ -82,7 +86,7 @@ impl Database {
             schema::migrate(&mut staged, from)?;
         }
         refuse(check::inspect(Link::Sqlite(&staged), &|_, _| {})?.faults().next(), from)?;
-        Link::Sqlite(&staged).in_transaction(None, Intent::Write, |db| {
+        Db::in_transaction(Link::Sqlite(&staged), None, Intent::Write, |db| {
             let sql = sqlite_sql!("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'");
             db.run(sql, params![])?;
             carry(db)
@@ -134,7 +138,7 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
         match backup.step(pages)? {
             StepResult::Busy | StepResult::Locked => {
                 if waited > BUSY_TIMEOUT {
-                    return Err(errors::busy());
+                    return Err(busy());
                 }
                 let pause = std::time::Duration::from_millis(5);
                 std::thread::sleep(pause);

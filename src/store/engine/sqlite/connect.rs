@@ -8,16 +8,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::POOLED_CACHE;
-use super::open::Access;
+use super::access::Access;
+use super::limits::{LONGEST, LONGEST_SQL, POOLED_CACHE};
 use crate::error::Result;
-use crate::store::BUSY_TIMEOUT;
-
-/// Bytes of the longest value or row; longer ones of a file are refused without reading them.
-pub(super) const LONGEST: i32 = 256 << 20;
-
-/// Bytes of the longest statement, those that make the tables of a file too.
-const LONGEST_SQL: i32 = 1 << 20;
+use crate::store::engine::BUSY_TIMEOUT;
 
 /// Returns a connection to `path` with a page cache of `cache` KiB.
 pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {

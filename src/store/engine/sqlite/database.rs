@@ -6,10 +6,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
-use super::open::{self, Access};
+use super::access::Access;
+use super::connect;
+use super::files::{file_size, wal_size};
+use super::identity::Identity;
+use super::limits::{POOLED_CACHE, READER_CACHE};
+use super::open;
 use super::pool::{Pool, Pooled};
-use super::{POOLED_CACHE, READER_CACHE, connect, errors};
 use crate::error::{Code, Error, Result};
+use crate::store::engine::full;
 
 const MAX_POOLED_READERS: u32 = 4;
 
@@ -17,7 +22,7 @@ const MAX_POOLED_READERS: u32 = 4;
 pub(in crate::store) struct Database {
     pub(super) path: PathBuf,
     pub(super) access: Access,
-    identity: open::Identity,
+    identity: Identity,
     replaced: AtomicBool,
     readers: OnceLock<Pool>,
     writer: OnceLock<Pool>,
@@ -48,7 +53,7 @@ impl Database {
 
     /// Bytes of the file and of its WAL.
     pub(in crate::store) fn size(&self) -> u64 {
-        open::file_size(&self.path) + open::wal_size(&self.path)
+        file_size(&self.path) + wal_size(&self.path)
     }
 
     /// How the file is opened.
@@ -115,7 +120,7 @@ impl Database {
 
     /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
     pub(in crate::store) fn notice_replacement(&self) {
-        let replaced = open::Identity::of(&self.path, self.access).as_ref() != Some(&self.identity);
+        let replaced = Identity::of(&self.path, self.access).as_ref() != Some(&self.identity);
         self.replaced.store(replaced, Ordering::Relaxed);
     }
 
@@ -136,7 +141,7 @@ impl Database {
 
     fn read_only(&self) -> Error {
         if self.access == Access::Full {
-            return errors::full();
+            return full();
         }
         Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.path.display()))
             .hint("make the file and its folder writable, or name another database with --db")

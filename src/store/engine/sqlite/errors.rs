@@ -2,20 +2,9 @@
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::connect::LONGEST;
+use super::limits::LONGEST;
 use crate::error::{Code, Error};
-use crate::store::{BUSY_TIMEOUT, deadline, engine};
-
-/// Returns the answer for a database that another process holds.
-pub(super) fn busy() -> Error {
-    Error::new(Code::Busy, format!("Another process held the database for longer than {} s", BUSY_TIMEOUT.as_secs()))
-        .hint("try again; nothing was changed")
-}
-
-/// Returns the answer for a disk that takes no more.
-pub(super) fn full() -> Error {
-    Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
-}
+use crate::store::engine::{self, busy, full, timeout};
 
 /// Whether an error without a code of its own comes of what rows hold, and not of a statement's text: of a value that a
 /// function does not take, or of the search index, which reads its own tables when a statement is prepared.
@@ -68,7 +57,7 @@ impl From<rusqlite::Error> for Error {
             // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
             ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
             ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
-            ErrorCode::OperationInterrupted => deadline::timeout(),
+            ErrorCode::OperationInterrupted => timeout(),
             ErrorCode::TooBig => Error::new(
                 Code::TooLarge,
                 format!("A value has more than {} MiB, the most that one may have", LONGEST >> 20),

@@ -18,11 +18,11 @@ const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY 
 /// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
 /// sees neither a word that is missing nor one that leads to another item.
 pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    let Link::Sqlite(connection) = db.connection;
+    let Link::Sqlite(connection) = db.link();
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {INDEX}; BEGIN;"))?;
-    fill(db, &Db { connection: Link::Sqlite(&anew), watch: None })?;
+    fill(db, &Db::new(Link::Sqlite(&anew), None))?;
     let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
     anew.execute_batch(words)?;
     connection.execute_batch(words)?;

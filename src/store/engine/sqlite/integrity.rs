@@ -8,7 +8,7 @@ use crate::error::Result;
 const NAMED: usize = 100;
 
 /// Returns the faults of the file's structure, a line each; empty where it is sound.
-pub(in crate::store) fn faults(connection: &Connection) -> Result<Vec<String>> {
+pub(in crate::store::engine) fn faults(connection: &Connection) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
     for line in statement.query_map([], |row| row.get::<_, String>(0))? {

@@ -4,82 +4,29 @@
 //! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
 //! moment fail (measured: a third of six).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::access::Access;
+use super::connect;
+use super::files::{beside, create_private, make_private, remove_with_side_files, sync, unavailable, wal_size};
+use super::identity::Identity;
+use super::limits::POOLED_CACHE;
+use super::lock_file::lock;
 use super::schema::{self, SCHEMA_VERSION};
-use super::{POOLED_CACHE, connect, scratch};
+use super::scratch;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::store::blobs;
 use crate::store::engine::Link;
-use crate::store::locks::lock;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
-/// How the file is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads and writes.
-    Writable,
-    /// Reads only: the file or its folder cannot be written.
-    ReadOnly,
-    /// Reads only, as if nobody could change the file: its folder cannot hold the files that readers share.
-    Immutable,
-    /// As [`Access::Immutable`], since the disk is too full for those files.
-    Full,
-}
-
-impl Access {
-    /// Whether a change of the file by somebody else would go unnoticed by SQLite.
-    pub(super) fn is_immutable(self) -> bool {
-        matches!(self, Access::Immutable | Access::Full)
-    }
-}
-
-/// What tells a file from another one that later takes its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    file: (u64, u64),
-    /// Of a file that is read as if nobody could change it: what shows that somebody did.
-    state: Option<(u64, Option<std::time::SystemTime>, u64)>,
-}
-
-impl Identity {
-    /// Returns the identity of what stands at `path` now, if anything does.
-    pub(super) fn of(path: &Path, access: Access) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        let state = || (metadata.len(), metadata.modified().ok(), wal_size(path));
-        let state = access.is_immutable().then(state);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            Some(Self { file: (metadata.dev(), metadata.ino()), state })
-        }
-        #[cfg(not(unix))]
-        {
-            // Windows does not let an open database be renamed or removed; its creation time is enough.
-            let created = metadata.created().ok()?.elapsed().ok().map(|_| 0);
-            Some(Self { file: (created.unwrap_or(0), 0), state })
-        }
-    }
-}
-
-/// Bytes of the file itself.
-pub(super) fn file_size(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |metadata| metadata.len())
-}
-
-/// Bytes of what was committed and does not stand in the file itself yet.
-pub(super) fn wal_size(path: &Path) -> u64 {
-    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
-}
 
 pub(super) struct Opened {
     pub(super) path: PathBuf,
@@ -303,20 +250,6 @@ fn migrate_in_place(path: &Path) -> Result<()> {
     blobs::fill_checksums(Link::Sqlite(&connection))
 }
 
-/// Returns `path` with `suffix` added to its file name.
-pub(in crate::store) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-/// Removes a database that was not finished, with SQLite's side files; what is not there is fine.
-pub(super) fn remove_with_side_files(path: &Path) {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = fs::remove_file(beside(path, suffix));
-    }
-}
-
 fn create_folder(folder: &Path) -> std::io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -329,45 +262,4 @@ fn create_folder(folder: &Path) -> std::io::Result<()> {
         builder.mode(0o700);
     }
     builder.create(folder)
-}
-
-pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path).map(drop)
-}
-
-/// Gives the file mode 0600: a database holds hashes of tokens, and contents that are nobody else's.
-pub(super) fn make_private(path: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-            .map_err(|error| Error::file("set the mode of", path, error))?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
-}
-
-/// Puts a file, or the names in a folder, on the disk.
-pub(super) fn sync(path: &Path) -> Result<()> {
-    if cfg!(windows) && path.is_dir() {
-        return Ok(());
-    }
-    File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
-}
-
-pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
-    let code = match error.kind() {
-        ErrorKind::StorageFull => Code::DiskFull,
-        _ => Code::Unavailable,
-    };
-    Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
-        .hint("check that the folder exists and is writable, or name another place with --db")
 }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
 
-use super::open::Access;
-use super::{POOLED_CACHE, connect, errors};
+use super::access::Access;
+use super::connect;
+use super::limits::POOLED_CACHE;
 use crate::error::Result;
-use crate::store::BUSY_TIMEOUT;
+use crate::store::engine::{BUSY_TIMEOUT, busy};
 
 /// How often a call that waits for a connection looks whether one can be opened at all.
 const POOL_LOOK: Duration = Duration::from_millis(100);
@@ -63,7 +64,7 @@ impl Pool {
             if self.failed.0.load(Ordering::Relaxed) || Instant::now() >= deadline {
                 // The pool hides why: where a connection can be opened all were in use, else the reason is the disk's.
                 return Err(match connect::connect(path, access, POOLED_CACHE, true) {
-                    Ok(_) => errors::busy().with_source(error),
+                    Ok(_) => busy().with_source(error),
                     Err(cause) => cause,
                 });
             }

@@ -4,7 +4,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
 use crate::error::Result;
-use crate::store::engine::{self, Sql, Value};
+use crate::store::engine::{Sql, Value};
 
 /// A row of SQLite's.
 #[derive(Clone, Copy)]
@@ -44,12 +44,12 @@ pub(in crate::store::engine) fn one<T>(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    f: impl FnOnce(&engine::Row<'_>) -> Result<T>,
+    f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(params_from_iter(params))?;
     match rows.next()? {
-        Some(row) => f(&Row(row).into()).map(Some),
+        Some(row) => f(Row(row)).map(Some),
         None => Ok(None),
     }
 }
@@ -59,12 +59,12 @@ pub(in crate::store::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    mut f: impl FnMut(&engine::Row<'_>) -> Result<()>,
+    mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(params_from_iter(params))?;
     while let Some(row) = rows.next()? {
-        f(&Row(row).into())?;
+        f(Row(row))?;
     }
     Ok(())
 }

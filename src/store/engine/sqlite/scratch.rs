@@ -8,10 +8,10 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::open::{beside, remove_with_side_files};
+use super::files::{beside, remove_with_side_files};
+use super::lock_file::open_lock_file;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::store::locks::open_lock_file;
 
 /// How scratch folders are called.
 const PREFIX: &str = ".mcpkg-unfinished-";

@@ -3,13 +3,14 @@
 //! A row of the index has the rowid `2 * prompt.id` or `2 * resource.id + 1`. Its column `project` holds the token `p<id>`,
 //! so that a search stays within one project inside the index.
 
-use super::sqlite_sql;
+use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{Row, Value, params};
 use crate::store::revisions::Kind;
 use crate::store::search::Hit;
-use crate::store::sums::{self, DAMAGED, checksum};
+use crate::store::sums::{DAMAGED, checksum};
+use crate::store::text::legible;
 
 /// Puts the words of an item into the index, in place of those it had.
 pub(in crate::store) fn index(
@@ -78,7 +79,7 @@ fn hit(row: &Row<'_>) -> Result<Hit> {
     Ok(Hit {
         kind,
         project: row.get(1)?,
-        name: if damaged { sums::legible(row, 2) } else { row.get(2)? },
+        name: if damaged { legible(row, 2) } else { row.get(2)? },
         uri: if damaged { None } else { row.get(3)? },
         description: if damaged { Some(DAMAGED.to_owned()) } else { row.get(4)? },
         score: -row.get::<f64>(5)?,

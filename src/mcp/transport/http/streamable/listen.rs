@@ -14,13 +14,12 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{Body, Refusal};
-use super::app::App;
-use super::sse::ALIVE;
-use super::stream::event_stream;
 use crate::mcp::Config;
 use crate::mcp::subscriptions::{Subscriber, accepted};
 use crate::mcp::tasks::{Followed, TaskIds};
+use crate::mcp::transport::http::answer::{Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 
 /// Where a notification says which stream it belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -63,7 +62,7 @@ pub(super) async fn open(
     });
     let (subscriber, tasks) = subscribing.await.ok()?;
     if let Some(uris) = &mut filter.resource_subscriptions {
-        uris.retain(|uri| subscriber.wants(uri));
+        uris.retain(|uri| subscriber.is_subscribed(uri));
     }
     let listener = Listener {
         id,
@@ -85,7 +84,7 @@ pub(super) async fn open(
 }
 
 impl Listener {
-    /// Returns what comes next: the acknowledgment, news, a sign of life, the result; `None` at the end.
+    /// Returns the next event: the acknowledgment, news, a keep-alive comment, the result; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
@@ -128,7 +127,7 @@ impl Listener {
                     return Some(event(&json!({ "jsonrpc": "2.0", "method": method, "params": told })));
                 }
                 rung = self.changed.changed() => if rung.is_err() { return None },
-                () = tokio::time::sleep(ALIVE) => return Some(Bytes::from_static(b": alive\n\n")),
+                () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(ALIVE)),
             }
         }
     }

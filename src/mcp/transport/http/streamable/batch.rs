@@ -11,19 +11,20 @@ use rmcp::ErrorData;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::access_control::owner;
-use super::answer::{self, Body, Refusal};
-use super::app::App;
-use super::connection::Caller;
-use super::post::{SESSION, one, only};
-use super::stream::{event_stream, is_stream};
+use super::message;
 use crate::mcp::Config;
 use crate::mcp::front::{self, Envelope};
+use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::answer::{self, Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::connection::Peer;
+use crate::mcp::transport::http::headers::{SESSION, only};
+use crate::mcp::transport::http::stream::{event_stream, is_stream};
 
 /// Answers the messages of a batch one after the other.
 pub(super) async fn batch(
     app: &Arc<App>,
-    caller: &Caller,
+    peer: &Peer,
     config: Arc<Config>,
     parts: Parts,
     body: &Bytes,
@@ -34,12 +35,12 @@ pub(super) async fn batch(
     front::check_batch(items.len(), exist).map_err(Refusal::message)?;
     let asks = items.iter().any(|item| front::parse_item(item).wants_answer());
     let items: Vec<Bytes> = items.iter().map(|item| body.slice_ref(item.as_bytes())).collect();
-    let answering = caller.exchange.stream();
+    let answering = peer.exchange.stream();
     let (answers, mut taken) = mpsc::channel(1);
-    let (of_batch, of_client, caller) = (Arc::clone(app), Arc::clone(&config), caller.clone());
+    let (of_batch, of_client, peer) = (Arc::clone(app), Arc::clone(&config), peer.clone());
     tokio::spawn(async move {
         for item in items {
-            let mut answer = message(&of_batch, &caller, Arc::clone(&of_client), parts.clone(), item).await;
+            let mut answer = answered(&of_batch, &peer, Arc::clone(&of_client), parts.clone(), item).await;
             // The next one begins when this one ended: a read sees what was written before it.
             while let Some(frame) = answer.frame().await {
                 // All of it is done, also where the client is gone by now.
@@ -56,16 +57,16 @@ pub(super) async fn batch(
 }
 
 /// Returns what a message gets as events.
-async fn message(app: &Arc<App>, caller: &Caller, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
+async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
     let envelope = front::parse_item(std::str::from_utf8(&text).unwrap_or_default());
     let id = match envelope {
         Envelope::Request { id, .. } => Some(id.to_owned()),
         _ => None,
     };
     let mut line = Vec::new();
-    // What was answered before is told again only where the messages before this one changed nothing.
+    // A kept answer counts only where the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
-        Ok(_) => one(app, caller, config, parts, &text, envelope).await,
+        Ok(_) => message::answer(app, peer, config, parts, &text, envelope).await,
         Err(error) => Err(error.into()),
     };
     match answered {

@@ -2,10 +2,11 @@
 //!
 //! Behind it stands the same front as behind standard input, so that the same lines get the same answers.
 
-use std::collections::HashMap;
+mod clients;
+
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,83 +21,32 @@ use tokio_util::sync::CancellationToken;
 use super::access_control::owner;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
-use super::connection::Caller;
-use super::post::read;
-use super::sessions::Owner;
-use super::stream::ENDING;
-use super::stream::event_stream;
+use super::body;
+use super::connection::Peer;
+use super::stream::{ALIVE, ENDING, KEEP_ALIVE, event_stream};
 use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::Front;
-use crate::mcp::in_flight::InFlight;
+use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
 use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
+use clients::{Client, Session};
+
+pub(super) use clients::Clients;
 
 /// Clients that may be connected at once; each has a connection to the database.
-const MOST: usize = 256;
-
-/// How often a stream says that it is alive, and so learns that its client is not.
-pub(super) const ALIVE: Duration = Duration::from_secs(5);
-
-/// The clients that are connected, by session.
-#[derive(Clone, Default)]
-pub(super) struct Clients(Arc<Mutex<HashMap<String, Arc<Client>>>>);
-
-struct Client {
-    owner: Owner,
-    /// One message at a time: a client that sends many waits for itself.
-    front: Arc<tokio::sync::Mutex<Front>>,
-    in_flight: Arc<InFlight>,
-    output: Arc<Output>,
-    /// Cancelled when it is gone.
-    gone: CancellationToken,
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        self.gone.cancel();
-    }
-}
-
-/// Ends a session with its stream.
-struct Session {
-    clients: Clients,
-    id: String,
-    /// Ends the read that its front does.
-    cancelled: CancellationToken,
-}
-
-impl Clients {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Client>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many are connected.
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.cancelled.cancel();
-        if let Some(client) = self.clients.lock().remove(&self.id) {
-            client.in_flight.close_now();
-            client.output.finish();
-        }
-    }
-}
+const MAX_CLIENTS: usize = 256;
 
 /// Opens a session: its stream begins with the address that takes the client's messages.
 pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
-    if app.sse.count() >= MOST {
+    if app.sse.count() >= MAX_CLIENTS {
         let why = "This server has as many clients over SSE as it takes";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }
     let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
     let (output, queued) = Output::stream();
-    let (in_flight, transport) = InFlight::new(Arc::clone(&output));
+    let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
     let server = app.server.for_config(Arc::clone(config));
     let cancelled = CancellationToken::new();
     let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
@@ -108,10 +58,10 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
         gone: CancellationToken::new(),
     };
     let client = Arc::new(client);
-    app.sse.lock().insert(id.clone(), Arc::clone(&client));
+    app.sse.insert(id.clone(), Arc::clone(&client));
     tokio::spawn(end_with(app.closing.clone(), client.gone.clone(), Arc::downgrade(&client)));
     drop(client);
-    let session = Session { clients: app.sse.clone(), id: id.clone(), cancelled };
+    let session = Session::new(app.sse.clone(), id.clone(), cancelled);
     tokio::spawn(async move {
         match server.serve(transport).await {
             Ok(running) => drop(running.waiting().await),
@@ -146,13 +96,13 @@ fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>, closing: Cancel
         let mut queued = queued?;
         let event = match first {
             Some(first) => first,
-            None => match tokio::time::timeout(ALIVE, queued.recv()).await {
+            None => match tokio::time::timeout(KEEP_ALIVE, queued.recv()).await {
                 Ok(Some((lines, _room))) => as_events(&lines),
                 Ok(None) if closing.is_cancelled() => {
                     return Some((Ok(Frame::data(Bytes::from_static(ENDING))), (None, None, closing)));
                 }
                 Ok(None) => return None,
-                Err(_) => Bytes::from_static(b": alive\n\n"),
+                Err(_) => Bytes::from_static(ALIVE),
             },
         };
         Some((Ok::<_, Infallible>(Frame::data(event)), (None, Some(queued), closing)))
@@ -174,17 +124,17 @@ fn as_events(lines: &[u8]) -> Bytes {
 /// Takes a message of a session; what comes of it goes to the session's stream.
 pub(super) async fn message(
     app: &App,
-    caller: &Caller,
+    peer: &Peer,
     config: &Config,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
-    let found = app.sse.lock().get(id).filter(|client| client.owner == owner(config)).cloned();
+    let found = app.sse.get(id, &owner(config));
     let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is no such session; GET /sse begins one");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
-    let body = read(app, caller, &parts.headers, body).await?;
+    let body = body::read(app, peer, &parts.headers, body).await?;
     let waited = tokio::time::timeout(app.network.timeout, client.output.has_room()).await;
     if waited.is_err() {
         let why = "This client does not read its stream";

@@ -1,7 +1,10 @@
-//! The sessions of the revisions with a handshake: whose they are, and which nobody uses any more.
+//! The sessions of the revisions with a handshake: whose they are, and which are idle.
 //!
-//! rmcp keeps a session's messages; here stands who may use it. A session id alone opens nothing: it goes with the key
+//! rmcp keeps a session's messages; this is about who may use it. A session id alone opens nothing: it goes with the key
 //! and the project that it began with.
+
+mod manager;
+mod replay_buffer;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +12,11 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+pub(super) use manager::Manager;
+pub(super) use replay_buffer::is_common;
+
 /// Sessions that may be open at once.
-const MOST: usize = 2048;
+const MAX_SESSIONS: usize = 2048;
 
 /// How long a session is kept that has no open stream and asks nothing.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -18,6 +24,7 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
 
+/// The sessions that are open, by id.
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
 
@@ -30,11 +37,11 @@ struct Session {
     /// Ends the stream that its client listens on.
     listening: Option<CancellationToken>,
     /// The ids of requests that are under way.
-    asked: HashSet<String>,
+    requests: HashSet<String>,
 }
 
 /// A request that is under way; its id is free again when this is dropped.
-pub(super) struct Asked {
+pub(super) struct RequestGuard {
     sessions: Arc<Sessions>,
     session: String,
     id: String,
@@ -51,14 +58,14 @@ impl Sessions {
     pub(super) fn begin(&self, id: &str, owner: Owner, batches: bool) -> Vec<String> {
         let mut sessions = self.lock();
         let mut gone = Vec::new();
-        if sessions.len() >= MOST {
+        if sessions.len() >= MAX_SESSIONS {
             let unused = sessions.iter().filter(|(_, session)| session.streams == 0);
             gone.extend(unused.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone()));
             gone.iter().for_each(|id| drop(sessions.remove(id)));
         }
         sessions.insert(
             id.to_owned(),
-            Session { owner, batches, used: Instant::now(), streams: 0, listening: None, asked: HashSet::new() },
+            Session { owner, batches, used: Instant::now(), streams: 0, listening: None, requests: HashSet::new() },
         );
         gone
     }
@@ -66,7 +73,7 @@ impl Sessions {
     /// Whether there is room for one more session.
     pub(super) fn has_room(&self) -> bool {
         let sessions = self.lock();
-        sessions.len() < MOST || sessions.values().any(|session| session.streams == 0)
+        sessions.len() < MAX_SESSIONS || sessions.values().any(|session| session.streams == 0)
     }
 
     /// Notes that `owner` uses a session; returns whether it is theirs.
@@ -94,13 +101,13 @@ impl Sessions {
     }
 
     /// Notes a request; `None` where one with its id is under way in the session.
-    pub(super) fn ask(self: &Arc<Self>, session: &str, id: &str) -> Option<Asked> {
+    pub(super) fn begin_request(self: &Arc<Self>, session: &str, id: &str) -> Option<RequestGuard> {
         if let Some(session) = self.lock().get_mut(session)
-            && !session.asked.insert(id.to_owned())
+            && !session.requests.insert(id.to_owned())
         {
             return None;
         }
-        Some(Asked { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
+        Some(RequestGuard { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
     }
 
     /// Notes that a session's client listens on a new stream, which ends with the token returned; the one before ends now.
@@ -118,7 +125,7 @@ impl Sessions {
         self.lock().remove(id);
     }
 
-    /// Forgets the sessions that nobody uses any more, and returns them.
+    /// Forgets the sessions that were idle for too long, and returns them.
     pub(super) fn sweep(&self) -> Vec<String> {
         let mut sessions = self.lock();
         let idle = |session: &Session| session.streams == 0 && session.used.elapsed() >= IDLE;
@@ -138,10 +145,10 @@ impl Sessions {
     }
 }
 
-impl Drop for Asked {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         if let Some(session) = self.sessions.lock().get_mut(&self.session) {
-            session.asked.remove(&self.id);
+            session.requests.remove(&self.id);
         }
     }
 }
@@ -175,7 +182,7 @@ mod tests {
     #[test]
     fn the_least_used_session_without_a_stream_makes_room() {
         let sessions = Arc::new(Sessions::default());
-        for id in 0..MOST {
+        for id in 0..MAX_SESSIONS {
             assert!(sessions.begin(&id.to_string(), (None, None), false).is_empty());
         }
         let stream = sessions.open("0");
@@ -183,6 +190,6 @@ mod tests {
         assert_eq!(sessions.begin("new", (None, None), false), ["2"]);
         drop(stream);
         assert!(sessions.has_room());
-        assert_eq!(sessions.lock().len(), MOST);
+        assert_eq!(sessions.lock().len(), MAX_SESSIONS);
     }
 }

@@ -1,14 +1,13 @@
-//! The resources of the domains: resources/templates/list, resources/read past what is stored, and the validator of
-//! each URI.
+//! Resources by their URI: what is stored under it, else what a domain has; and resources/templates/list.
 //!
-//! What is stored under a URI goes before a template: a database from before the scheme `mcpkg` was refused loses
-//! nothing.
+//! What is stored goes before a template: a database from before the scheme `mcpkg` was refused loses nothing.
 
 use rmcp::model::ResourceTemplate;
 
 use super::Config;
 use super::era::Era;
-use super::resources;
+use super::lookup::not_found;
+use super::resources::{self, stored};
 use crate::content::answer::too_large;
 use crate::error::Result;
 use crate::op::{Asked, Contents, Shown, Validator};
@@ -17,7 +16,7 @@ use crate::store::resources::Key;
 use crate::store::{Db, validators};
 
 /// Returns what resources/templates/list answers.
-pub(super) fn list(config: &Config) -> Vec<ResourceTemplate> {
+pub(super) fn templates(config: &Config) -> Vec<ResourceTemplate> {
     let shown = config.providers.resources().filter(|resource| resource.shown == Shown::Template);
     let template = |resource: &crate::op::Resource| {
         let template = ResourceTemplate::new(resource.uri, resource.name)
@@ -32,18 +31,29 @@ pub(super) fn list(config: &Config) -> Vec<ResourceTemplate> {
 }
 
 /// Whether a URI may be one of a domain's.
-pub(super) fn may_be(uri: &str) -> bool {
+pub(super) fn may_be_of_domain(uri: &str) -> bool {
     let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
     let given = scheme(uri);
     given.is_some() && crate::resources().any(|resource| scheme(resource.uri) == given)
 }
 
+/// Appends the result of resources/read: what is stored under the URI, else what a domain has.
+///
+/// # Errors
+/// `E_NOT_FOUND` where there is neither; `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
+    if stored(db, config, Key::Uri(uri), uri, era, out)? || of_domain(db, config, uri, era, out)? {
+        return Ok(());
+    }
+    Err(not_found(db, &config.selection, "Resource", "uri", uri))
+}
+
 /// Appends the result of resources/read where a domain has the URI and there is such a thing; returns whether it did.
-pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
+fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
     for resource in config.providers.resources() {
         let Some(values) = resource.values(uri) else { continue };
         let asked = Asked { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
-        if (resource.read)(&asked, &mut Answer { config, uri, era, out })? {
+        if (resource.read)(&asked, &mut ReadResult { config, uri, era, out })? {
             return Ok(true);
         }
     }
@@ -70,15 +80,15 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
     Ok(None)
 }
 
-/// Where a domain hands over the contents of a resource: the result of resources/read.
-struct Answer<'a> {
+/// The result of resources/read, which takes the contents of a resource from its domain.
+struct ReadResult<'a> {
     config: &'a Config,
     uri: &'a str,
     era: Era,
     out: &'a mut Vec<u8>,
 }
 
-impl Contents for Answer<'_> {
+impl Contents for ReadResult<'_> {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()> {
         let (size, limit) = (text.len() as u64, self.config.max_answer);
         if size > limit {
@@ -134,8 +144,8 @@ mod tests {
         let look = || -> Vec<_> {
             let answer = |db: &Db<'_>, uri| {
                 let mut out = Vec::new();
-                let read = super::super::resources::read(db, &config, uri, Era::Legacy, &mut out);
-                (validator(db, &config, uri).unwrap(), read.is_ok().then_some(out))
+                let found = read(db, &config, uri, Era::Legacy, &mut out);
+                (validator(db, &config, uri).unwrap(), found.is_ok().then_some(out))
             };
             uris.iter().map(|uri| store.read(|db| Ok(answer(db, uri))).unwrap()).collect()
         };
@@ -225,15 +235,15 @@ mod tests {
         let listed = answer(&|db, out| resources::list(db, &config, None, Era::Legacy, out));
         let uris: Vec<_> = listed["resources"].as_array().unwrap().iter().map(|row| row["uri"].clone()).collect();
         assert_eq!(uris, ["file:///doc", "flow://status"]);
-        let read = answer(&|db, out| resources::read(db, &config, "flow://status", Era::Legacy, out));
-        assert_eq!(read["contents"][0]["text"], "clean");
-        assert!(!list(&config).iter().any(|template| template.uri_template == "flow://status"));
+        let told = answer(&|db, out| read(db, &config, "flow://status", Era::Legacy, out));
+        assert_eq!(told["contents"][0]["text"], "clean");
+        assert!(!templates(&config).iter().any(|template| template.uri_template == "flow://status"));
     }
 
     #[test]
     fn every_resource_has_its_words() {
         for resource in crate::resources() {
-            assert!(may_be(resource.uri), "{}", resource.uri);
+            assert!(may_be_of_domain(resource.uri), "{}", resource.uri);
             for text in [resource.name, resource.title, resource.description] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: `{text}`", resource.uri);
             }

@@ -1,0 +1,127 @@
+//! The flags that every command takes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, ColorChoice, value_parser};
+
+use crate::error::{Code, Error, Result};
+use crate::store::Store;
+use crate::store::projects::Selection;
+
+/// The flags that every command takes.
+pub(super) struct Globals {
+    pub(super) db: Option<PathBuf>,
+    pub(super) project: Option<String>,
+    pub(super) project_by: &'static str,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) verbose: u8,
+    pub(super) color: ColorChoice,
+    pub(super) yes: bool,
+}
+
+impl Globals {
+    /// Reads the flags, and the environment where a flag is not given.
+    pub(super) fn from(matches: &ArgMatches) -> Self {
+        // Global flags stand at the level where they were written; the innermost has them all.
+        let mut innermost = matches;
+        while let Some((_, inner)) = innermost.subcommand() {
+            innermost = inner;
+        }
+        let (project, project_by) = match innermost.get_one::<String>("project") {
+            Some(name) => (Some(name.clone()), "--project"),
+            None => (std::env::var("MCPKG_PROJECT").ok(), "MCPKG_PROJECT"),
+        };
+        Self {
+            db: innermost.get_one("db").cloned().or_else(|| std::env::var_os("MCPKG_DB").map(PathBuf::from)),
+            project: project.filter(|name| !name.is_empty()),
+            project_by,
+            json: innermost.get_flag("json"),
+            quiet: innermost.get_flag("quiet"),
+            verbose: innermost.get_count("verbose"),
+            color: innermost.get_one::<ColorChoice>("color").copied().unwrap_or(ColorChoice::Auto),
+            yes: innermost.get_flag("yes"),
+        }
+    }
+
+    /// Opens the database that the flags name.
+    ///
+    /// # Errors
+    /// As [`Globals::database`] and [`Store::open`].
+    pub(super) fn open(&self) -> Result<Store> {
+        Store::open(&self.database()?)
+    }
+
+    /// Returns the path of the database: as the flags name it, else in the user's data directory.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where nothing names it and HOME is not set.
+    pub(super) fn database(&self) -> Result<PathBuf> {
+        self.db.clone().filter(|path| !path.as_os_str().is_empty()).or_else(crate::database::default_path).ok_or_else(
+            || {
+                Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
+                    .hint("name the database with --db PATH or MCPKG_DB")
+            },
+        )
+    }
+
+    /// Returns what the flags and the working directory say about the project.
+    pub(super) fn selection(&self) -> Selection {
+        Selection {
+            named: self.project.clone(),
+            named_by: self.project_by,
+            directory: working_directory().unwrap_or_default(),
+        }
+    }
+}
+
+/// The working directory as the database keeps it, links resolved.
+fn working_directory() -> Option<String> {
+    Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
+}
+
+/// Returns the flags as clap takes them.
+///
+/// The environment is read by [`Globals::from`]: clap would show a variable that is set in the usage of every failure.
+pub(super) fn args() -> [Arg; 7] {
+    let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
+    [
+        global("db")
+            .value_name("PATH")
+            .value_parser(value_parser!(PathBuf))
+            .help("Database file [default: mcpkg.db in the user's data directory]"),
+        global("project")
+            .short('p')
+            .value_name("NAME")
+            .value_parser(clap::builder::NonEmptyStringValueParser::new())
+            .help("Project to use"),
+        global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
+        global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
+        global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
+        global("color")
+            .value_name("WHEN")
+            .value_parser(value_parser!(ColorChoice))
+            .help("When to use colour [default: auto]")
+            .hide_possible_values(false),
+        global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
+    ]
+}
+
+/// Returns what `--color` says on a command line that could not be parsed.
+pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('='),
+            None => continue,
+        };
+        match value {
+            Some("always") => return ColorChoice::Always,
+            Some("never") => return ColorChoice::Never,
+            _ => {}
+        }
+    }
+    ColorChoice::Auto
+}

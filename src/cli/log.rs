@@ -1,0 +1,43 @@
+//! The log, on stderr.
+
+use crate::redact::redact;
+
+/// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        std::io::stderr().write_all(redact(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
+
+/// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
+/// debug it formats whole results.
+pub(super) fn log(verbose: u8) {
+    use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::filter::LevelFilter;
+    let default = match verbose {
+        // rmcp logs each protocol error at warn; the client is told of it anyway.
+        0 => "warn,rmcp=error",
+        1 => "info",
+        _ => "mcpkg=debug,info",
+    };
+    let wanted = std::env::var("MCPKG_LOG").ok().filter(|filter| !filter.is_empty());
+    let mut filter =
+        wanted.as_deref().and_then(|filter| EnvFilter::try_new(filter).ok()).unwrap_or_else(|| EnvFilter::new(default));
+    let loud = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
+    if loud && let Ok(cap) = "rmcp=info".parse() {
+        filter = filter.add_directive(cap);
+    }
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| Log)
+        .with_ansi(false)
+        .with_target(false)
+        .try_init();
+}

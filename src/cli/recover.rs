@@ -1,0 +1,8 @@
+//! What runs before a command or a server begins.
+
+use crate::op::Context;
+
+/// Puts right what an earlier process left half done.
+pub(super) fn recover(context: &Context) {
+    crate::DOMAINS.iter().for_each(|domain| (domain.recover)(context));
+}

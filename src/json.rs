@@ -1,0 +1,210 @@
+//! Writing JSON straight into an output buffer.
+
+use base64::Engine;
+use wide::u8x16;
+
+/// The encoder for this processor.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static STANDARD: std::sync::LazyLock<base64::engine::Simd> =
+    std::sync::LazyLock::new(|| base64::engine::Simd::standard(base64::engine::general_purpose::PAD));
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use base64::engine::general_purpose::STANDARD;
+
+/// Bytes that are looked at together: a bit for each fits a word.
+const BLOCK: usize = 64;
+
+/// The most bytes that a block takes in JSON, and what a copy of a whole block after them needs.
+const ESCAPED: usize = BLOCK * 6 + BLOCK;
+
+/// How each byte stands in a JSON string, and in how many bytes; none where it stands as it is.
+static ESCAPES: [([u8; 8], usize); 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut escapes = [([0; 8], 0); 256];
+    let mut control = 0;
+    while control < 0x20 {
+        escapes[control] = ([b'\\', b'u', b'0', b'0', HEX[control >> 4], HEX[control & 15], 0, 0], 6);
+        control += 1;
+    }
+    let short = [(b'"', b'"'), (b'\\', b'\\'), (b'\n', b'n'), (b'\r', b'r'), (b'\t', b't')];
+    let mut n = 0;
+    while n < short.len() {
+        escapes[short[n].0 as usize] = ([b'\\', short[n].1, 0, 0, 0, 0, 0, 0], 2);
+        n += 1;
+    }
+    escapes
+};
+
+/// Appends `text` as the inside of a JSON string. The bytes are UTF-8 that was checked when it was stored; a piece may
+/// end inside a character, since bytes above 0x7f are copied as they are.
+pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    let rest = push_blocks(out, text);
+    for block in rest.chunks(BLOCK) {
+        let (mut specials, mut from) = (specials(block), 0);
+        while specials != 0 {
+            let at = specials.trailing_zeros() as usize;
+            let (escape, length) = &ESCAPES[usize::from(block[at])];
+            out.extend_from_slice(&block[from..at]);
+            out.extend_from_slice(&escape[..*length]);
+            from = at + 1;
+            specials &= specials - 1;
+        }
+        out.extend_from_slice(&block[from..]);
+    }
+}
+
+/// Appends what comes in whole blocks with another one after them, and returns the rest. Each piece between two escapes is
+/// written as a block, of which the next piece writes over what is too much: copies of a fixed length take a quarter of
+/// the time of those of many short lengths.
+fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
+    const ZEROED_AT_ONCE: usize = 8 << 10;
+    let (mut rest, mut end) = (text, out.len());
+    while let Some(blocks) = rest.first_chunk::<{ 2 * BLOCK }>() {
+        if out.len() < end + ESCAPED {
+            out.resize(end + ESCAPED + ZEROED_AT_ONCE.min(2 * rest.len()), 0);
+        }
+        let Some(to) = out[end..].first_chunk_mut::<ESCAPED>() else { break };
+        let (mut specials, mut from, mut at) = (specials(&blocks[..BLOCK]), 0, 0);
+        while specials != 0 {
+            // Below the length of a block by its type; the mask shows the compiler that it is.
+            let next = specials.trailing_zeros() as usize % BLOCK;
+            let (escape, length) = &ESCAPES[usize::from(blocks[next])];
+            to[at..at + BLOCK].copy_from_slice(&blocks[from..from + BLOCK]);
+            at += next - from;
+            to[at..at + escape.len()].copy_from_slice(escape);
+            (at, from) = (at + length, next + 1);
+            specials &= specials - 1;
+        }
+        to[at..at + BLOCK].copy_from_slice(&blocks[from..from + BLOCK]);
+        end += at + BLOCK - from;
+        rest = &rest[BLOCK..];
+    }
+    out.truncate(end);
+    rest
+}
+
+/// Returns which bytes of at most a block a JSON string must escape: the lowest bit stands for the first byte.
+fn specials(block: &[u8]) -> u64 {
+    const LANES: usize = 16;
+    let lanes = |bytes: &[u8; LANES]| {
+        let bytes = u8x16::new(*bytes);
+        let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        let found = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
+        u64::from(found.to_bitmask())
+    };
+    let (whole, tail) = block.as_chunks::<LANES>();
+    let mut found = 0;
+    for (n, bytes) in whole.iter().enumerate() {
+        found |= lanes(bytes) << (n * LANES);
+    }
+    if tail.is_empty() {
+        return found;
+    }
+    match block.last_chunk::<LANES>() {
+        // Some of these bytes were looked at already, and give the same bits again.
+        Some(last) => found | lanes(last) << (block.len() - LANES),
+        None => tail.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(ESCAPES[usize::from(*byte)].1 > 0)),
+    }
+}
+
+/// Appends a text, or its bytes, as a JSON string.
+pub(crate) fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+    out.push(b'"');
+    push_escaped(out, text.as_ref());
+    out.push(b'"');
+}
+
+/// Appends a member of an object where there is a text; `head` is what stands before it, as in `,"key":`.
+pub(crate) fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
+    if let Some(text) = text {
+        out.extend_from_slice(head.as_bytes());
+        push_string(out, text);
+    }
+}
+
+/// Appends base64 of bytes that come in pieces.
+#[derive(Default)]
+pub(crate) struct Base64 {
+    /// The bytes left over from the last piece: fewer than three.
+    carry: Vec<u8>,
+}
+
+impl Base64 {
+    /// Appends a piece.
+    pub(crate) fn push(&mut self, out: &mut Vec<u8>, mut piece: &[u8]) {
+        if !self.carry.is_empty() {
+            let wanted = (3 - self.carry.len()).min(piece.len());
+            self.carry.extend_from_slice(&piece[..wanted]);
+            piece = &piece[wanted..];
+            if self.carry.len() < 3 {
+                return;
+            }
+            encode(out, &self.carry);
+            self.carry.clear();
+        }
+        let whole = piece.len() - piece.len() % 3;
+        encode(out, &piece[..whole]);
+        self.carry.extend_from_slice(&piece[whole..]);
+    }
+
+    /// Appends what is left, padded.
+    pub(crate) fn finish(self, out: &mut Vec<u8>) {
+        encode(out, &self.carry);
+    }
+}
+
+/// Bytes that are encoded at once: few enough that what is zeroed for them is still in the cache when it is written.
+const ENCODED_AT_ONCE: usize = 24 << 10;
+
+fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
+    for bytes in bytes.chunks(ENCODED_AT_ONCE) {
+        let start = out.len();
+        out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+        let written = STANDARD.encode_slice(bytes, &mut out[start..]).unwrap_or(0);
+        out.truncate(start + written);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn escapes_as_serde_json_does(text in "(?s).{0,200}", cut in 0_usize..200) {
+            let bytes = text.as_bytes();
+            let cut = cut.min(bytes.len());
+            let mut out = vec![b'"'];
+            push_escaped(&mut out, &bytes[..cut]);
+            push_escaped(&mut out, &bytes[cut..]);
+            out.push(b'"');
+            prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        }
+
+        #[test]
+        fn every_byte_that_needs_it_is_found(bytes in proptest::collection::vec(any::<u8>(), 0..=BLOCK)) {
+            let expected = bytes.iter().rev().fold(0, |bits, byte| {
+                bits << 1 | u64::from(*byte < 0x20 || matches!(byte, b'"' | b'\\'))
+            });
+            prop_assert_eq!(specials(&bytes), expected);
+        }
+
+        #[test]
+        fn blocks_full_of_escapes_are_escaped_as_serde_json_does(text in "[\"\\\\\n\u{1}a\u{1f}é]{0,600}") {
+            let mut out = Vec::new();
+            push_string(&mut out, &text);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+        }
+
+        #[test]
+        fn base64_of_pieces_is_base64_of_the_whole(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..8)) {
+            let mut out = Vec::new();
+            let mut encoder = Base64::default();
+            for piece in &pieces {
+                encoder.push(&mut out, piece);
+            }
+            encoder.finish(&mut out);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), STANDARD.encode(pieces.concat()));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! From a message's text to rmcp's types, and what is wrong with it where that fails.
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::mcp::methods::wrong;
+
+/// Messages in a batch: its answers stand in memory until all are there.
+const LONGEST_BATCH: usize = 64;
+
+/// Refuses a batch that is empty, too long, or comes where there are none: they exist on 2025-03-26 only.
+pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
+    let why = match items {
+        0 => "Invalid request: the batch is empty".to_owned(),
+        _ if items > LONGEST_BATCH => {
+            format!("Invalid request: a batch holds at most {LONGEST_BATCH} messages")
+        }
+        _ if exist => return Ok(()),
+        _ => "Invalid request: batches exist on protocol version 2025-03-26 only".to_owned(),
+    };
+    Err(ErrorData::invalid_request(why, None))
+}
+
+/// Refuses an unknown method, and parameters that rmcp would drop without an answer.
+pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
+    // A tool's arguments can be large; what is wrong around them shows when they are read.
+    let parameters = match parameters.filter(|_| method != "tools/call") {
+        Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
+        None if method == "tools/call" => return Ok(()),
+        None => None,
+    };
+    wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
+}
+
+/// Reads a message into rmcp's types. A key that comes twice makes that fail; as a value the last one wins.
+pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
+    serde_json::from_str(text)
+        .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
+}
+
+/// Returns a message in a form that rmcp can read, where it cannot read it as it stands; `None` where it can.
+///
+/// # Errors
+/// -32700 or -32600 with what is wrong with it.
+pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
+    if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {
+        return Ok(None);
+    }
+    let again = serde_json::from_str::<serde_json::Value>(text).map_err(|error| not_taken(&error))?;
+    let again = serde_json::to_vec(&again).map_err(|error| not_taken(&error))?;
+    match serde_json::from_slice::<ClientJsonRpcMessage>(&again) {
+        Ok(_) => Ok(Some(again)),
+        Err(error) => Err(not_taken(&error)),
+    }
+}
+
+/// Returns the failure of a message whose shape was fine and that still does not parse: nested too deeply, half a
+/// character, an id too large.
+pub(super) fn not_taken(error: &serde_json::Error) -> ErrorData {
+    use serde_json::error::Category;
+    match error.classify() {
+        Category::Syntax | Category::Eof | Category::Io => {
+            ErrorData::parse_error(format!("Parse error: {error}"), None)
+        }
+        Category::Data => ErrorData::invalid_request(format!("Invalid request: {error}"), None),
+    }
+}
+
+/// Returns the id of the request that notifications/cancelled names.
+pub(super) fn cancelled_id(parameters: &str) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        #[serde(rename = "requestId")]
+        request_id: RequestId,
+    }
+    serde_json::from_str::<Cancelled>(parameters).ok().map(|cancelled| cancelled.request_id)
+}

@@ -1,0 +1,40 @@
+//! A response as a line.
+
+use rmcp::model::{ErrorCode, ErrorData};
+
+use crate::json::push_string;
+
+/// Begins a line with a result.
+pub(super) fn begin_result(out: &mut Vec<u8>, id: &str) {
+    begin(out, id);
+    out.extend_from_slice(b",\"result\":");
+}
+
+/// Ends a line with a result.
+pub(super) fn end_result(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"}\n");
+}
+
+fn begin(out: &mut Vec<u8>, id: &str) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+}
+
+/// Appends a line with a result.
+pub(in crate::mcp) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
+    begin_result(out, id);
+    out.extend_from_slice(result);
+    end_result(out);
+}
+
+/// Appends a line with an error; the id is null where none could be read.
+pub(in crate::mcp) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData) {
+    let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
+    begin(out, id);
+    out.extend_from_slice(format!(",\"error\":{{\"code\":{},\"message\":", error.code.0).as_bytes());
+    push_string(out, error.message.as_bytes());
+    if let Some(data) = &error.data {
+        out.extend_from_slice(format!(",\"data\":{data}").as_bytes());
+    }
+    out.extend_from_slice(b"}}\n");
+}

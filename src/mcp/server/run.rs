@@ -1,0 +1,81 @@
+//! Runs a tool for tools/call.
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::model::{CallToolResponse, JsonObject};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{Call, Held};
+use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
+use super::{Server, lifecycle, long};
+use crate::mcp::limits::limited;
+use crate::mcp::notes::Notes;
+use crate::mcp::tasks::RunningTask;
+use crate::mcp::tools::Tool;
+use crate::mcp::{Config, tools};
+use crate::op::{Context, Elicit, Progress};
+
+/// Runs a tool for an agent, after the client's earlier writes.
+pub(super) async fn run(
+    server: &Server,
+    tool: Tool,
+    arguments: Option<JsonObject>,
+    config: &Config,
+    request: &RequestContext<RoleServer>,
+    elicit: Option<Arc<Elicit>>,
+) -> Result<CallToolResponse, ErrorData> {
+    let changes = tool.effect().changes();
+    let held = Held::new(wait_for_earlier_writes(request).await);
+    let client = request.client_info().map(|client| client.name.clone());
+    let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
+    let cancelled = CancellationToken::new();
+    let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
+    // A write reads what it needs to the end, or to put back what it changed.
+    let store = match changes {
+        true => server.store.clone(),
+        false => limited(&server.store, config, cancelled.clone()),
+    };
+    let context = Context {
+        progress: progress(&notes, &task, request),
+        cancelled: cancelled.clone(),
+        step_aside: Arc::new({
+            let held = Arc::clone(&held);
+            move || held.release()
+        }),
+        elicit,
+        ..tools::context(store, config, client.as_deref())
+    };
+    let asker = config.asker();
+    let call = Call { tool, arguments, context, notes, held };
+    if call.tool.is_long() {
+        return long::run(server, call, long::Request { asker, cancelled, task, config, context: request }, sending)
+            .await;
+    }
+    let working = async {
+        let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };
+        // A write waits for the one before it in the database, where nothing else waits for it.
+        if !changes {
+            call.held.keep(Arc::clone(&**server.reading).acquire_owned().await.ok());
+        }
+        blocking(move || call.run()).await
+    };
+    let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
+    sending.end().await;
+    Ok(result.into())
+}
+
+/// Returns where long work reports to: the client that waits for its answer, and once it is a task, the task.
+fn progress(
+    notes: &Notes,
+    task: &Arc<OnceLock<Arc<RunningTask>>>,
+    request: &RequestContext<RoleServer>,
+) -> Arc<Progress> {
+    let (task, tell) = (Arc::clone(task), notes.progress(request));
+    Arc::new(move |what, done, total| match task.get() {
+        Some(task) if total > 0 => task.say(format!("{what}: {done} of {total}")),
+        Some(task) => task.say(what.to_owned()),
+        None => tell(what, done, total),
+    })
+}

@@ -1,0 +1,54 @@
+//! One connection, from its first request to its end.
+
+mod addresses;
+mod exchange;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::Watcher;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::app::App;
+use super::router;
+use exchange::{Exchange, HalfClosed};
+
+pub(super) use addresses::{Addresses, Counted};
+pub(super) use exchange::Peer;
+
+/// Bytes that the head of a request may take.
+const MAX_HEAD: usize = 32 << 10;
+
+/// Answers what comes over one connection, until it ends or the server does.
+pub(super) async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, local: SocketAddr, from: SocketAddr)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let timeout = app.network.timeout;
+    let exchange = Exchange::default();
+    let stream = HalfClosed::new(stream, exchange.clone());
+    let peer = Peer { local, from: from.ip(), exchange };
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (app, peer) = (Arc::clone(&app), peer.clone());
+        let answering = peer.exchange.begin();
+        async move {
+            let response = router::answer(&app, &peer, request).await;
+            drop(answering);
+            Ok::<_, std::convert::Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(timeout)
+        .max_buf_size(MAX_HEAD)
+        .auto_date_header(crate::clock::has_http_date())
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

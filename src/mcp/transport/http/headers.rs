@@ -1,0 +1,69 @@
+//! The headers of requests.
+
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, StatusCode};
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+
+use super::answer::Refusal;
+
+/// The header of a session's id.
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header of the revision.
+pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The headers that repeat what the body of a request of 2026-07-28 says.
+pub(super) static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(super) static NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The revision that has batches.
+pub(super) const BATCHES: &str = "2025-03-26";
+
+/// The revisions whose requests come in a session.
+pub(super) const LEGACY: [&str; 3] = [BATCHES, "2025-06-18", "2025-11-25"];
+
+/// Headers of which a second one would leave it to chance which is read.
+const SINGLE: [&str; 9] = [
+    "host",
+    "origin",
+    "authorization",
+    "content-type",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+];
+
+/// Refuses a request that says twice what there is one of.
+pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
+    // Mostly no header is there twice.
+    if headers.len() == headers.keys_len() {
+        return Ok(());
+    }
+    let doubled = |name: &str| format!("The header {name} is there more than once");
+    match SINGLE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        // 2026-07-28 has a code for headers that do not say what the body says.
+        Some(name @ ("mcp-method" | "mcp-name")) => {
+            Err(Refusal::message(ErrorData::new(ErrorCode::HEADER_MISMATCH, doubled(name), None)))
+        }
+        Some(name) => Err(Refusal::new(StatusCode::BAD_REQUEST, doubled(name))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the value of a header that is there once.
+pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.
+pub(super) fn takes_both(headers: &HeaderMap) -> bool {
+    let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+    let takes = |takes: &str| {
+        takes == "application/json, text/event-stream"
+            || takes.contains("application/json") && takes.contains("text/event-stream") && !takes.contains(";q=")
+    };
+    is_json && only(headers, &ACCEPT).is_some_and(takes)
+}

@@ -1,0 +1,104 @@
+//! Which address leads where.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::answer::{self, Body, Refusal};
+use super::app::App;
+use super::connection::Peer;
+use super::headers::check_single;
+use super::{compression, metrics, origin, sse, streamable};
+
+/// What clients are told that look for an authorization server.
+const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
+                        `mcpkg access create NAME` makes one, `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has \
+                        an agent send it";
+
+/// What an address stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Endpoint {
+    Mcp,
+    Sse,
+    Messages,
+}
+
+/// Answers a request, and counts it.
+pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
+    let begun = Instant::now();
+    let _in_flight = app.metrics.begin();
+    let place = metrics::place(request.uri().path());
+    let compresses = compression::wanted(request.headers(), peer.from);
+    let page = app.origins.allowed(request.headers());
+    let mut response = match route(app, peer, request).await {
+        Ok(response) if compresses => compression::compressed(response).await,
+        Ok(response) => response,
+        Err(refusal) => refusal.into_response(),
+    };
+    if let Some(page) = page {
+        origin::allow(&mut response, page);
+    }
+    app.metrics.count(place, response.status(), begun.elapsed());
+    response
+}
+
+/// Answers a request where nothing refuses it.
+async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    check_single(request.headers())?;
+    if request.uri().path() == "/healthz" {
+        return Ok(answer::text(StatusCode::OK, "ok\n"));
+    }
+    app.origins.check(request.uri(), request.headers(), peer.local)?;
+    if origin::is_preflight(&request) {
+        return Ok(origin::preflight());
+    }
+    if request.uri().path() == "/readyz" {
+        app.rate.check(&app.config, peer.from)?;
+        return Ok(app.ready());
+    }
+    if request.uri().path() == "/metrics" {
+        let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, None)?;
+        if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
+            return Err(Refusal::out_of_scope("What is counted is of all projects, and this access key is for one"));
+        }
+        return Ok(answer::text(StatusCode::OK, app.metrics_text()));
+    }
+    let (project, endpoint) = endpoint(app, request.uri().path())?;
+    let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref())?;
+    app.rate.check(&config, peer.from)?;
+    match (endpoint, request.method()) {
+        (Endpoint::Mcp, &Method::POST) => streamable::post(app, peer, config, request).await,
+        (Endpoint::Mcp, &Method::GET | &Method::DELETE) => streamable::follow_or_end(app, config, request).await,
+        (Endpoint::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
+        (Endpoint::Sse, &Method::GET) => sse::open(app, &config, project.as_deref()),
+        (Endpoint::Sse, _) => Err(Refusal::method("GET")),
+        (Endpoint::Messages, &Method::POST) => sse::message(app, peer, &config, request).await,
+        (Endpoint::Messages, _) => Err(Refusal::method("POST")),
+    }
+}
+
+/// Returns the project that a path names, and what it stands for.
+fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
+    let unknown = || {
+        // Clients that were asked for a key look for these; some show their user the answer.
+        let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
+        Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
+    };
+    let (project, path) = match path.strip_prefix("/projects/") {
+        Some(rest) => {
+            let (name, path) = rest.split_once('/').ok_or_else(unknown)?;
+            crate::content::names::check("project", name).map_err(|_| unknown())?;
+            (Some(name.to_owned()), path)
+        }
+        None => (None, path.strip_prefix('/').unwrap_or(path)),
+    };
+    let endpoint = match path {
+        "mcp" if app.network.http => Endpoint::Mcp,
+        "sse" if app.network.sse => Endpoint::Sse,
+        "messages" if app.network.sse => Endpoint::Messages,
+        _ => return Err(unknown()),
+    };
+    Ok((project, endpoint))
+}

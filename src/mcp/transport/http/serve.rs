@@ -1,0 +1,194 @@
+//! Listens, takes connections, and ends when a signal comes.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use super::app::App;
+use super::connection::{Addresses, Counted, converse};
+use super::network::Network;
+use super::tls;
+use crate::access;
+use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
+use crate::mcp::server::Server;
+use crate::mcp::thread::spawn;
+use crate::mcp::transport::signals::on_signal;
+use crate::mcp::transport::{GIVE_UP, GRACE, announce};
+use crate::store::Store;
+
+/// Connections that may be open at once; more of them wait to be taken.
+const MAX_CONNECTIONS: usize = 8192;
+
+/// Those that one address may have: a flood of half requests leaves room for others.
+const MAX_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
+
+/// How often idle sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// How often the keys of open streams are looked at.
+const CHECK: Duration = Duration::from_millis(500);
+
+/// Serves `store` over HTTP until a signal comes; every request accepted until then is answered. `listening` is told
+/// the address.
+///
+/// # Errors
+/// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at;
+/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE` at the start.
+pub fn serve_http(
+    store: Store,
+    config: Config,
+    network: Network,
+    listening: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
+    if !network.host.is_loopback() && !store.read(access::required)? {
+        let why = format!("Anybody who reaches {} could use this server: there is no access key yet", network.host);
+        return Err(Error::new(Code::KeyRequired, why)
+            .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
+    }
+    if !crate::clock::has_http_date() {
+        // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "The system's clock stands before 1970 or after 9999: HTTP has no such date",
+        )
+        .hint("set the clock, or serve over stdio"));
+    }
+    let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
+    let _serving = announce(&store)?;
+    let position = store.position()?;
+    raise_open_file_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal("the runtime could not be started").with_source(error))?;
+    let app = App::new(Server::new(store.clone(), config), network)?;
+    spawn("watch", {
+        let hub = Arc::clone(&app.server.hub);
+        move || hub.watch(position)
+    })?;
+    let stop = CancellationToken::new();
+    on_signal({
+        let stop = stop.clone();
+        move || stop.cancel()
+    })?;
+    let served = runtime.block_on(serve(&app, tls, &stop, listening));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    store.checkpoint();
+    served
+}
+
+async fn serve(
+    app: &Arc<App>,
+    tls: Option<TlsAcceptor>,
+    stop: &CancellationToken,
+    listening: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
+    let wanted = SocketAddr::new(app.network.host, app.network.port);
+    let unavailable = |error: std::io::Error| {
+        Error::new(Code::Address, format!("The address {wanted} cannot be listened at: {error}"))
+            .hint("another server may be running there; --port names another port, 0 lets the system choose")
+    };
+    let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
+    listening(listener.local_addr().map_err(unavailable)?)?;
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let addresses = Addresses::new(MAX_OF_ADDRESS);
+    let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
+    loop {
+        let permit = tokio::select! {
+            () = stop.cancelled() => break,
+            permit = Arc::clone(&room).acquire_owned() => permit.ok(),
+        };
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, from)) => match addresses.count(from.ip()) {
+                Some(counted) => connect(app, &graceful, tls.clone(), stream, from, (permit, counted)),
+                None => tracing::debug!(%from, "one connection too many of an address"),
+            },
+            Err(error) => {
+                // Too many open files, mostly: some close, and then it goes on.
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    tracing::info!("ending: what was accepted is answered");
+    app.server.hub.close();
+    app.closing.cancel();
+    let now = Instant::now();
+    let tasks = Arc::clone(&app.server.tasks);
+    let tasks = tokio::task::spawn_blocking(move || tasks.end(now + GIVE_UP, now + GRACE));
+    let ending = app.server.ending.clone();
+    tokio::spawn(async move {
+        // Calls that still run are cancelled, so that their answers come in time.
+        tokio::time::sleep(GIVE_UP).await;
+        ending.cancel();
+    });
+    if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some clients did not take their answers in time");
+    }
+    let _ = tasks.await;
+    app.ended.cancel();
+    app.server.store.end_reads();
+    upkeep.abort();
+    Ok(())
+}
+
+/// Ends idle sessions, and the streams of keys that are no longer good.
+async fn keep_up(app: Arc<App>) {
+    let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
+    loop {
+        tokio::select! {
+            _ = sweep.tick() => app.sweep().await,
+            _ = check.tick() => app.check_keys(),
+        }
+    }
+}
+
+/// Serves one connection on a task of its own.
+fn connect(
+    app: &Arc<App>,
+    graceful: &GracefulShutdown,
+    tls: Option<TlsAcceptor>,
+    stream: TcpStream,
+    from: SocketAddr,
+    held: (Option<OwnedSemaphorePermit>, Counted),
+) {
+    // With Nagle's delay each event of a stream would take 40 ms.
+    let _ = stream.set_nodelay(true);
+    let Ok(local) = stream.local_addr() else { return };
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(app.network.timeout));
+    let stream = Box::pin(stream);
+    let (app, watcher) = (Arc::clone(app), graceful.watcher());
+    tokio::spawn(async move {
+        match tls {
+            None => converse(app, watcher, stream, local, from).await,
+            Some(tls) => match tokio::time::timeout(app.network.timeout, tls.accept(stream)).await {
+                Ok(Ok(stream)) => converse(app, watcher, stream, local, from).await,
+                _ => tracing::debug!(%from, "no TLS came about"),
+            },
+        }
+        drop(held);
+    });
+}
+
+/// Raises the soft limit on open files to the hard one: each connection and each stream takes one.
+fn raise_open_file_limit() {
+    #[cfg(unix)]
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit on open files stays as it is");
+    }
+}

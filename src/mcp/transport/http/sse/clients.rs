@@ -1,0 +1,77 @@
+//! The clients of the older transport.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::front::Front;
+use crate::mcp::in_flight::InFlight;
+use crate::mcp::output::Output;
+use crate::mcp::transport::http::sessions::Owner;
+
+/// The clients that are connected, by session.
+#[derive(Clone, Default)]
+pub(in crate::mcp) struct Clients(Arc<Mutex<HashMap<String, Arc<Client>>>>);
+
+/// A client that is connected.
+pub(super) struct Client {
+    pub(super) owner: Owner,
+    /// One message at a time: a client that sends many waits for itself.
+    pub(super) front: Arc<tokio::sync::Mutex<Front>>,
+    pub(super) in_flight: Arc<InFlight>,
+    pub(super) output: Arc<Output>,
+    /// Cancelled when it is gone.
+    pub(super) gone: CancellationToken,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.gone.cancel();
+    }
+}
+
+/// Ends a session with its stream.
+pub(super) struct Session {
+    clients: Clients,
+    id: String,
+    /// Ends the read that its front does.
+    cancelled: CancellationToken,
+}
+
+impl Clients {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Client>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a client that has connected.
+    pub(super) fn insert(&self, id: String, client: Arc<Client>) {
+        self.lock().insert(id, client);
+    }
+
+    /// Returns the client of a session, where it is its owner's.
+    pub(super) fn get(&self, id: &str, owner: &Owner) -> Option<Arc<Client>> {
+        self.lock().get(id).filter(|client| client.owner == *owner).cloned()
+    }
+
+    /// How many are connected.
+    pub(in crate::mcp) fn count(&self) -> usize {
+        self.lock().len()
+    }
+}
+
+impl Session {
+    pub(super) fn new(clients: Clients, id: String, cancelled: CancellationToken) -> Self {
+        Self { clients, id, cancelled }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.cancelled.cancel();
+        if let Some(client) = self.clients.lock().remove(&self.id) {
+            client.in_flight.close_now();
+            client.output.finish();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! GET and DELETE of an MCP address: the stream of a session, and its end.
+
+use std::sync::Arc;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::mcp::Config;
+use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::answer::{Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::headers::SESSION;
+use crate::mcp::transport::http::sessions::is_common;
+use crate::mcp::transport::http::stream::is_stream;
+
+/// Answers GET with the stream of a session, or of a request whose connection broke, and DELETE with its end.
+pub(in crate::mcp) async fn follow_or_end(
+    app: &App,
+    config: Arc<Config>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
+    let id = request.headers().get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    if let Some(id) = &id
+        && !app.sessions.enter(id, &owner(&config))
+    {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+    }
+    let ends = request.method() == Method::DELETE;
+    let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok()).map(str::to_owned);
+    let (mut parts, _) = request.into_parts();
+    parts.extensions.insert(Arc::clone(&config));
+    let empty = http_body_util::Empty::<bytes::Bytes>::new();
+    let mut response = app.mcp.handle(Request::from_parts(parts, empty)).await;
+    let mut listens = None;
+    match &id {
+        Some(id) if ends && response.status().is_success() => {
+            app.sessions.end(id);
+            // Done, and not only accepted: clients ask.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        Some(id) if !ends && is_stream(&response) => {
+            // A request's own stream is taken up again beside the other.
+            listens = last.as_deref().is_none_or(is_common).then(|| app.sessions.listen(id));
+            response = app.manager.follow(id, last.as_deref());
+        }
+        _ => {}
+    }
+    let open = id.as_deref().map(|id| app.sessions.open(id));
+    app.streamed(response, &config, listens, open)
+}

@@ -1,0 +1,124 @@
+//! What goes to rmcp, which keeps the sessions.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use rmcp::ErrorData;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use serde_json::value::RawValue;
+
+use crate::mcp::Config;
+use crate::mcp::front;
+use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::answer::{Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::connection::Peer;
+use crate::mcp::transport::http::headers::{BATCHES, SESSION};
+
+/// A request that goes to rmcp.
+pub(super) struct Forwarded {
+    id: String,
+    begins: Option<Begins>,
+}
+
+/// What begins a session.
+#[derive(Clone, Copy)]
+struct Begins {
+    /// Whether the session takes batches.
+    batches: bool,
+}
+
+impl Forwarded {
+    /// Returns the request `id` for `method`.
+    pub(super) fn new(id: &str, method: &str, parameters: Option<&RawValue>) -> Self {
+        Self { id: id.to_owned(), begins: begins(method, parameters) }
+    }
+}
+
+/// Whether a request begins a session, and which kind.
+fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
+    #[derive(serde::Deserialize)]
+    struct Hello {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let hello = |raw: &RawValue| serde_json::from_str::<Hello>(raw.get()).ok();
+    (method == "initialize")
+        .then(|| Begins { batches: parameters.and_then(hello).is_some_and(|hello| hello.version == BATCHES) })
+}
+
+/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
+pub(super) async fn hand_over(
+    app: &Arc<App>,
+    peer: &Peer,
+    config: Arc<Config>,
+    mut parts: Parts,
+    body: &Bytes,
+    forwarded: Option<Forwarded>,
+) -> Result<Response<Body>, Refusal> {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    let body = match front::readable(text) {
+        Ok(None) => body.clone(),
+        Ok(Some(again)) => again.into(),
+        Err(error) => return Err(Refusal::message(error)),
+    };
+    let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    parts.extensions.insert(Arc::clone(&config));
+    let request = Request::from_parts(parts, Full::new(body));
+    let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
+    let session = match (session, begins) {
+        (Some(session), _) => session,
+        (None, Some(begins)) => return begin(app, config, request, begins).await,
+        (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, peer.exchange.stream()),
+    };
+    if !app.sessions.enter(&session, &owner(&config)) {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+    }
+    // rmcp would give the one's answer to the other. From here on the id is taken, and then as long as it is worked on.
+    let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
+    let beginning = forwarded
+        .as_ref()
+        .map(|forwarded| app.sessions.begin_request(&session, &forwarded.id).filter(|_| !works(&forwarded.id)));
+    if matches!(beginning, Some(None)) {
+        let why = "Invalid request: a request with this id is under way in the session";
+        return Err(Refusal::message(ErrorData::invalid_request(why, None)));
+    }
+    if beginning.is_some() && app.manager.is_busy(&session) {
+        let why = "This session has as many requests under way as it may have";
+        return Err(Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, 1));
+    }
+    let response = app.mcp.handle(request).await;
+    drop(beginning);
+    app.streamed(response, &config, None, (app.sessions.open(&session), peer.exchange.stream()))
+}
+
+/// Begins a session. It is recorded also where its client left before the answer; else it would never end.
+async fn begin(
+    app: &Arc<App>,
+    config: Arc<Config>,
+    request: Request<Full<Bytes>>,
+    begins: Begins,
+) -> Result<Response<Body>, Refusal> {
+    if !app.sessions.has_room() {
+        let why = "This server has as many sessions as it takes";
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
+    }
+    let (app, of_request) = (Arc::clone(app), Arc::clone(&config));
+    let beginning = tokio::spawn({
+        let app = Arc::clone(&app);
+        async move {
+            let response = app.mcp.handle(request).await;
+            if let Some(id) = response.headers().get(&SESSION).and_then(|id| id.to_str().ok()) {
+                for gone in app.sessions.begin(id, owner(&of_request), begins.batches) {
+                    let _ = app.manager.close_session(&gone.as_str().into()).await;
+                }
+            }
+            response
+        }
+    });
+    let ended = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The request ended abnormally");
+    app.streamed(beginning.await.map_err(ended)?, &config, None, ())
+}

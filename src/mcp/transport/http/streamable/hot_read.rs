@@ -1,0 +1,82 @@
+//! Hot reads whose headers are all as they have to be.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Response, StatusCode};
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use serde_json::value::RawValue;
+
+use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::error::error_data;
+use crate::mcp::front::{self, Hot, Meta};
+use crate::mcp::methods::serves;
+use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::answer::{self, Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::connection::Peer;
+use crate::mcp::transport::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
+
+/// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
+pub(super) async fn hot_read(
+    app: &App,
+    peer: &Peer,
+    headers: &HeaderMap,
+    id: &str,
+    method: &str,
+    parameters: Option<&RawValue>,
+    config: &Arc<Config>,
+) -> Result<Option<Response<Body>>, Refusal> {
+    let ours = front::may_be_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
+    let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
+    let header = only(headers, &NAME).filter(|_| era == Era::Modern);
+    let (key, kept) = app.read_cache.look_up(config, era, method, parameters, header)?;
+    let result = match kept {
+        // The same request was checked when the answer was kept.
+        Some(kept) => {
+            app.read_cache.log_again(config, method, parameters);
+            Ok(kept)
+        }
+        None if config.providers.takes(method, parameters) => return Ok(None),
+        None if !fits(era, method, parameters, header, config) => return Ok(None),
+        None => {
+            peer.exchange.work();
+            match app.read_cache.answer(&key, config, method, parameters, era).await.transpose() {
+                Some(result) => result,
+                None => return Ok(None),
+            }
+        }
+    };
+    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
+    match result {
+        Ok(result) => front::push_result(&mut line, id, &result),
+        Err(error) => front::push_error(&mut line, Some(id), &error_data(&error)),
+    }
+    Ok(Some(answer::json(StatusCode::OK, line)))
+}
+
+/// Returns the era that the headers of a request speak of.
+async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> Option<Era> {
+    let version = only(headers, &VERSION);
+    if version == Some(front::MODERN) {
+        return (only(headers, &METHOD) == Some(method)).then_some(Era::Modern);
+    }
+    let session = only(headers, &SESSION)?;
+    if headers.contains_key(&VERSION) && !version.is_some_and(|version| LEGACY.contains(&version)) {
+        return None;
+    }
+    let known =
+        app.sessions.enter(session, &owner(config)) && app.manager.has_session(&session.into()).await.unwrap_or(false);
+    known.then_some(Era::Legacy)
+}
+
+/// Whether the parameters of a hot read are of that era, and name what the header names.
+fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>, config: &Config) -> bool {
+    match (era, front::meta(parameters)) {
+        (Era::Legacy, Meta::Plain) => true,
+        (Era::Modern, Meta::Modern) => {
+            Hot::parse(method, parameters, config).is_ok_and(|hot| hot.is_some_and(|hot| hot.name() == header))
+        }
+        _ => false,
+    }
+}

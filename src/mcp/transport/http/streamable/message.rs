@@ -1,0 +1,124 @@
+//! One message: hot reads are answered here, what rmcp would answer badly too; the rest is rmcp's.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde_json::value::RawValue;
+
+use super::hand_over::{Forwarded, hand_over};
+use super::hot_read::hot_read;
+use super::listen;
+use crate::mcp::front::{self, Envelope, Meta};
+use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
+use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::answer::{self, Body, Refusal};
+use crate::mcp::transport::http::app::App;
+use crate::mcp::transport::http::connection::Peer;
+use crate::mcp::transport::http::headers::{METHOD, SESSION, VERSION, only, takes_both};
+use crate::mcp::{Config, Identity, tools};
+
+/// Answers one message, which stands in `body`.
+pub(super) async fn answer(
+    app: &Arc<App>,
+    peer: &Peer,
+    config: Arc<Config>,
+    parts: Parts,
+    body: &Bytes,
+    envelope: Envelope<'_>,
+) -> Result<Response<Body>, Refusal> {
+    match envelope {
+        Envelope::Invalid { id, why } => {
+            let mut line = Vec::new();
+            front::push_error(&mut line, id.known(), &ErrorData::invalid_request(why, None));
+            Ok(answer::json(StatusCode::BAD_REQUEST, line))
+        }
+        Envelope::Request { id, method, parameters, .. } => {
+            if let Some(answered) = hot_read(app, peer, &parts.headers, id, &method, parameters, &config).await? {
+                return Ok(answered);
+            }
+            if listens(&parts.headers, &method, parameters, &config)
+                && let Some(opened) = listen::open(app, &config, id, parameters).await
+            {
+                return opened;
+            }
+            if let Some(error) = wrong(app, &parts.headers, &method, parameters, &config) {
+                let mut line = Vec::new();
+                front::push_error(&mut line, Some(id), &error);
+                return Ok(answer::json(status(&error, &parts.headers), line));
+            }
+            if method == "tools/call" {
+                if config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
+                    return Err(Refusal::out_of_scope("This access key may only read"));
+                }
+                peer.exchange.work();
+            }
+            let forwarded = Some(Forwarded::new(id, &method, parameters));
+            hand_over(app, peer, config, parts, body, forwarded).await
+        }
+        Envelope::Notification { .. } | Envelope::Response { .. } => {
+            hand_over(app, peer, config, parts, body, None).await
+        }
+    }
+}
+
+/// Whether a request opens a listen stream, and its headers are all as they have to be.
+fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
+    method == "subscriptions/listen"
+        && config.front
+        && config.identity == Identity::Mcpkg
+        && takes_both(headers)
+        && only(headers, &VERSION) == Some(front::MODERN)
+        && only(headers, &METHOD) == Some(method)
+        && front::meta(parameters) == Meta::Modern
+}
+
+/// Returns what is wrong with a request as the front tells it on the other transports. What is wrong with its headers or
+/// its session comes first, and is rmcp's to tell.
+fn wrong(
+    app: &App,
+    headers: &HeaderMap,
+    method: &str,
+    parameters: Option<&RawValue>,
+    config: &Config,
+) -> Option<ErrorData> {
+    match front::meta(parameters) {
+        Meta::Modern if only(headers, &VERSION) == Some(front::MODERN) && only(headers, &METHOD) == Some(method) => {
+            if LEGACY_ONLY.contains(&method) {
+                return Some(no_method(method));
+            }
+        }
+        Meta::Plain if only(headers, &SESSION).is_some_and(|id| app.sessions.enter(id, &owner(config))) => {
+            if method == "initialize" {
+                let why = "Invalid request: this session was initialized already";
+                return Some(ErrorData::invalid_request(why, None));
+            }
+        }
+        _ => return None,
+    }
+    if !serves(config.identity, method) {
+        return Some(no_method(method));
+    }
+    front::check(method, parameters).err()
+}
+
+/// 2026-07-28 tells by the status that a method is not there.
+fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
+    let modern = only(headers, &VERSION) == Some(front::MODERN);
+    match error.code {
+        ErrorCode::METHOD_NOT_FOUND if modern => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Whether the parameters of tools/call name a tool that changes something.
+fn calls_a_write(parameters: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Call {
+        name: String,
+    }
+    serde_json::from_str::<Call>(parameters).is_ok_and(|call| tools::writes(&call.name))
+}

@@ -1,0 +1,116 @@
+//! An open transaction.
+
+use super::deadline::Watch;
+use super::engine::{Intent, Link, Row, Sql, Value, damaged};
+use crate::error::Result;
+
+/// An open transaction: what is read through it is one moment of the database.
+pub struct Db<'c> {
+    connection: Link<'c>,
+    watch: Option<&'c Watch>,
+}
+
+impl<'c> Db<'c> {
+    /// Returns a `Db` each statement of which is its own transaction. `watch` is the one that `connection` has.
+    pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
+        Self { connection, watch }
+    }
+
+    /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing. `watch` is the one that
+    /// `connection` has.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub(super) fn in_transaction<T>(
+        connection: Link<'c>,
+        watch: Option<&'c Watch>,
+        intent: Intent,
+        f: impl FnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
+        connection.in_transaction(intent, || f(&Self::new(connection, watch)))
+    }
+
+    /// Returns the connection that it runs on.
+    pub(super) fn link(&self) -> Link<'c> {
+        self.connection
+    }
+
+    /// Refuses to go on once the read's deadline has passed.
+    ///
+    /// # Errors
+    /// `E_TIMEOUT`.
+    pub(crate) fn check_deadline(&self) -> Result<()> {
+        self.watch.map_or(Ok(()), Watch::check)
+    }
+
+    /// Returns how many rows this connection has inserted, updated and deleted so far.
+    pub fn changed_rows(&self) -> u64 {
+        self.connection.changed_rows()
+    }
+
+    /// Returns what `f` makes of the first row of a query; `None` where it has none.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub(super) fn one<T>(
+        &self,
+        sql: Sql,
+        params: &[Value<'_>],
+        f: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.connection.one(sql, params, f)
+    }
+
+    /// Returns what `f` makes of the row of a query that always has one, such as a count.
+    ///
+    /// # Errors
+    /// As [`Db::one`].
+    pub(super) fn single<T>(&self, sql: Sql, params: &[Value<'_>], f: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+        self.one(sql, params, f)?.ok_or_else(|| damaged("a row that is always there is missing"))
+    }
+
+    /// Returns what `f` makes of each row of a query, in their order.
+    ///
+    /// # Errors
+    /// As [`Db::one`].
+    pub(super) fn all<T>(
+        &self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        self.each(sql, params, |row| {
+            found.push(f(row)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands `f` each row of a query, in their order; what a row holds is borrowed from the statement.
+    ///
+    /// # Errors
+    /// As [`Db::one`].
+    pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        self.connection.each(sql, params, f)
+    }
+
+    /// Runs a statement and returns how many rows it inserted, updated or deleted.
+    ///
+    /// Where something may happen once only, such as a token's use, the statement's condition decides and the caller
+    /// counts the rows: that there is one writer is SQLite's habit and no rule.
+    ///
+    /// # Errors
+    /// As [`Db::one`]; `Unique::is_violated_by` tells a row that stands in the way.
+    pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+        self.connection.run(sql, params)
+    }
+
+    /// Runs an INSERT that ends with `RETURNING id`, and returns the new row's id.
+    ///
+    /// # Errors
+    /// As [`Db::run`].
+    pub(super) fn insert(&self, sql: Sql, params: &[Value<'_>]) -> Result<i64> {
+        self.single(sql, params, |row| row.get(0))
+    }
+}

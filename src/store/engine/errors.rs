@@ -1,0 +1,31 @@
+//! Errors that every engine gives.
+
+use std::time::Duration;
+
+use crate::error::{Code, Error};
+
+/// How long a writer waits for another process before it answers `E_DB_BUSY`.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Returns the answer for a database that another process holds.
+pub(in crate::store) fn busy() -> Error {
+    Error::new(Code::Busy, format!("Another process held the database for longer than {} s", BUSY_TIMEOUT.as_secs()))
+        .hint("try again; nothing was changed")
+}
+
+/// Returns the answer for a disk that takes no more.
+pub(in crate::store) fn full() -> Error {
+    Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
+}
+
+/// Returns the answer for a read that was ended.
+pub(in crate::store) fn timeout() -> Error {
+    Error::new(Code::Timeout, "The read was ended: it took too long, or nobody waits for it any more")
+        .hint("nothing was changed; ask for less")
+}
+
+/// Returns the failure of a file that holds what mcpkg does not write.
+pub(in crate::store) fn damaged(what: impl std::fmt::Display) -> Error {
+    Error::new(Code::NotDatabase, format!("The database is damaged: {what}"))
+        .hint("`mcpkg check --deep` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
+}

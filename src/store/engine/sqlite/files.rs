@@ -1,0 +1,74 @@
+//! The file and those beside it: their names, sizes and modes, and putting them on the disk.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Code, Error, Result};
+
+/// Returns `path` with `suffix` added to its file name.
+pub(in crate::store) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Removes a database that was not finished, with SQLite's side files; what is not there is fine.
+pub(super) fn remove_with_side_files(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}
+
+/// Bytes of the file itself.
+pub(super) fn file_size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Bytes of what was committed and does not stand in the file itself yet.
+pub(super) fn wal_size(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
+}
+
+/// Makes an empty file with mode 0600.
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).map(drop)
+}
+
+/// Gives the file mode 0600: a database holds hashes of tokens, and contents that are nobody else's.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+            .map_err(|error| Error::file("set the mode of", path, error))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Puts a file, or the names in a folder, on the disk.
+pub(super) fn sync(path: &Path) -> Result<()> {
+    if cfg!(windows) && path.is_dir() {
+        return Ok(());
+    }
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
+}
+
+/// Returns the failure of a database, or of a file beside it, that cannot be opened.
+pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+    let code = match error.kind() {
+        ErrorKind::StorageFull => Code::DiskFull,
+        _ => Code::Unavailable,
+    };
+    Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
+        .hint("check that the folder exists and is writable, or name another place with --db")
+}

@@ -1,0 +1,9 @@
+//! The texts of statements that only SQLite takes.
+
+/// Makes a statement that only SQLite takes; for files in this folder alone.
+macro_rules! sqlite_sql {
+    ($text:literal) => {
+        const { $crate::store::engine::Sql::new($text) }
+    };
+}
+pub(super) use sqlite_sql;

@@ -1,0 +1,32 @@
+//! A project's row.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::engine::Row;
+
+/// A project's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in the database.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Millis,
+}
+
+/// The columns that [`from_row`] reads.
+macro_rules! project_columns {
+    () => {
+        "id, uuid, name, created_at"
+    };
+}
+pub(super) use project_columns;
+
+pub(super) fn from_row(row: &Row<'_>) -> Result<Project> {
+    Ok(Project { id: row.get(0)?, uuid: row.get(1)?, name: row.get(2)?, created_at: row.get(3)? })
+}

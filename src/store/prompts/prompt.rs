@@ -1,0 +1,51 @@
+//! A prompt's row.
+
+use serde::{Deserialize, Serialize};
+
+use super::dialect::Dialect;
+use crate::store::items::{self, Item};
+use crate::store::revisions::Kind;
+
+/// An argument of a prompt template, in MCP's form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Argument {
+    /// The name the template uses.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether prompts/get refuses to go without it.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// All of a prompt that a user sets, but its name and content; what a revision keeps beside these.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether the content is rendered; a plain prompt goes out byte for byte.
+    #[serde(default)]
+    pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// The template's arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<Argument>,
+    /// What stood before the text in the file it was imported from, the lines of `---` too; `None` where what mcpkg
+    /// writes by itself says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front_matter: Option<String>,
+    /// The path of that file below the folder of commands, where it is not `NAME.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// A prompt's row.
+pub type Prompt = Item<Attributes>;
+
+impl items::Attributes for Attributes {
+    const KIND: Kind = Kind::Prompt;
+}

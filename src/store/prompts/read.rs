@@ -1,0 +1,89 @@
+//! Prompts by name and in pages, as rows of our own.
+
+use super::prompt::{Attributes, Prompt};
+use super::row::{from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
+use crate::error::Result;
+use crate::store::blobs::{Blob, blob_columns};
+use crate::store::engine::{Row, params, sql};
+use crate::store::page::{Page, Slice};
+use crate::store::projects::{Project, Selection};
+use crate::store::revisions::Kind;
+use crate::store::{Db, items};
+
+/// Returns a page of a project's prompts by name.
+///
+/// # Errors
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
+    slice(db, project, page, from_row)
+}
+
+/// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
+    slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+fn slice(
+    db: &Db<'_>,
+    project: i64,
+    page: &Page,
+    from_row: impl FnMut(&Row<'_>) -> Result<Prompt>,
+) -> Result<Slice<Prompt>> {
+    let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3");
+    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
+}
+
+/// Returns the prompt `name` of a project.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
+    find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(db, project, name))
+}
+
+/// Returns the prompt `name` of a project, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
+    let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
+    db.one(sql, params![project, name], |row| {
+        let prompt = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = prompt.name == name && row.get::<i64>(0)? == project;
+        if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
+    })
+}
+
+/// Returns the names in a project that begin with `prefix`, at most `limit`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    items::names(db, selection, Kind::Prompt, prefix, limit)
+}
+
+/// Hands `each` the templates of all projects: the names of project and prompt, and the content.
+///
+/// # Errors
+/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> Result<()>) -> Result<()> {
+    let sql = sql!(
+        "SELECT project.name, p.name, ",
+        blob_columns!(),
+        " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
+          WHERE p.template = 1 AND p.dialect IS NULL ORDER BY 1, 2"
+    );
+    db.each(sql, params![], |row| each(row.get(0)?, row.get(1)?, Blob::from_row(row, 2)?))
+}
+
+/// Returns the attributes a revision kept.
+///
+/// # Errors
+/// `E_DAMAGED` where they cannot be read.
+pub fn attributes(json: &str) -> Result<Attributes> {
+    items::attributes(json)
+}

@@ -1,0 +1,123 @@
+//! Prompts as clients ask for them: rows that are borrowed, one statement for a prompt.
+
+use super::dialect::Dialect;
+use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::blobs::{self, Blob, blob_columns};
+use crate::store::engine::{Value, params, sql};
+use crate::store::page::Page;
+use crate::store::projects::{self, Selection, resolved};
+use crate::store::revisions::Kind;
+use crate::store::sums::{self, DAMAGED};
+use crate::store::text::legible;
+
+/// What prompts/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
+/// checksum holds. Of a damaged row only the name, as far as it can be read, and a description that says so.
+#[derive(Debug)]
+pub struct Line<'r> {
+    /// The project's key.
+    pub project: i64,
+    /// The name.
+    pub name: &'r [u8],
+    /// The description.
+    pub description: Option<&'r [u8]>,
+    /// The arguments, as a JSON array in MCP's form.
+    pub arguments: Option<&'r [u8]>,
+}
+
+/// What prompts/get needs of a row, borrowed.
+#[derive(Debug)]
+pub struct Body<'r> {
+    /// The description.
+    pub description: Option<&'r str>,
+    /// Whether the content is rendered.
+    pub template: bool,
+    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    pub dialect: Option<Dialect>,
+    /// The arguments, as a JSON array.
+    pub arguments: Option<&'r str>,
+    /// What stood before the text in the file it was imported from.
+    pub front_matter: Option<&'r str>,
+    /// The content.
+    pub content: Blob<'r>,
+}
+
+/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
+///
+/// # Errors
+/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn each(
+    db: &Db<'_>,
+    selection: &Selection,
+    page: &Page,
+    mut each: impl FnMut(&Line<'_>) -> Result<()>,
+) -> Result<bool> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let sql = sql!(
+        "SELECT p.name, p.description, p.arguments, p.listed_sum
+           FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3"
+    );
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
+        seen += 1;
+        if seen > page.limit {
+            return Ok(());
+        }
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(3)? != Value::Integer(sum) || !is_plain_json(arguments) {
+            let name = legible(row, 0);
+            let description = Some(DAMAGED.as_bytes());
+            return each(&Line { project, name: name.as_bytes(), description, arguments: None });
+        }
+        each(&Line {
+            project,
+            name: name.text(0)?.unwrap_or_default(),
+            description: description.text(1)?,
+            arguments: arguments.text(2)?,
+        })
+    })?;
+    Ok(seen > page.limit)
+}
+
+/// Hands `f` the prompt `name` of the project that applies; `None` where there is none.
+///
+/// # Errors
+/// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn with<T>(
+    db: &Db<'_>,
+    selection: &Selection,
+    name: &str,
+    f: impl FnOnce(&Body<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let sql = sql!(
+        "SELECT ",
+        prompt_summed!(),
+        ", ",
+        blob_columns!(),
+        // Joined so that the project is resolved once.
+        ", resolved.id FROM (SELECT ",
+        resolved!(),
+        " AS id) AS resolved JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3
+          JOIN blob b ON b.id = p.blob_id"
+    );
+    db.one(sql, params![selection.named, selection.directory, name], |row| {
+        check(row)?;
+        let is_asked_for = row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(1)? == name;
+        if !is_asked_for {
+            return Err(Kind::Prompt.damaged(name));
+        }
+        f(&Body {
+            description: row.get(2)?,
+            template: row.get(6)?,
+            dialect: Dialect::from_row(row, 13)?,
+            arguments: row.get(3)?,
+            front_matter: row.get(8)?,
+            content: Blob::from_row(row, REST)?,
+        })
+    })
+}

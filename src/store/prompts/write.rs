@@ -1,0 +1,187 @@
+//! Changes of prompts, each of which is a revision.
+
+use uuid::Uuid;
+
+use super::dialect::Dialect;
+use super::prompt::{Attributes, Prompt};
+use super::read::get;
+use super::row::{self, from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
+use crate::error::{Error, Result};
+use crate::store::engine::{Unique, params, sql};
+use crate::store::items::{self, json};
+use crate::store::lists::{self, Difference};
+use crate::store::projects::Project;
+use crate::store::revisions::{self, Author, Change, Kind, Revision};
+use crate::store::{Db, blobs, search, skills};
+
+const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
+
+/// Adds a prompt; one made under the name of a deleted one goes on with its id and history.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`.
+pub fn insert(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    uuid: Uuid,
+    name: &str,
+    attributes: Attributes,
+    content: &str,
+) -> Result<Prompt> {
+    let blob = blobs::put(db, content.as_bytes())?;
+    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64))?;
+    write(db, author, project, prompt, Change { action: "create", restored: None }, content)
+}
+
+/// Writes a prompt that was read before and changed since; adds its revision. One that is as it was stays so, without a
+/// new revision. `content` is the text of `prompt.blob` or the new one.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where a new name is taken.
+pub fn update(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut prompt: Prompt,
+    action: &str,
+    content: &str,
+) -> Result<Prompt> {
+    prompt.blob = blobs::put(db, content.as_bytes())?;
+    prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
+    write(db, author, project, prompt, Change { action, restored: None }, content)
+}
+
+/// Deletes a prompt; its revisions stay, and the deletion is one of them.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
+    items::delete(db, author, project, get(db, project, name)?)
+}
+
+/// Brings back the state of `revision`: a live prompt keeps its name, a deleted one gets `name`.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
+pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
+    // A damaged row is made whole by what is brought back.
+    let live = db.one(sql!(prompt_columns!(), " WHERE p.uuid = ?1"), params![revision.item], |row| {
+        from_row(row).or_else(|error| Ok(Prompt { name: name.to_owned(), ..placeholder(row, error)? }))
+    })?;
+    let content = blobs::get(db, revision.blob)?;
+    let text = std::str::from_utf8(&content).map_err(|_| blobs::damaged_value("a prompt's content is not UTF-8"))?;
+    let mut prompt: Prompt = items::restored(db, author, name, revision, live)?;
+    if prompt.name != revision.name {
+        prompt.attributes.file = None;
+    }
+    let change = Change { action: "restore", restored: Some(revision.number) };
+    write(db, author, project, prompt, change, text)
+}
+
+/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
+/// notes where the project's list shows something else. `prompt.revision` is the one before.
+fn write(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut prompt: Prompt,
+    change: Change<'_>,
+    content: &str,
+) -> Result<Prompt> {
+    let Attributes { description, template, dialect, arguments, front_matter, file } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
+    let arguments = (!arguments.is_empty()).then(|| json(arguments)).transpose()?;
+    let difference = if prompt.id == 0 { Difference::Listed } else { difference(db, &prompt, arguments.as_deref())? };
+    if difference == Difference::None {
+        return Ok(prompt);
+    }
+    prompt.revision = revisions::next(prompt.revision)?;
+    prompt.updated_at = author.now;
+    let taken = |error: Error| {
+        if NAME.is_violated_by(&error) { Kind::Prompt.taken(project, &prompt.name) } else { error }
+    };
+    let skill = skills::name(&prompt.name);
+    let sha256 = blobs::sha256(db, prompt.blob)?;
+    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
+    let columns = params![
+        prompt.uuid,
+        project.id,
+        prompt.name,
+        description,
+        template,
+        arguments,
+        front_matter,
+        file,
+        prompt.blob,
+        prompt.revision,
+        prompt.created_at,
+        prompt.updated_at,
+        listed_sum,
+        row_sum,
+        dialect,
+        skill
+    ];
+    let id = if prompt.id == 0 {
+        let sql = sql!(
+            "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
+                                 revision, created_at, updated_at, listed_sum, row_sum, dialect, skill)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) RETURNING id"
+        );
+        db.insert(sql, columns).map_err(taken)?
+    } else {
+        let sql = sql!(
+            "UPDATE prompt SET project_id = ?2, name = ?3, description = ?4, template = ?5, arguments = ?6, front_matter = ?7,
+                               file = ?8, blob_id = ?9, revision = ?10, created_at = ?11, updated_at = ?12, listed_sum = ?13,
+                               row_sum = ?14, dialect = ?15, skill = ?16
+              WHERE uuid = ?1"
+        );
+        if db.run(sql, columns).map_err(taken)? == 0 {
+            return Err(Kind::Prompt.missing(db, project, &prompt.name));
+        }
+        prompt.id
+    };
+    prompt.id = id;
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Prompt)?;
+    }
+    items::keep_revision(db, author, project, &prompt, &sha256, change)?;
+    search::index(
+        db,
+        Kind::Prompt,
+        prompt.id,
+        project.id,
+        &prompt.name,
+        prompt.attributes.description.as_deref(),
+        content,
+    )?;
+    Ok(prompt)
+}
+
+/// Returns how a prompt differs from its row.
+fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<Difference> {
+    let Attributes { description, template, dialect, front_matter, file, .. } = &prompt.attributes;
+    let dialect = dialect.map(Dialect::word);
+    let sql = sql!(
+        "SELECT name = ?2 AND description IS NOT DISTINCT FROM ?3
+                AND arguments IS NOT DISTINCT FROM ?4,
+                template = ?5 AND dialect IS NOT DISTINCT FROM ?6 AND front_matter IS NOT DISTINCT FROM ?7
+                AND file IS NOT DISTINCT FROM ?8 AND blob_id = ?9 AND created_at = ?10 AND updated_at = ?11
+           FROM prompt WHERE id = ?1"
+    );
+    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    let item = params![
+        prompt.id,
+        prompt.name,
+        description,
+        arguments,
+        template,
+        dialect,
+        front_matter,
+        file,
+        prompt.blob,
+        prompt.created_at,
+        prompt.updated_at
+    ];
+    db.single(sql, item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))
+}

@@ -1,0 +1,66 @@
+//! A connection for one thread.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Db;
+use super::deadline::Watch;
+use super::engine::{Connection, Engine, Intent, Version};
+use crate::error::Result;
+
+/// A connection that one thread keeps for its reads.
+pub struct Reader {
+    engine: Arc<Engine>,
+    connection: Connection,
+    watch: Option<Arc<Watch>>,
+}
+
+impl Reader {
+    /// Returns a reader on `connection`, which `watch` watches.
+    pub(super) fn new(engine: Arc<Engine>, connection: Connection, watch: Option<Arc<Watch>>) -> Self {
+        Self { engine, connection, watch }
+    }
+
+    /// Returns what differs from the last one where anything was committed between, by any process.
+    ///
+    /// # Errors
+    /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn version(&self) -> Result<Version> {
+        self.engine.check_in_place()?;
+        self.connection.link().version()
+    }
+
+    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
+    /// [`Store::limited`](super::Store::limited). Without a deadline nothing ends them.
+    pub fn cancel_with(&self, cancelled: CancellationToken) {
+        if let Some(watch) = &self.watch {
+            watch.cancel_with(cancelled);
+        }
+    }
+
+    /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.begin()?;
+        f(&Db::new(self.connection.link(), self.watch.as_deref()))
+    }
+
+    /// Runs `f` in one read transaction.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.begin()?;
+        Db::in_transaction(self.connection.link(), self.watch.as_deref(), Intent::Read, f)
+    }
+
+    fn begin(&self) -> Result<()> {
+        if let Some(watch) = &self.watch {
+            watch.begin();
+        }
+        self.engine.check_in_place()
+    }
+}

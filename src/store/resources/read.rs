@@ -1,0 +1,101 @@
+//! Resources by name, by URI and in pages, as rows of our own.
+
+use uuid::Uuid;
+
+use super::resource::{Attributes, Key, Resource};
+use super::row::{from_row, placeholder, resource_columns, resource_listed, resource_summed};
+use crate::error::Result;
+use crate::store::engine::{Row, params, sql};
+use crate::store::page::{Page, Slice};
+use crate::store::projects::{Project, Selection};
+use crate::store::revisions::Kind;
+use crate::store::{Db, items};
+
+/// Returns the names in a project that begin with `prefix`, at most `limit`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    items::names(db, selection, Kind::Resource, prefix, limit)
+}
+
+/// Returns a page of a project's resources by name.
+///
+/// # Errors
+/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
+    slice(db, project, page, from_row)
+}
+
+/// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
+    slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+fn slice(
+    db: &Db<'_>,
+    project: i64,
+    page: &Page,
+    from_row: impl FnMut(&Row<'_>) -> Result<Resource>,
+) -> Result<Slice<Resource>> {
+    let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3");
+    Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
+}
+
+/// Returns the resource `name` of a project.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
+    find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(db, project, name))
+}
+
+/// Returns the resource `key` of a project, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
+    let (sql, value) = match key {
+        Key::Name(name) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
+        Key::Uri(uri) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri = ?2"), uri),
+    };
+    db.one(sql, params![project, value], |row| {
+        let resource = from_row(row)?;
+        // The index may lead to another row.
+        let is_asked_for = row.get::<&str>(key.column())? == value && row.get::<i64>(0)? == project;
+        if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
+    })
+}
+
+/// Returns a project's resources whose URI begins with `prefix`, by URI.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
+    let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
+    // No URI holds the last character there is.
+    db.all(sql, params![project, prefix, format!("{prefix}\u{10ffff}")], from_row)
+}
+
+/// Returns the resource with the id `uuid` of a project, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
+    let sql = sql!(resource_columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
+    match db.one(sql, params![project, uuid], from_row)? {
+        Some(found) if found.uuid != uuid => Err(Kind::Resource.damaged(&found.name)),
+        found => Ok(found),
+    }
+}
+
+/// Returns the attributes a revision kept.
+///
+/// # Errors
+/// `E_DAMAGED` where they cannot be read.
+pub fn attributes(json: &str) -> Result<Attributes> {
+    items::attributes(json)
+}

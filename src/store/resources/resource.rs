@@ -1,0 +1,50 @@
+//! A resource's row, and what it is found by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::items::{self, Item};
+use crate::store::revisions::Kind;
+
+/// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// Unique in its project.
+    pub uri: String,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The MIME type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Whether the content is served as text; else as a base64 blob.
+    pub text: bool,
+    /// Whether the file it came from could be executed.
+    #[serde(default)]
+    pub executable: bool,
+}
+
+/// A resource's row.
+pub type Resource = Item<Attributes>;
+
+impl items::Attributes for Attributes {
+    const KIND: Kind = Kind::Resource;
+}
+
+/// By which of its two unique columns a resource is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Key<'a> {
+    /// Its name.
+    Name(&'a str),
+    /// Its URI.
+    Uri(&'a str),
+}
+
+impl Key<'_> {
+    /// Its column in the rows of `resource_columns!`.
+    pub(super) fn column(self) -> usize {
+        match self {
+            Key::Name(_) => 1,
+            Key::Uri(_) => 2,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Resources as clients ask for them: rows that are borrowed, one statement for a resource.
+
+use super::resource::Key;
+use super::row::{REST, check, resource_listed, resource_summed};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::blobs::{self, Blob, blob_columns};
+use crate::store::engine::{Value, params, sql};
+use crate::store::page::Page;
+use crate::store::projects::{self, Selection, resolved};
+use crate::store::revisions::Kind;
+use crate::store::sums::{self, DAMAGED};
+use crate::store::text::legible;
+
+/// What resources/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
+/// checksum holds. Of a damaged row only name and URI, as far as they can be read, and a description that says so.
+#[derive(Debug)]
+pub struct Line<'r> {
+    /// The project's key.
+    pub project: i64,
+    /// The name.
+    pub name: &'r [u8],
+    /// The URI.
+    pub uri: &'r [u8],
+    /// The description.
+    pub description: Option<&'r [u8]>,
+    /// The MIME type.
+    pub mime_type: Option<&'r [u8]>,
+}
+
+/// What resources/read needs of a row, borrowed.
+#[derive(Debug)]
+pub struct Body<'r> {
+    /// The name.
+    pub name: &'r str,
+    /// The URI.
+    pub uri: &'r str,
+    /// The MIME type.
+    pub mime_type: Option<&'r str>,
+    /// Whether the content is text.
+    pub text: bool,
+    /// The content.
+    pub content: Blob<'r>,
+}
+
+/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes two
+/// statements, which have to see one moment.
+///
+/// # Errors
+/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn each(
+    db: &Db<'_>,
+    selection: &Selection,
+    page: &Page,
+    mut each: impl FnMut(&Line<'_>) -> Result<()>,
+) -> Result<bool> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
+    let sql = sql!(
+        "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
+           FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3"
+    );
+    let (mut seen, mut bytes) = (0, Vec::new());
+    db.each(sql, params![project, page.after, page.fetch()], |row| {
+        seen += 1;
+        if seen > page.limit {
+            return Ok(());
+        }
+        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
+            [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        // With the project that was asked for: the index may lead to a row of another one.
+        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
+        if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
+            let (name, uri) = (legible(row, 0), legible(row, 1));
+            let (name, uri, description) = (name.as_bytes(), uri.as_bytes(), Some(DAMAGED.as_bytes()));
+            return each(&Line { project, name, uri, description, mime_type: None });
+        }
+        each(&Line {
+            project,
+            name: name.text(0)?.unwrap_or_default(),
+            uri: uri.text(1)?.unwrap_or_default(),
+            description: description.text(2)?,
+            mime_type: mime_type.text(3)?,
+        })
+    })?;
+    Ok(seen > page.limit)
+}
+
+/// Hands `f` the resource `key` of the project that applies; `None` where there is none.
+///
+/// # Errors
+/// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn with<T>(
+    db: &Db<'_>,
+    selection: &Selection,
+    key: Key<'_>,
+    f: impl FnOnce(&Body<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    macro_rules! body {
+        () => {
+            concat!(
+                "SELECT ",
+                resource_summed!(),
+                ", ",
+                blob_columns!(),
+                // Joined so that the project is resolved once.
+                ", resolved.id FROM (SELECT ",
+                resolved!(),
+                " AS id) AS resolved JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"
+            )
+        };
+    }
+    let (sql, value) = match key {
+        Key::Name(name) => (sql!(body!(), " AND r.name = ?3"), name),
+        Key::Uri(uri) => (sql!(body!(), " AND r.uri = ?3"), uri),
+    };
+    db.one(sql, params![selection.named, selection.directory, value], |row| {
+        check(row)?;
+        let is_asked_for =
+            row.get::<Value<'_>>(0)? == row.get(REST + blobs::COLUMNS)? && row.get::<&str>(key.column())? == value;
+        if !is_asked_for {
+            return Err(Kind::Resource.damaged(value));
+        }
+        f(&Body {
+            name: row.get(1)?,
+            uri: row.get(2)?,
+            mime_type: row.get(4)?,
+            text: row.get(7)?,
+            content: Blob::from_row(row, REST)?,
+        })
+    })
+}

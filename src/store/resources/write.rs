@@ -1,0 +1,193 @@
+//! Changes of resources, each of which is a revision.
+
+use uuid::Uuid;
+
+use super::read::get;
+use super::resource::{Attributes, Resource};
+use super::row::{self, from_row, placeholder, resource_columns, resource_listed, resource_summed};
+use crate::error::{Code, Error, Result};
+use crate::store::blobs::{self, Verify};
+use crate::store::engine::{Unique, params, sql};
+use crate::store::items;
+use crate::store::lists::{self, Difference};
+use crate::store::projects::Project;
+use crate::store::revisions::{self, Author, Change, Kind, Revision};
+use crate::store::source::Source;
+use crate::store::{Db, search};
+
+const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
+const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
+
+/// Adds a resource; one made under the name of a deleted one goes on with its id and history.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for the name or the URI.
+pub fn insert(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    uuid: Uuid,
+    name: &str,
+    attributes: Attributes,
+    content: &Source,
+) -> Result<Resource> {
+    let blob = blobs::put_source(db, content)?;
+    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size()))?;
+    write(db, author, project, resource, Change { action: "create", restored: None })
+}
+
+/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision. One
+/// that is as it was stays so, without a new revision.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where a new name or URI is taken.
+pub fn update(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut resource: Resource,
+    action: &str,
+    content: Option<&Source>,
+) -> Result<Resource> {
+    if let Some(content) = content {
+        resource.blob = blobs::put_source(db, content)?;
+        resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
+    }
+    write(db, author, project, resource, Change { action, restored: None })
+}
+
+/// Deletes a resource; its revisions stay, and the deletion is one of them.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
+    items::delete(db, author, project, get(db, project, name)?)
+}
+
+/// Brings back the state of `revision`: a live resource keeps its name, a deleted one gets `name`.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where another resource took the name or the URI meanwhile.
+pub fn restore(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    name: &str,
+    revision: &Revision,
+) -> Result<Resource> {
+    // A damaged row is made whole by what is brought back.
+    let live = db.one(sql!(resource_columns!(), " WHERE r.uuid = ?1"), params![revision.item], |row| {
+        from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
+    })?;
+    // What is damaged is not brought back as if it were good.
+    blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
+    let resource = items::restored(db, author, name, revision, live)?;
+    let change = Change { action: "restore", restored: Some(revision.number) };
+    write(db, author, project, resource, change)
+}
+
+/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
+/// text, and notes where the project's list shows something else. `resource.revision` is the one before.
+fn write(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    mut resource: Resource,
+    change: Change<'_>,
+) -> Result<Resource> {
+    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let difference = if resource.id == 0 { Difference::Listed } else { difference(db, &resource)? };
+    if difference == Difference::None {
+        return Ok(resource);
+    }
+    resource.revision = revisions::next(resource.revision)?;
+    resource.updated_at = author.now;
+    let taken = |error: Error| {
+        if URI.is_violated_by(&error) {
+            Error::new(
+                Code::AlreadyExists,
+                format!("Resource with URI '{uri}' already exists in project '{}'", project.name),
+            )
+            .with_details(serde_json::json!({ "uri": uri }))
+        } else if NAME.is_violated_by(&error) {
+            Kind::Resource.taken(project, &resource.name)
+        } else {
+            error
+        }
+    };
+    let sha256 = blobs::sha256(db, resource.blob)?;
+    let (listed_sum, row_sum) = row::sums(project.id, &resource, &sha256);
+    let columns = params![
+        resource.uuid,
+        project.id,
+        resource.name,
+        uri,
+        description,
+        mime_type,
+        text,
+        executable,
+        resource.blob,
+        resource.revision,
+        resource.created_at,
+        resource.updated_at,
+        listed_sum,
+        row_sum
+    ];
+    let id = if resource.id == 0 {
+        let sql = sql!(
+            "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
+                                   revision, created_at, updated_at, listed_sum, row_sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id"
+        );
+        db.insert(sql, columns).map_err(taken)?
+    } else {
+        let sql = sql!(
+            "UPDATE resource SET project_id = ?2, name = ?3, uri = ?4, description = ?5, mime_type = ?6, text = ?7,
+                                 executable = ?8, blob_id = ?9, revision = ?10, created_at = ?11, updated_at = ?12,
+                                 listed_sum = ?13, row_sum = ?14
+              WHERE uuid = ?1"
+        );
+        if db.run(sql, columns).map_err(taken)? == 0 {
+            return Err(Kind::Resource.missing(db, project, &resource.name));
+        }
+        resource.id
+    };
+    resource.id = id;
+    if difference == Difference::Listed {
+        lists::changed(db, project, Kind::Resource)?;
+    }
+    items::keep_revision(db, author, project, &resource, &sha256, change)?;
+    if resource.attributes.text {
+        let description = resource.attributes.description.as_deref();
+        let body = blobs::beginning(db, resource.blob, search::INDEXED as i64)?;
+        let body = String::from_utf8_lossy(&body);
+        search::index(db, Kind::Resource, resource.id, project.id, &resource.name, description, &body)?;
+    } else {
+        search::unindex(db, Kind::Resource, resource.id)?;
+    }
+    Ok(resource)
+}
+
+/// Returns how a resource differs from its row.
+fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
+    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
+    let sql = sql!(
+        "SELECT name = ?2 AND uri = ?3 AND description IS NOT DISTINCT FROM ?4 AND mime_type IS NOT DISTINCT FROM ?5,
+                text = ?6 AND executable = ?7 AND blob_id = ?8 AND created_at = ?9 AND updated_at = ?10
+           FROM resource WHERE id = ?1"
+    );
+    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    let item = params![
+        resource.id,
+        resource.name,
+        uri,
+        description,
+        mime_type,
+        text,
+        executable,
+        resource.blob,
+        resource.created_at,
+        resource.updated_at
+    ];
+    db.single(sql, item, |row| Ok(Difference::of(row.get(0)?, row.get(1)?)))
+}

@@ -1,0 +1,81 @@
+//! What an item is, and the failures that name it.
+
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+use crate::store::projects::Project;
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+}
+
+impl Kind {
+    /// The word for programs: `prompt` or `resource`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Prompt => "prompt",
+            Kind::Resource => "resource",
+        }
+    }
+
+    /// Returns the kind with this word.
+    pub fn named(word: &str) -> Option<Self> {
+        [Kind::Prompt, Kind::Resource].into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The word that begins a sentence.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Kind::Prompt => "Prompt",
+            Kind::Resource => "Resource",
+        }
+    }
+
+    /// Returns the failure of a name or URI that no row of the project has, with the name that was probably meant.
+    pub fn missing(self, db: &Db<'_>, project: &Project, name: &str) -> Error {
+        let error = Error::new(
+            Code::NotFound,
+            format!("{} '{name}' does not exist in project '{}'", self.title(), project.name),
+        )
+        .with_details(serde_json::json!({ "name": name }));
+        // A hint is not worth a second failure.
+        let names = self.names(db, project.id, name).unwrap_or_default();
+        error.suggest(name, names.iter().map(String::as_str), "")
+    }
+
+    /// The names of the rows of a project, or their URIs where `name` is one.
+    fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
+        let sql = match self {
+            Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
+            Kind::Resource if name.contains(':') => {
+                sql!("SELECT uri FROM resource WHERE project_id = ?1 ORDER BY uri LIMIT 1000")
+            }
+            Kind::Resource => sql!("SELECT name FROM resource WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
+        };
+        db.all(sql, params![project], |row| row.get(0))
+    }
+
+    /// Returns the failure of a row that is not as it was written.
+    pub(in crate::store) fn damaged(self, name: &str) -> Error {
+        Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
+            .with_details(serde_json::json!({ "name": name }))
+            .hint(format!(
+                "it was not served; `mcpkg {0} history {name}` shows earlier states, which `mcpkg {0} restore` brings back",
+                self.word()
+            ))
+    }
+
+    /// Returns the failure of a name that is taken.
+    pub fn taken(self, project: &Project, name: &str) -> Error {
+        Error::new(
+            Code::AlreadyExists,
+            format!("{} '{name}' already exists in project '{}'", self.title(), project.name),
+        )
+        .with_details(serde_json::json!({ "name": name }))
+    }
+}

@@ -1,0 +1,22 @@
+//! What a search finds.
+
+use crate::store::revisions::Kind;
+
+/// A prompt or resource that holds the words, best first.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// What it is.
+    pub kind: Kind,
+    /// The name of its project.
+    pub project: String,
+    /// Its name.
+    pub name: String,
+    /// A resource's URI.
+    pub uri: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+    /// How well it fits; higher is better, only comparable within one search.
+    pub score: f64,
+    /// The key of its content.
+    pub blob: i64,
+}

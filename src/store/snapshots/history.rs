@@ -1,0 +1,93 @@
+//! What the snapshots of a place did to its files.
+
+use super::row::{file_from_row, snapshot_files};
+use super::snapshot::{File, Keep};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// The files of snapshot `s` that changed the disk and were not taken back.
+macro_rules! kept {
+    () => {
+        "s.state IN ('applied', 'pruned')"
+    };
+}
+
+/// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
+/// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
+    changed_since(db, place, id + 1, true, |last, first| match (last, first) {
+        // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
+        (Some(last), None) => (last.keep == Keep::Written).then_some(File { attributes: None, ..last }),
+        (Some(last), Some(_)) => Some(File { attributes: None, ..last }),
+        (None, first) => first.map(|first| File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
+    })
+}
+
+/// Returns the files of a place that snapshot `id` or a later one changed, each as it stood just before: with what the
+/// user had changed about it then. `after` of a row is that image.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
+    changed_since(db, place, id, false, |last, first| match (last, first) {
+        (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
+        (None, Some(first)) => Some(File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
+        (_, None) => None,
+    })
+}
+
+/// Folds each file that snapshot `id` or a later one changed, or that any did: the last change before, and the first one
+/// from then on.
+fn changed_since(
+    db: &Db<'_>,
+    place: i64,
+    id: i64,
+    whole: bool,
+    fold: impl Fn(Option<File>, Option<File>) -> Option<File>,
+) -> Result<Vec<File>> {
+    let paths = sql!(
+        "SELECT DISTINCT path FROM snapshot_file f JOIN snapshot s ON s.id = f.snapshot_id
+          WHERE f.place_id = ?1 AND (f.snapshot_id >= ?2 OR ?3 = 1) AND ",
+        kept!(),
+        " ORDER BY path"
+    );
+    let last = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id < ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id DESC LIMIT 1"
+    );
+    let first = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id LIMIT 1"
+    );
+    let paths: Vec<String> = db.all(paths, params![place, id, whole], |row| row.get(0))?;
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        let kept = db.one(last, params![place, path, id], file_from_row)?;
+        let kept = kept.filter(|file| file.keep != Keep::Nobody);
+        let from_then_on = db.one(first, params![place, path, id], file_from_row)?;
+        found.extend(fold(kept, from_then_on));
+    }
+    Ok(found)
+}
+
+/// Returns what snapshot `from` and later ones did to a file of a place, newest first.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
+    let sql = sql!(
+        snapshot_files!(),
+        " JOIN snapshot s ON s.id = f.snapshot_id WHERE f.place_id = ?1 AND f.path = ?2 AND f.snapshot_id >= ?3 AND ",
+        kept!(),
+        " ORDER BY f.snapshot_id DESC"
+    );
+    db.all(sql, params![place, path, from], file_from_row)
+}

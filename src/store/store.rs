@@ -1,0 +1,178 @@
+//! The open database.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::check::{self, Findings};
+use super::deadline::Deadline;
+use super::engine::sqlite::Access;
+use super::engine::{Connection, Engine, Intent, Pooled, Progress};
+use super::{Db, Location, Reader};
+use crate::error::{Code, Error, Result};
+
+/// The open database, and what this handle of it may do; cheap to clone, shared by threads.
+#[derive(Clone)]
+pub struct Store {
+    pub(super) engine: Arc<Engine>,
+    /// Set when reads with a deadline shall end: the server does.
+    ended: Arc<AtomicBool>,
+    rights: Rights,
+}
+
+/// What a handle of the store may do.
+#[derive(Clone, Debug)]
+struct Rights {
+    may_write: bool,
+    /// When its reads end, where they have to.
+    deadline: Option<Deadline>,
+}
+
+impl Store {
+    /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
+    ///
+    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
+    /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let rights = Rights { may_write: true, deadline: None };
+        Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
+    }
+
+    /// Returns a handle through which nothing can be written, for a caller who may only read.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        self.with_rights(Rights { may_write: false, ..self.rights.clone() })
+    }
+
+    /// Whether this handle may write. The disk may refuse it still: see [`Store::access`].
+    pub fn may_write(&self) -> bool {
+        self.rights.may_write
+    }
+
+    /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
+    /// `cancelled` is cancelled, and after [`Store::end_reads`].
+    #[must_use]
+    pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
+        let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.ended) });
+        self.with_rights(Rights { deadline, may_write: self.rights.may_write })
+    }
+
+    fn with_rights(&self, rights: Rights) -> Self {
+        Self { engine: Arc::clone(&self.engine), ended: Arc::clone(&self.ended), rights }
+    }
+
+    /// Ends all reads that have a deadline, those that come too.
+    pub fn end_reads(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Where the database is, for messages.
+    pub fn location(&self) -> Location<'_> {
+        self.engine.location()
+    }
+
+    /// Returns how many bytes the database has on the disk, with what was committed and does not stand in its file yet.
+    pub fn size(&self) -> u64 {
+        self.engine.size()
+    }
+
+    /// Whether the database can be written, and if not, how it is read.
+    pub fn access(&self) -> Access {
+        self.engine.access()
+    }
+
+    /// Runs `f` in one read transaction.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        let connection = self.engine.pooled_reader()?;
+        let watch = self.rights.deadline.as_ref().map(|deadline| deadline.watch(connection.link())).transpose()?;
+        let _released = watch.as_ref().map(|_| Released(&connection));
+        Db::in_transaction(connection.link(), watch.as_deref(), Intent::Read, f)
+    }
+
+    /// Runs `f`, which executes one statement, on the connection that the database was opened with, while no [`Reader`]
+    /// has it: without a pool, since every start does this.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read_once<T>(&self, f: impl Fn(&Db<'_>) -> Result<T>) -> Result<T> {
+        let first = self.engine.with_first(|connection| f(&Db::new(connection, None)));
+        first.unwrap_or_else(|| self.read(f))
+    }
+
+    /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
+    /// When this returns `Ok`, the write is on the disk.
+    ///
+    /// # Errors
+    /// What `f` returns, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`; `E_DB_BUSY` after
+    /// [`BUSY_TIMEOUT`](super::BUSY_TIMEOUT).
+    pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.check_may_write()?;
+        Db::in_transaction(self.engine.pooled_writer()?.link(), None, Intent::Write, f)
+    }
+
+    /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn reader(&self) -> Result<Reader> {
+        self.reader_on(self.engine.reader()?)
+    }
+
+    /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
+    ///
+    /// # Errors
+    /// As [`Store::reader`].
+    pub fn slim_reader(&self) -> Result<Reader> {
+        self.reader_on(self.engine.slim_reader()?)
+    }
+
+    fn reader_on(&self, connection: Connection) -> Result<Reader> {
+        let watch = self.rights.deadline.as_ref().map(|deadline| deadline.watch(connection.link())).transpose()?;
+        Ok(Reader::new(Arc::clone(&self.engine), connection, watch))
+    }
+
+    /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
+    /// file. Nothing is lost where this fails.
+    pub fn checkpoint(&self) {
+        self.engine.checkpoint();
+    }
+
+    /// Looks through the whole database: its structure, the SHA-256 of every content, the checksum of every row, what
+    /// rows say of each other, and the words of the search index.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
+    pub fn inspect(&self, progress: &Progress<'_>) -> Result<Findings> {
+        check::inspect(self.engine.inspector()?.link(), progress)
+    }
+
+    /// Refuses to go on where this handle may not write.
+    ///
+    /// # Errors
+    /// `E_MAY_ONLY_READ`.
+    pub(super) fn check_may_write(&self) -> Result<()> {
+        if self.may_write() {
+            return Ok(());
+        }
+        Err(Error::new(Code::MayOnlyRead, "This access key may only read")
+            .hint("`mcpkg access create NAME` makes a key that may write"))
+    }
+}
+
+/// Takes the deadline off a pooled connection on drop.
+struct Released<'c>(&'c Pooled);
+
+impl Drop for Released<'_> {
+    fn drop(&mut self) {
+        self.0.link().release();
+    }
+}
