@@ -1,18 +1,20 @@
 //! For how long a key is good: `90m`, `12h`, `30d`, `2w`.
 
 use crate::clock::{Millis, span};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// Returns a span of time in milliseconds.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn parse(text: &str) -> Result<Millis> {
-    let told = |error: crate::error::Error| error.hint("leave --expires out for a key that does not expire");
-    match span::parse("--expires", text).map_err(told)? {
-        0 => Err(told(span::refused("--expires", text, "would have expired at once"))),
-        span => Ok(span),
-    }
+    let why = match span::parse(text) {
+        Ok(0) => "would have expired at once",
+        Ok(span) => return Ok(span),
+        Err(why) => why,
+    };
+    Err(Error::new(Code::InvalidArgument, format!("--expires '{}' {why}", text.escape_debug()))
+        .hint(format!("{}; leave --expires out for a key that does not expire", span::HINT)))
 }
 
 #[cfg(test)]
@@ -20,9 +22,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_does_not_expire_at_once() {
-        assert_eq!(parse("1m").unwrap(), 60_000);
-        assert_eq!(parse("0d").unwrap_err().to_string(), "--expires '0d' would have expired at once");
-        assert_eq!(parse("x").unwrap_err().hints().len(), 2);
+    fn a_life_is_a_span_that_has_not_passed_already() {
+        assert_eq!(parse("90m").ok(), Some(90 * 60_000));
+        let why = |text: &str| {
+            let error = parse(text).expect_err(text);
+            assert_eq!((error.code(), error.hints().len()), (Code::InvalidArgument, 1));
+            error.to_string()
+        };
+        assert_eq!(why("30"), "--expires '30' has no unit");
+        assert_eq!(why("0d"), "--expires '0d' would have expired at once");
+        assert_eq!(why("1d\n"), "--expires '1d\\n' is no span of time");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::GROUP;
 use crate::clock::{Millis, span};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 use crate::store::revisions::{self, Outdated};
 
@@ -84,7 +84,12 @@ impl Operation for Compact {
 impl Compact {
     /// Which revisions go; `None` where none do.
     fn outdated(&self, now: Millis) -> Result<Option<Outdated>> {
-        let age = self.older_than.as_deref().map(|age| span::parse("--older-than", age)).transpose()?;
+        let refused = |age: &str, why: &str| {
+            let what = format!("--older-than '{}' {why}", age.escape_debug());
+            Error::new(Code::InvalidArgument, what).hint(span::HINT)
+        };
+        let age =
+            self.older_than.as_deref().map(|age| span::parse(age).map_err(|why| refused(age, why))).transpose()?;
         Ok((self.keep_revisions.is_some() || age.is_some()).then(|| Outdated {
             keep: self.keep_revisions.unwrap_or(1),
             before: age.map_or(Millis::MAX, |age| now.saturating_sub(age)),

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Db;
 use super::engine::{Row, params, sql};
+use super::limits::{Growing, Limits};
 use super::projects::{Selection, resolved};
 use super::text::plain;
 use crate::clock::{self, Millis};
@@ -51,6 +52,37 @@ macro_rules! events {
     () => {
         "SELECT seq, at, actor, project, kind, subject, outcome FROM event"
     };
+}
+
+/// The table. All of it stays unless users set limits.
+pub const GROWING: Growing = Growing {
+    name: "events",
+    about: "the trail; the last hour, which servers may not have read yet, stays",
+    usual: Limits::NONE,
+    beyond,
+    delete,
+};
+
+/// How long an event stays whatever the limits say: a server that was stopped for a while reads on where it was.
+const UNREAD: Millis = 3_600_000;
+
+/// The rows beyond the limits: `?1` is the moment before which they have to have happened, `?2` how many stay, `?3` the
+/// moment since which servers may not have read them.
+macro_rules! beyond {
+    () => {
+        "SELECT seq FROM event
+          WHERE (at < ?1 OR seq <= (SELECT max(seq) FROM event) - ?2) AND at < ?3 AND seq < (SELECT max(seq) FROM event)"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![limits.before(now), limits.most(), now.saturating_sub(UNREAD)], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM event WHERE seq IN (", beyond!(), " ORDER BY seq LIMIT ?4)");
+    db.run(sql, params![limits.before(now), limits.most(), now.saturating_sub(UNREAD), most])
 }
 
 /// Appends an event.
@@ -103,6 +135,14 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
+}
+
+/// Returns the oldest event's place, 0 where there is none.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn oldest(db: &Db<'_>) -> Result<i64> {
+    db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
 fn most(limit: usize) -> i64 {

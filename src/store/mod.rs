@@ -11,6 +11,7 @@ pub mod consents;
 pub mod deploys;
 pub mod events;
 pub mod items;
+pub mod limits;
 pub mod lists;
 pub mod modules;
 pub mod page;

@@ -4,5 +4,6 @@ mod access;
 mod commands;
 mod compact;
 mod errors;
+mod limits;
 mod modules;
 mod skills;

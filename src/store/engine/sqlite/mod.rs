@@ -23,6 +23,7 @@ mod schema;
 mod scratch;
 mod sql;
 mod transaction;
+mod upgrade;
 
 pub use access::Access;
 pub(super) use data_version::data_version;
