@@ -10,17 +10,21 @@ use crate::store::{Access, check, events};
 /// The largest file that is read whole without being asked to.
 const QUICK: u64 = 64 << 20;
 
+/// Free bytes from which on giving them back is worth it, where they are a quarter of the file too.
+const WORTH_COMPACTING: u64 = 16 << 20;
+
 /// The rows of a table that `doctor` calls many.
 const MANY: i64 = 1_000_000;
 
 /// The rows beyond the limits that are worth pruning.
 const WORTH_PRUNING: u64 = 10_000;
 
-/// Looks at the file, at which project applies, and at tables that have grown.
+/// Looks at the file, at which project applies, at tables that have grown, and at free space.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
     // Where the database cannot be read, the file's finding says so.
     findings.extend(grown(context).unwrap_or_default());
+    findings.extend(space(context).unwrap_or_default());
     findings
 }
 
@@ -43,6 +47,15 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
         let what = format!("the trail has {trail} events, and no limit");
         Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg limit set events --age 365d")))
     })
+}
+
+/// Says where the file could be a good deal smaller.
+fn space(context: &Context) -> Result<Option<Finding>> {
+    let (free, size) = (context.store.free()?, context.store.size());
+    Ok((free >= WORTH_COMPACTING && free >= size / 4).then(|| {
+        let what = format!("{} MiB of the database's {} MiB are free", free >> 20, size >> 20);
+        Finding::new("database", Health::Note, what).action("mcpkg compact")
+    }))
 }
 
 fn file(context: &Context) -> Finding {

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod compact;
 mod events;
 mod health;
 mod init;
@@ -36,6 +37,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<backup::Backup>(),
     Entry::of::<backup::Restore>(),
     Entry::of::<check::Check>(),
+    Entry::of::<compact::Compact>(),
     Entry::of::<events::Events>(),
     Entry::of::<limit::List>(),
     Entry::of::<limit::Set>(),

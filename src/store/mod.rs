@@ -28,6 +28,7 @@ pub mod tasks;
 pub mod validators;
 pub mod watch;
 
+mod compact;
 mod db;
 mod deadline;
 mod engine;

@@ -15,8 +15,11 @@ use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 
 mod kind;
+mod outdated;
 
 pub use kind::Kind;
+pub use outdated::{Outdated, outdated};
+pub(super) use outdated::{forget, forgot_revisions};
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! revision_columns {

@@ -2,6 +2,7 @@
 
 mod access;
 mod commands;
+mod compact;
 mod errors;
 mod limits;
 mod modules;

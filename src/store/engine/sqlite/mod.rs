@@ -5,6 +5,7 @@ pub(in crate::store) mod search;
 
 mod access;
 mod backup;
+mod compact;
 mod connect;
 mod data_version;
 mod database;
