@@ -27,7 +27,7 @@ impl Operation for Prune {
     const TITLE: &'static str = "Delete what is beyond the limits";
     const ABOUT: &'static str = "Delete what is beyond the limits of the tables that grow";
     const HELP: &'static str = "`mcpkg limit list` shows the limits. Nothing that waits or runs goes, and nothing that is needed to take \
-        something back: revisions all stay, and stored deploys go by `mcpkg snapshot prune` alone.\n\n\
+        something back: revisions go by `mcpkg compact --keep-revisions N` alone, and stored deploys by `mcpkg snapshot prune`.\n\n\
         Examples:\n  mcpkg prune --dry-run\n  mcpkg prune --yes";
     const EFFECT: Effect = Effect::Write;
     // What is read of the trail, of every project's.

@@ -153,6 +153,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["client", "remove", "codex"],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
+        vec!["compact", "--keep-revisions", "1", "--yes"],
+        vec!["compact"],
         vec!["project", "create", "q"],
         vec!["project", "select", "q"],
         vec!["project", "select", "twin"],
