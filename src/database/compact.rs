@@ -7,7 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::clock::{Millis, span};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
 use crate::store::revisions::{self, Outdated};
 
 /// Shrink the database
@@ -37,6 +37,8 @@ impl Operation for Compact {
         say so, and what is deployed or kept by a snapshot stays. With both options a revision goes only where both let it.\n\n\
         Examples:\n  mcpkg compact\n  mcpkg compact --keep-revisions 10 --dry-run\n  mcpkg compact --older-than 90d --yes";
     const EFFECT: Effect = Effect::Write;
+    // What is read of histories, in every project.
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -71,7 +73,7 @@ impl Operation for Compact {
         let after = store.size();
         store.write(|db| {
             let subject = format!("{deleted} revisions, {before} to {after} bytes");
-            context.event(db, context.author(), None, "database.compact", &subject)
+            context.event(db, context.author(), None, "compact", &subject)
         })?;
         let freed = before.saturating_sub(after);
         let deleted_too = if deleted > 0 { format!(" and deleted {revisions}") } else { String::new() };

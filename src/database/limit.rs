@@ -22,7 +22,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["limit", "list"];
     const TITLE: &'static str = "List the limits";
     const ABOUT: &'static str = "List the tables that grow, with how long and how many of their rows stay";
-    const HELP: &'static str = "Revisions all stay; `mcpkg snapshot prune` lets stored deploys go.";
+    const HELP: &'static str =
+        "Revisions go by `mcpkg compact --keep-revisions N` alone, stored deploys by `mcpkg snapshot prune`.";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

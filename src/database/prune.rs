@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::GROUP;
 use super::limit::tables;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
 
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;
@@ -27,10 +27,11 @@ impl Operation for Prune {
     const TITLE: &'static str = "Delete what is beyond the limits";
     const ABOUT: &'static str = "Delete what is beyond the limits of the tables that grow";
     const HELP: &'static str = "`mcpkg limit list` shows the limits. Nothing that waits or runs goes, and nothing that is needed to take \
-        something back: revisions all stay, and stored deploys go by `mcpkg snapshot prune` alone.\n\n\
+        something back: revisions go by `mcpkg compact --keep-revisions N` alone, and stored deploys by `mcpkg snapshot prune`.\n\n\
         Examples:\n  mcpkg prune --dry-run\n  mcpkg prune --yes";
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    // What is read of the trail, of every project's.
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -66,23 +66,35 @@ pub const GROWING: Growing = Growing {
 /// How long an event stays whatever the limits say: a server that was stopped for a while reads on where it was.
 const UNREAD: Millis = 3_600_000;
 
-/// The rows beyond the limits: `?1` is the moment before which they have to have happened, `?2` how many stay, `?3` the
-/// moment since which servers may not have read them.
+/// The rows beyond the limits, which are the oldest without a gap: `?1` to `?2` is when those happened that are young enough,
+/// `?3` how many stay, `?4` to `?5` is when those happened that servers may not have read. What a clock that went wrong wrote
+/// as later than now counts as its neighbours do.
 macro_rules! beyond {
     () => {
-        "SELECT seq FROM event
-          WHERE (at < ?1 OR seq <= (SELECT max(seq) FROM event) - ?2) AND at < ?3 AND seq < (SELECT max(seq) FROM event)"
+        "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last
+          WHERE seq < newest
+            AND seq < coalesce((SELECT seq FROM event WHERE at >= ?4 AND at <= ?5 ORDER BY seq LIMIT 1), newest)
+            AND (seq <= newest - ?3
+                 OR seq < coalesce((SELECT seq FROM event WHERE at >= ?1 AND at <= ?2 ORDER BY seq LIMIT 1), newest))"
     };
 }
 
-fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
-    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
-    db.single(sql, params![limits.before(now), limits.most(), now.saturating_sub(UNREAD)], |row| row.get(0))
+/// The parameters of [`beyond!`].
+fn moments(limits: Limits, now: Millis) -> [i64; 5] {
+    let young = if limits.age.is_some() { now } else { Millis::MAX };
+    [limits.before(now), young, limits.most(), now.saturating_sub(UNREAD), now]
 }
 
-fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
-    let sql = sql!("DELETE FROM event WHERE seq IN (", beyond!(), " ORDER BY seq LIMIT ?4)");
-    db.run(sql, params![limits.before(now), limits.most(), now.saturating_sub(UNREAD), most])
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let [since, until, most, unread, now] = moments(limits, now);
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![since, until, most, unread, now], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
+    let [since, until, most, unread, now] = moments(limits, now);
+    let sql = sql!("DELETE FROM event WHERE seq IN (", beyond!(), " ORDER BY seq LIMIT ?6)");
+    db.run(sql, params![since, until, most, unread, now, batch])
 }
 
 /// Appends an event.

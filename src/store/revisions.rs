@@ -169,6 +169,14 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     db.all(sql, params![item, limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
+/// Returns the number of an item's oldest revision that is kept, 0 where there is none.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+    db.single(sql!("SELECT coalesce(min(number), 0) FROM revision WHERE item = ?1"), params![item], |row| row.get(0))
+}
+
 /// Returns revision `number` of the item that has or last had `name`.
 ///
 /// # Errors

@@ -65,28 +65,30 @@ fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
         scratch.store().write(|db| events::append(db, event)).expect("an event");
     };
     (0..5).for_each(append);
+    let backdate = "UPDATE event SET at = 0 WHERE kind = 'project.create'";
+    rusqlite::Connection::open(scratch.db()).expect("the database").execute(backdate, []).expect("an event");
     scratch.ok(&["limit", "set", "events", "--age", "30d"]);
     assert_snapshot!(scratch.run(&["prune", "--dry-run"]), @r#"
     status: 0
     --- stdout
-    Would delete 5 rows of events
+    Would delete 6 rows of events
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["prune"]), @r#"
     status: 1
     --- stdout
     --- stderr
-    error: Delete 5 rows of events for good needs to be confirmed. Nothing was changed
+    error: Delete 6 rows of events for good needs to be confirmed. Nothing was changed
     hint: confirm with --yes
     "#);
-    assert_eq!(scratch.json(&["prune", "--yes"])["deleted"]["events"], 5);
+    assert_eq!(scratch.json(&["prune", "--yes"])["deleted"]["events"], 6);
     let kinds: Vec<String> = scratch.json(&["events"])["events"]
         .as_array()
         .expect("events")
         .iter()
         .map(|event| format!("{} {}", event["kind"].as_str().unwrap_or(""), event["subject"].as_str().unwrap_or("")))
         .collect();
-    assert_eq!(kinds, ["project.create p", "limit.set events", "prune ", "prune events: 5"]);
+    assert_eq!(kinds, ["limit.set events", "prune ", "prune events: 6"]);
 }
 
 #[test]
