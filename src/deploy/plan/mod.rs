@@ -4,7 +4,9 @@ pub mod block;
 pub mod compare;
 pub mod json;
 pub mod prepare;
+pub mod safety;
 pub mod show;
+pub mod unwanted;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ pub(in crate::store) mod search;
 
 mod access;
 mod backup;
+mod compact;
 mod connect;
 mod data_version;
 mod database;
@@ -22,6 +23,7 @@ mod schema;
 mod scratch;
 mod sql;
 mod transaction;
+mod upgrade;
 
 pub use access::Access;
 pub(super) use data_version::data_version;
