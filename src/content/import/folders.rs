@@ -103,7 +103,7 @@ fn plugin_of(path: &str) -> Option<String> {
         return Some(format!("plugins/{plugin}"));
     }
     let manifest = |part: &&str| matches!(*part, ".claude-plugin" | ".codex-plugin" | ".cursor-plugin");
-    let at = parts[..parts.len() - 1].iter().position(|part| manifest(&part))?;
+    let at = parts[..parts.len() - 1].iter().position(manifest)?;
     Some(parts[..at].join("/"))
 }
 

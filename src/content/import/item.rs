@@ -276,7 +276,7 @@ impl Understood {
             let prefix = format!("skill://{}/", encode(&name));
             if let Some(known) = self.skills.get(&name.to_lowercase()) {
                 let uri_of = |path: &str| format!("{prefix}{}", encode(path));
-                let twin = |file: &&File| {
+                let twin = |file: &File| {
                     let twin = known.iter().map(|at| &self.items[*at]).find(|item| {
                         item.entry.what.uri() == Some(&uri_of(&path_of(file)))
                             && item.content == file.content
@@ -284,9 +284,12 @@ impl Understood {
                     })?;
                     Some((file.relative.clone(), twin.path.clone()))
                 };
-                let twins: Option<Vec<_>> = files.iter().map(|file| twin(&file)).collect();
+                let twins: Option<Vec<_>> = files.iter().map(|file| twin(file)).collect();
                 match twins.filter(|twins| twins.len() == known.len()) {
-                    Some(twins) => return Ok(self.same.extend(twins)),
+                    Some(twins) => {
+                        self.same.extend(twins);
+                        return Ok(());
+                    }
                     None => continue,
                 }
             }

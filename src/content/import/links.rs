@@ -59,41 +59,44 @@ pub struct Behind {
     pub real: PathBuf,
 }
 
-/// Returns the files of the folder `real` as they show below the link to it, those behind further links too, and the links
-/// that lead nowhere that is taken.
+/// What lies behind a link to a folder.
+#[derive(Default)]
+pub struct Reached {
+    /// The files, those behind further links too.
+    pub files: Vec<Behind>,
+    /// The links that lead to nothing that is taken, with the reason.
+    pub dead: Vec<(PathBuf, Reason)>,
+}
+
+/// Returns what lies in the folder `real`, as it shows below the link to it.
 ///
 /// # Errors
 /// As [`follow`] and [`walk::walk`].
-pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<(Vec<Behind>, Vec<(PathBuf, Reason)>)> {
-    let mut found = (Vec::new(), Vec::new());
-    gather(link, real, root, take, &mut vec![real.to_path_buf()], &mut found)?;
-    Ok(found)
+pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<Reached> {
+    let mut reached = Reached::default();
+    reached.gather(link, real, root, take, &mut vec![real.to_path_buf()])?;
+    Ok(reached)
 }
 
-fn gather(
-    link: &Path,
-    real: &Path,
-    root: &Path,
-    take: Take,
-    above: &mut Vec<PathBuf>,
-    found: &mut (Vec<Behind>, Vec<(PathBuf, Reason)>),
-) -> Result<()> {
-    let walked = walk::walk(real, take)?;
-    let shown = |path: &Path| link.join(path.strip_prefix(real).unwrap_or(path));
-    found.0.extend(walked.files.into_iter().map(|path| Behind { shown: shown(&path), real: path }));
-    for path in walked.links {
-        match follow(&path, root)? {
-            End::File(end) => found.0.push(Behind { shown: shown(&path), real: end }),
-            End::Folder(end) if above.contains(&end) || above.len() >= MAX_DEPTH => {
-                found.1.push((shown(&path), Reason::LinkLoop));
+impl Reached {
+    fn gather(&mut self, link: &Path, real: &Path, root: &Path, take: Take, above: &mut Vec<PathBuf>) -> Result<()> {
+        let walked = walk::walk(real, take)?;
+        let shown = |path: &Path| link.join(path.strip_prefix(real).unwrap_or(path));
+        self.files.extend(walked.files.into_iter().map(|path| Behind { shown: shown(&path), real: path }));
+        for path in walked.links {
+            match follow(&path, root)? {
+                End::File(end) => self.files.push(Behind { shown: shown(&path), real: end }),
+                End::Folder(end) if above.contains(&end) || above.len() >= MAX_DEPTH => {
+                    self.dead.push((shown(&path), Reason::LinkLoop));
+                }
+                End::Folder(end) => {
+                    above.push(end.clone());
+                    self.gather(&shown(&path), &end, root, take, above)?;
+                    above.pop();
+                }
+                End::None(reason) => self.dead.push((shown(&path), reason)),
             }
-            End::Folder(end) => {
-                above.push(end.clone());
-                gather(&shown(&path), &end, root, take, above, found)?;
-                above.pop();
-            }
-            End::None(reason) => found.1.push((shown(&path), reason)),
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::agents;
 use super::folders::Folders;
-use super::links::{self, End};
+use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
 use super::place::{self, Destination, Kind, Places};
 use super::reason::{LeftOut, Reason};
@@ -260,11 +260,11 @@ impl Gathered {
                 }
                 End::Folder(real) => {
                     let is_known = found_at(&real).is_some_and(|path| walked.folders.contains(&path));
-                    let (mut behind, dead) = match is_known && !lies_in_agents_folder(&at) {
-                        true => (Vec::new(), Vec::new()),
+                    let Reached { mut files, dead } = match is_known && !lies_in_agents_folder(&at) {
+                        true => Reached::default(),
                         false => links::behind(&link, &real, real_base, take)?,
                     };
-                    for file in &mut behind {
+                    for file in &mut files {
                         if let Some(found) = found_at(&file.real) {
                             file.real = found;
                         }
@@ -277,7 +277,7 @@ impl Gathered {
                         self.left_out.extend(dead);
                     }
                     let real = found_at(&real).unwrap_or(real);
-                    let link_to = FolderLink { root, relative: at, real, is_known, behind };
+                    let link_to = FolderLink { root, relative: at, real, is_known, behind: files };
                     self.folder_links.entry(link).or_insert(link_to);
                 }
             }
@@ -435,7 +435,7 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
     }
     let mut found = Folder::default();
-    let (behind, dead) = links::behind(&root, &root, &root, Take::Skill)?;
+    let Reached { files, dead } = links::behind(&root, &root, &root, Take::Skill)?;
     for (link, reason) in dead {
         match reason {
             Reason::LinkOut => stay_inside(&link, &root)?,
@@ -445,7 +445,7 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
             _ => found.hints.push(format!("`{}` was left out: {}", relative(&link, &root), reason.text())),
         }
     }
-    let mut files: Vec<PathBuf> = behind.into_iter().map(|file| file.shown).collect();
+    let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.shown).collect();
     let is_in = |folder: &str, file: &Path| {
         file.strip_prefix(&root).unwrap_or(file).components().any(|part| part.as_os_str() == folder)
     };
