@@ -59,6 +59,7 @@ pub struct Import {
     only: Vec<String>,
     /// Take the files for this, whatever their paths say
     #[arg(long = "as", value_name = "KIND")]
+    #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
 }

@@ -19,7 +19,7 @@ use crate::store::projects::Project;
 /// Create a skill
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Create {
-    /// Skill name (lower-case letters, digits, single hyphens); with --from the folder's name unless given
+    /// Skill name (lower-case letters, digits, single hyphens)
     #[arg(required_unless_present = "from")]
     #[schemars(with = "String")]
     #[serde(deserialize_with = "given")]
@@ -46,7 +46,7 @@ impl Operation for Create {
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, executable bits too, but \
+        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, under the folder's name unless NAME is given, executable bits too, but \
         for version control's; .gitignore applies, and a link out of the folder is refused.\n\n\
         Examples:\n  mcpkg skill create --from .claude/skills/pdf\n  \
         mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'\n  \
