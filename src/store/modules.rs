@@ -145,7 +145,8 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         hash.update(revision.to_le_bytes());
     }
     for row in rows {
-        let row = serde_json::json!([row.item, row.kind, row.tags, row.targets, row.enabled, row.applies]);
+        let Row { item, kind, tags, targets, enabled, applies, agent, path } = row;
+        let row = serde_json::json!([item, kind, tags, targets, enabled, applies, agent, path]);
         hash.update(row.to_string());
     }
     Ok(hash.finalize().into())

@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions};
+use mcpkg::deploy::targets::facts::{
+    AgentsMd, Commands, GlobList, OriginalForm, OriginalPlace, OwnInstructions, Rules,
+};
 use mcpkg::error::Code;
 use mcpkg::operations;
 
@@ -121,7 +123,7 @@ fn docs_of_the_targets_are_current() {
             AgentsMd::UnlessHiddenBy(file) => format!("`AGENTS.md` where no `{file}` hides it"),
         };
         let own = project.own_instructions.map(|own| match own {
-            OwnInstructions::Rules(rules) => format!("`{}/NAME.{}`", rules.folder, rules.extension),
+            OwnInstructions::Rules(rules) => format!("`{}/NAME{}`", rules.folder, rules.ending),
             OwnInstructions::Block { folder, file } => format!("`{folder}/{file}`"),
         });
         let own = own.unwrap_or_else(|| "`AGENTS.md`".to_owned());
@@ -138,6 +140,22 @@ fn docs_of_the_targets_are_current() {
             .expect("text");
         writeln!(page, "| instructions for several agents | {shared} | {instructions} |").expect("text");
         writeln!(page, "| instructions for it alone | {own} | {instructions} |").expect("text");
+        let rules = |rules: Rules, home: &str| {
+            let matter = rules.matter;
+            let list = match matter.list {
+                GlobList::Yaml => format!("`{}:` as a list", matter.globs),
+                GlobList::Quoted => format!("`{}: \"a,b\"`", matter.globs),
+                GlobList::Bare => format!("`{}: a,b`", matter.globs),
+            };
+            let also = matter.always.map_or(String::new(), |key| format!(", `{key}`, by description, by hand"));
+            format!("`{home}{}/NAME{}`: {list}{also}", rules.folder, rules.ending)
+        };
+        let mut scoped: Vec<String> = project.scoped_rules.into_iter().map(|scoped| rules(scoped, "")).collect();
+        let in_folders = project.folder_file.filter(|_| scoped.is_empty());
+        scoped.extend(in_folders.map(|file| format!("`DIR/{}` for `DIR/**`, else left out", file.name)));
+        scoped.extend(project.also_reads.iter().map(|folder| format!("what another target has in `{folder}`")));
+        let of_user = user.scoped_rules.map_or_else(|| "left out".to_owned(), |scoped| rules(scoped, "~/"));
+        writeln!(page, "| instructions that do not always apply | {} | {of_user} |", scoped.join("; ")).expect("text");
         writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
         let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
         writeln!(page, "| commands | {below} | {home} |").expect("text");

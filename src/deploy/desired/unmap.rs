@@ -55,6 +55,20 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                 }
             }
         }
+        Form::Rule => {
+            let text = sections::with_newline(first.body());
+            let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
+            match disk.strip_prefix(head) {
+                Some(rest) => found.edit_body(first, rest),
+                None => {
+                    found.lost.push(format!(
+                        "the front matter, which says when the rule applies (`mcpkg module set {}` changes that),",
+                        first.module_id
+                    ));
+                    found.edit_body(first, split_front(disk).1);
+                }
+            }
+        }
         Form::CommandSkill => {
             let (ours, _) = split_front(&output.bytes);
             let (theirs, body) = split_front(disk);

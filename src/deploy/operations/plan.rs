@@ -54,7 +54,8 @@ impl Operation for ShowPlan {
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
         let body = listed(&prepared);
-        Ok(shown(prepared, body, self.show.check))
+        let said = prepared.said_with_plan();
+        Ok(shown(prepared, body, self.show.check).warn(said))
     }
 }
 

@@ -81,6 +81,14 @@ impl Listed {
         }
     }
 
+    /// The description of its prompt or resource; a skill's stands in its SKILL.md.
+    pub fn description(&self) -> Option<&str> {
+        match &self.parts.first()?.source {
+            Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
+            Item::Resource(resource) => resource.attributes.description.as_deref(),
+        }
+    }
+
     /// The targets it is for; all of them where there is none.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()

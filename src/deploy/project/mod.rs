@@ -8,7 +8,7 @@ use self::catalog::{Item, Listed, Part};
 use crate::clock::Clock;
 use crate::content::command;
 use crate::content::files;
-use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
+use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile};
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -105,7 +105,13 @@ fn edit(
 /// As [`compose`].
 pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
     let files = listed.parts.iter().map(|part| file(db, listed, part)).collect::<Result<_>>()?;
-    Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files })
+    let about = About {
+        applies: listed.row.applies.clone(),
+        description: listed.description().map(str::to_owned),
+        agent: listed.row.agent.clone(),
+        path: listed.row.path.clone(),
+    };
+    Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files, about })
 }
 
 fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {

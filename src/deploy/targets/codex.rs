@@ -1,6 +1,8 @@
 //! Codex.
 
-use super::facts::{AgentsMd, Commands, Facts, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, UserPlaces};
+use super::facts::{
+    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, UserPlaces,
+};
 use super::target::Target;
 use crate::deploy::module::Kind;
 
@@ -8,6 +10,7 @@ use crate::deploy::module::Kind;
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "codex",
     title: "Codex",
+    also_called: &[],
     own_folder: ".codex",
     moved_by: Some(MovedBy { variable: "CODEX_HOME", option: "codex_home" }),
     project: ProjectPlaces {
@@ -16,11 +19,19 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         agents_md: AgentsMd::Always,
         own_instructions: None,
         scoped_rules: None,
+        also_reads: &[],
+        // Read where Codex is started in the folder or below.
+        folder_file: Some(FolderFile { name: "AGENTS.md", hidden_by: None }),
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: None,
     },
-    user: UserPlaces { instructions: Some("AGENTS.md"), skills: ".agents/skills", commands: Commands::Skills },
+    user: UserPlaces {
+        instructions: Some("AGENTS.md"),
+        scoped_rules: None,
+        skills: ".agents/skills",
+        commands: Commands::Skills,
+    },
     runs_shell_lines: false,
     original_user: &[
         OriginalPlace {

@@ -1,7 +1,8 @@
 //! VS Code.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, UserPlaces,
+    AgentsMd, Commands, Facts, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, RuleMatter,
+    Rules, UserPlaces,
 };
 use super::target::Target;
 
@@ -9,6 +10,7 @@ use super::target::Target;
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "vscode",
     title: "VS Code",
+    also_called: &["copilot"],
     own_folder: ".copilot",
     moved_by: None,
     project: ProjectPlaces {
@@ -16,12 +18,19 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         lists_extras: false,
         agents_md: AgentsMd::Always,
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
-        scoped_rules: None,
+        // Without `applyTo` Copilot's command line loads them always: by description and by hand cannot be said.
+        scoped_rules: Some(Rules {
+            folder: ".github/instructions",
+            ending: ".instructions.md",
+            matter: RuleMatter { globs: "applyTo", list: GlobList::Quoted, always: None, description: true },
+        }),
+        also_reads: &[".claude/rules"],
+        folder_file: None,
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: Some(".github/prompts"),
     },
-    user: UserPlaces { instructions: None, skills: ".agents/skills", commands: Commands::Skills },
+    user: UserPlaces { instructions: None, scoped_rules: None, skills: ".agents/skills", commands: Commands::Skills },
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[

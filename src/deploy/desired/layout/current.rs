@@ -19,10 +19,16 @@ use crate::error::Result;
 ///
 /// # Errors
 /// As [`super::desired`].
-pub(super) fn add(builder: &mut Builder, modules: &[Module], configs: &[&TargetConfig], bases: &Bases) -> Result<()> {
+pub(super) fn add(
+    builder: &mut Builder,
+    modules: &[Module],
+    configs: &[&TargetConfig],
+    present: &[Target],
+    bases: &Bases,
+) -> Result<()> {
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
-        instructions::for_project(builder, modules, &for_project, root)?;
+        instructions::for_project(builder, modules, &for_project, present, root)?;
         for config in &for_project {
             let places = &config.target.facts().project;
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;

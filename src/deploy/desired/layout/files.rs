@@ -9,6 +9,8 @@ use crate::deploy::desired::output::{Form, part};
 use crate::deploy::desired::sections;
 use crate::deploy::module::{Kind, Module, sanitise};
 use crate::deploy::targets::Target;
+use crate::deploy::targets::facts::Rules;
+use crate::disk;
 use crate::error::Result;
 
 /// Returns the modules of a kind that are for a target.
@@ -88,6 +90,25 @@ pub(super) fn cursor_rule(
     let description = description.unwrap_or(&module.id);
     let bytes = [rule_head(description).as_bytes(), &sections::with_newline(&file.bytes)].concat();
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
+}
+
+/// Returns where a module's rule stands in a target's folder of rules: where it was imported from, where it came from
+/// there, else by its name.
+pub(super) fn rule_path(module: &Module, target: Target, rules: Rules) -> String {
+    let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
+    let inside = imported.and_then(|path| path.strip_prefix(rules.folder)?.strip_prefix('/'));
+    match inside.filter(|path| path.ends_with(rules.ending) && disk::stays_inside(path)) {
+        Some(path) => path.to_owned(),
+        None => rule_name(module, rules.ending),
+    }
+}
+
+/// Returns the file name of a rule: the module's name, without an ending of its own.
+fn rule_name(module: &Module, ending: &str) -> String {
+    let name = file_name(module.name());
+    let endings = [".instructions.md", ".mdc", ".md"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    format!("{}{ending}", sanitise(stem))
 }
 
 fn rule_head(description: &str) -> String {
