@@ -1,5 +1,6 @@
 //! `mcpkg search`: ranked hits with a snippet.
 
+use memchr::memmem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,7 @@ impl Operation for Search {
             Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
             limit => limit.unwrap_or(20).min(1000) as usize,
         };
+        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let hits = context.store.read(|db| {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
             search::find(db, project, &words, limit)?
@@ -104,7 +106,7 @@ impl Operation for Search {
                         Ok(())
                     });
                     let snippet = match read {
-                        Ok(()) => snippet(&legible(body), &words),
+                        Ok(()) => snippet(&legible(body), &lower),
                         Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
                         Err(error) => return Err(error),
                     };
@@ -136,19 +138,32 @@ fn legible(content: Vec<u8>) -> String {
     String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Returns the text around the first of the words, on one line; its beginning where no word stands as it is written.
-fn snippet(body: &str, words: &[&str]) -> String {
+/// Returns the text around the first of the words, which are in lower case, on one line; its beginning where no word stands
+/// as it is written.
+fn snippet(body: &str, words: &[String]) -> String {
     let lower = body.to_lowercase();
     // Lower case may change lengths; then positions do not carry over and the beginning serves.
     let found = if lower.len() == body.len() {
-        words.iter().filter_map(|word| lower.find(&word.to_lowercase())).min()
+        words.iter().filter_map(|word| memmem::find(lower.as_bytes(), word.as_bytes())).min()
     } else {
         None
     };
     let start = body.floor_char_boundary(found.unwrap_or(0).saturating_sub(SNIPPET / 4));
     let end = body.ceil_char_boundary((start + SNIPPET).min(body.len()));
-    let text = body[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("{}{text}{}", if start > 0 { "…" } else { "" }, if end < body.len() { "…" } else { "" })
+    let mut snippet = String::with_capacity(SNIPPET + 2 * '…'.len_utf8());
+    if start > 0 {
+        snippet.push('…');
+    }
+    for (n, word) in body[start..end].split_whitespace().enumerate() {
+        if n > 0 {
+            snippet.push(' ');
+        }
+        snippet.push_str(word);
+    }
+    if end < body.len() {
+        snippet.push('…');
+    }
+    snippet
 }
 
 #[cfg(test)]
@@ -158,9 +173,9 @@ mod tests {
     #[test]
     fn snippets_are_around_the_word_and_on_one_line() {
         let body = format!("{}needle in\n\thay{}", "é".repeat(300), "z".repeat(300));
-        let snippet = snippet(&body, &["NEEDLE"]);
+        let snippet = snippet(&body, &["needle".to_owned()]);
         assert!(snippet.contains("needle in hay"), "{snippet}");
         assert!(snippet.starts_with('…') && snippet.ends_with('…'));
-        assert_eq!(super::snippet("short", &["none"]), "short");
+        assert_eq!(super::snippet("short", &["none".to_owned()]), "short");
     }
 }

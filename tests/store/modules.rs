@@ -4,7 +4,7 @@ use mcpkg::deploy::module::{Kind, Module};
 use mcpkg::deploy::project;
 use mcpkg::error::Code;
 use mcpkg::op::Context;
-use mcpkg::store::modules::{self, Row};
+use mcpkg::store::modules::{self, Applies, Row};
 use mcpkg::store::prompts;
 use mcpkg::store::resources;
 
@@ -97,7 +97,8 @@ fn rows_change_what_a_module_is() {
     resource(&context, "s", "skill://pdf/SKILL.md", "# PDF");
     let row = |item: String, kind: Option<&str>, enabled: bool| {
         let targets = vec!["codex".to_owned()];
-        let row = Row { item, kind: kind.map(str::to_owned), tags: vec!["a".to_owned()], targets, enabled };
+        let (kind, tags) = (kind.map(str::to_owned), vec!["a".to_owned()]);
+        let row = Row { item, kind, tags, targets, enabled, ..Row::default() };
         context.write("t", "", |db, project, _| modules::put(db, project.id, &row)).expect("a row");
     };
     let mut seen = vec![fingerprint(&context)];
@@ -218,5 +219,31 @@ fn an_import_and_a_deploy_are_the_same_bytes() {
     for (path, text) in files {
         let file = modules.iter().flat_map(|module| &module.files).find(|file| file.path == path).expect("a file");
         assert_eq!(&*file.bytes, text.as_bytes());
+    }
+}
+
+#[test]
+fn a_row_says_when_its_instructions_apply_and_where_they_came_from() {
+    let scratch = Scratch::with_project_here();
+    let context = scratch.context();
+    let rule = resource(&context, "rule", "instructions://rule", "Use tabs");
+    let item = format!("resource:{}", rule.uuid);
+    let globs = Applies::Globs(vec!["src/**".to_owned(), "*.rs".to_owned()]);
+    let mut fingerprints = vec![fingerprint(&context)];
+    for applies in [globs, Applies::Described, Applies::Manual, Applies::Always] {
+        let row = Row {
+            item: item.clone(),
+            enabled: true,
+            applies,
+            agent: Some("cursor".to_owned()),
+            path: Some(".cursor/rules/rule.mdc".to_owned()),
+            ..Row::default()
+        };
+        context.write("t", "", |db, project, _| modules::put(db, project.id, &row)).expect("a row");
+        let kept = context.read(|db, project| modules::all(db, project.id)).expect("the rows");
+        assert_eq!(kept, [row]);
+        let now = fingerprint(&context);
+        assert!(!fingerprints.contains(&now), "a plan that was made before no longer holds");
+        fingerprints.push(now);
     }
 }
