@@ -8,6 +8,7 @@ mod conformance_places;
 mod consent;
 mod contract_000;
 mod evolving;
+mod forms;
 mod gates;
 mod golden;
 mod goldens;

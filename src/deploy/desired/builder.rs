@@ -252,6 +252,7 @@ impl Builder {
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
         self.desired.roots.retain(|root| selected.contains(&root.target));
         self.desired.left_out.retain(|left_out| selected.contains(&left_out.target));
+        self.desired.left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
         self.desired
     }
 }

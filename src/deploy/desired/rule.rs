@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::left_out::Reason;
-use crate::content::import::matter;
+use crate::content::command::skill::{keys, split_front};
 use crate::deploy::targets::facts::{GlobList, RuleMatter};
 use crate::store::modules::Applies;
 
@@ -19,7 +19,7 @@ pub fn write(form: &RuleMatter, applies: &Applies, description: Option<&str>) ->
     if let Some(text) = description.as_ref().filter(|_| form.description && *applies != Applies::Manual) {
         lines += &match form.list {
             GlobList::Bare => format!("description: {text}\n"),
-            GlobList::Yaml | GlobList::Quoted => matter::line("description", text),
+            GlobList::Yaml | GlobList::Quoted => format!("description: {}\n", quoted(text)),
         };
     }
     match applies {
@@ -33,16 +33,16 @@ pub fn write(form: &RuleMatter, applies: &Applies, description: Option<&str>) ->
     if let Some(key) = form.always {
         lines += &format!("{key}: {}\n", *applies == Applies::Always);
     }
-    Ok(matter::between_marks(&lines))
+    Ok(if lines.is_empty() { lines } else { format!("---\n{lines}---\n") })
 }
 
 /// Returns when a rule applies, as its agent reads the file; `None` where the agent would not load it, or where that
 /// cannot be told.
 pub fn read(form: &RuleMatter, file: &[u8]) -> Option<Applies> {
-    let text = std::str::from_utf8(file).ok()?;
-    let Some((front, _)) = matter::split(text).ok()? else {
+    let Some(front) = split_front(file).0 else {
         return form.always.is_none().then_some(Applies::Always);
     };
+    let front = std::str::from_utf8(front).ok()?;
     match form.list {
         GlobList::Bare => Some(read_lines(form, front)),
         GlobList::Yaml | GlobList::Quoted => read_yaml(form, front),
@@ -66,7 +66,7 @@ fn read_lines(form: &RuleMatter, front: &str) -> Applies {
 }
 
 fn read_yaml(form: &RuleMatter, front: &str) -> Option<Applies> {
-    let globs = match matter::keys(front).ok()?.map.remove(form.globs) {
+    let globs = match keys(front.as_bytes())?.remove(form.globs) {
         None | Some(Value::Null) => return Some(Applies::Always),
         Some(Value::String(text)) => split(&text),
         Some(Value::Array(list)) => {
@@ -88,12 +88,17 @@ fn globs_lines(form: &RuleMatter, globs: &[String]) -> Result<String, Reason> {
     let key = form.globs;
     Ok(match form.list {
         GlobList::Yaml => {
-            let items: String = globs.iter().map(|glob| format!("  - {}\n", Value::from(*glob))).collect();
+            let items: String = globs.iter().map(|glob| format!("  - {}\n", quoted(glob))).collect();
             format!("{key}:\n{items}")
         }
-        GlobList::Quoted => matter::line(key, &globs.join(",")),
+        GlobList::Quoted => format!("{key}: {}\n", quoted(&globs.join(","))),
         GlobList::Bare => format!("{key}: {}\n", globs.join(",")),
     })
+}
+
+/// A JSON string is a YAML string.
+fn quoted(text: &str) -> Value {
+    Value::from(text)
 }
 
 /// Whether every agent reads a glob as it stands: none takes an exception (`!`), and each splits at commas.

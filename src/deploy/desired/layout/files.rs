@@ -1,6 +1,6 @@
 //! What both tables of places write alike.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
@@ -16,6 +16,11 @@ use crate::error::Result;
 /// Returns the modules of a kind that are for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
     modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
+}
+
+/// Returns a folder below another; the empty one is that one.
+pub(super) fn below(root: &Path, folder: &str) -> PathBuf {
+    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
 /// The last part of a module file's path.
@@ -115,4 +120,23 @@ fn rule_head(description: &str) -> String {
     // A JSON string is a YAML string.
     let description = serde_json::Value::from(description);
     format!("---\ndescription: {description}\nglobs: []\nalwaysApply: true\n---\n\n")
+}
+
+/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
+pub(super) fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
+    let path = root.join(file);
+    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
+    if !path.is_file() {
+        // A folder, or a link to nothing: there is no text that could hide another.
+        return Ok(None);
+    }
+    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+        return Ok(None);
+    }
+    let text = disk::read(&path)?;
+    let imports = text.split(|byte| *byte == b'\n').any(|line| {
+        let line = line.trim_ascii();
+        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
+    });
+    Ok((!imports).then_some(text))
 }

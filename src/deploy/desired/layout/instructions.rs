@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{cursor_rule, of_kind, rule_path};
+use super::files::{below, cursor_rule, hiding_text, of_kind, rule_path};
 use super::scoped;
 use crate::content::command::skill::{self, split_front};
 use crate::deploy::desired::builder::Builder;
@@ -14,7 +14,6 @@ use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
-use crate::disk;
 use crate::error::Result;
 use crate::store::modules::Applies;
 
@@ -119,10 +118,6 @@ pub(super) fn for_user(
     Ok(())
 }
 
-pub(super) fn below(root: &Path, folder: &str) -> std::path::PathBuf {
-    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
-}
-
 /// Adds instructions that always apply as a rule of their own.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
@@ -190,23 +185,4 @@ fn scoped_rule(
         ));
     }
     Ok(())
-}
-
-/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
-pub(super) fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
-    let path = root.join(file);
-    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
-    if !path.is_file() {
-        // A folder, or a link to nothing: there is no text that could hide another.
-        return Ok(None);
-    }
-    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
-        return Ok(None);
-    }
-    let text = disk::read(&path)?;
-    let imports = text.split(|byte| *byte == b'\n').any(|line| {
-        let line = line.trim_ascii();
-        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
-    });
-    Ok((!imports).then_some(text))
 }

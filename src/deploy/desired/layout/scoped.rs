@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files::rule_path;
-use super::instructions::{below, hiding_text};
+use super::files::{below, hiding_text, rule_path};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::summary::{data, targets};
+use super::summary::{applies, data, targets};
 use crate::deploy::GROUP;
 use crate::deploy::project::catalog;
 use crate::error::Result;
@@ -38,10 +38,11 @@ impl Operation for List {
                 module.row.tags.join(","),
                 if module.row.enabled { "yes" } else { "no" }.to_owned(),
                 module.parts.len().to_string(),
+                applies(module),
             ]
         });
         let table = Table {
-            columns: &["ID", "TYPE", "TARGETS", "TAGS", "ENABLED", "FILES"],
+            columns: &["ID", "TYPE", "TARGETS", "TAGS", "ENABLED", "FILES", "APPLIES"],
             rows: rows.collect(),
             empty: format!("Project '{project}' has no modules"),
         };
