@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcpkg::deploy::targets::Target;
 use mcpkg::deploy::targets::facts::{
-    AgentsMd, Commands, GlobList, OriginalForm, OriginalPlace, OwnInstructions, Rules,
+    AgentsMd, Commands, GlobList, OriginalForm, OriginalPlace, OwnInstructions, Rules, SubagentForm, ToolNames,
 };
 use mcpkg::error::Code;
 use mcpkg::operations;
@@ -159,6 +159,21 @@ fn docs_of_the_targets_are_current() {
         writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
         let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
         writeln!(page, "| commands | {below} | {home} |").expect("text");
+        if let Some(subagents) = facts.subagents {
+            let form = match subagents.form {
+                SubagentForm::Markdown { tools: ToolNames::Claude, .. } => "`tools: A, B`",
+                SubagentForm::Markdown { tools: ToolNames::VsCode, .. } => "`tools: [\"a\", \"b\"]`",
+                SubagentForm::Markdown { tools: ToolNames::ReadOnly, .. } => "`readonly` in place of tools",
+                SubagentForm::Toml => "TOML, no tools",
+            };
+            let file = format!("NAME{}", subagents.ending);
+            let below = format!("`{}/{file}`: {form}", subagents.project);
+            let home = subagents.user.map_or_else(
+                || "left out".to_owned(),
+                |folder| format!("`~/{}/{folder}/{file}`{moved}", facts.own_folder),
+            );
+            writeln!(page, "| subagents | {below} | {home} |").expect("text");
+        }
         if let Some(folder) = project.prompt_files {
             writeln!(page, "| prompt files, where asked for | `{folder}` | none |").expect("text");
         }

@@ -22,6 +22,7 @@ mod places;
 mod remotes;
 mod safety;
 mod sources;
+mod subagents;
 mod taken_over;
 mod tasks;
 mod telling;

@@ -1,4 +1,4 @@
-//! What a target is not given, since it could not say when it applies.
+//! What a target is not given, since it has no form that says the same.
 
 use serde_json::{Value, json};
 
@@ -28,6 +28,8 @@ pub enum Reason {
     ByHand,
     /// It needs a description, and there is none.
     NoDescription,
+    /// Its form holds text only, and the module's is none.
+    NotText,
     /// It reads no such file from the home folder.
     NotForTheUser,
 }
@@ -41,6 +43,7 @@ impl Reason {
             Reason::ByDescription => "by_description",
             Reason::ByHand => "by_hand",
             Reason::NoDescription => "no_description",
+            Reason::NotText => "not_text",
             Reason::NotForTheUser => "not_for_the_user",
         }
     }
@@ -53,6 +56,7 @@ impl Reason {
             Reason::ByDescription => "has no instructions that apply by their description",
             Reason::ByHand => "has no instructions that apply by hand",
             Reason::NoDescription => "needs a description",
+            Reason::NotText => "takes text only",
             Reason::NotForTheUser => "reads no such file from the home folder",
         }
     }

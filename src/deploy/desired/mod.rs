@@ -8,6 +8,7 @@ pub mod left_out;
 pub mod output;
 pub mod rule;
 pub mod sections;
+pub mod subagent;
 pub mod unmap;
 
 pub use left_out::LeftOut;

@@ -25,6 +25,8 @@ pub enum Form {
     CursorRule,
     /// A rule: front matter of ours in place of the module's own.
     Rule,
+    /// A subagent as TOML: its text is the module's without the front matter.
+    Toml,
     /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
     CommandSkill,
     /// A command with its arguments spelled out.

@@ -2,7 +2,7 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, FolderFile, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces,
-    RuleMatter, Rules, UserPlaces,
+    RuleMatter, Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
 };
 use super::target::Target;
 use crate::deploy::module::Kind;
@@ -39,6 +39,13 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         skills: ".claude/skills",
         commands: Commands::Files(".claude/commands"),
     },
+    subagents: Some(Subagents {
+        project: ".claude/agents",
+        user: Some("agents"),
+        ending: ".md",
+        form: SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true },
+        takes_plain: true,
+    }),
     runs_shell_lines: true,
     original_user: &[
         OriginalPlace {

@@ -1,7 +1,8 @@
 //! Codex.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, SubagentForm,
+    Subagents, UserPlaces,
 };
 use super::target::Target;
 use crate::deploy::module::Kind;
@@ -32,6 +33,13 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         skills: ".agents/skills",
         commands: Commands::Skills,
     },
+    subagents: Some(Subagents {
+        project: ".codex/agents",
+        user: Some("agents"),
+        ending: ".toml",
+        form: SubagentForm::Toml,
+        takes_plain: false,
+    }),
     runs_shell_lines: false,
     original_user: &[
         OriginalPlace {

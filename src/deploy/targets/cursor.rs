@@ -2,7 +2,7 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, FolderFile, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces,
-    RuleMatter, Rules, UserPlaces,
+    RuleMatter, Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
 };
 use super::target::Target;
 
@@ -38,6 +38,13 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         skills: ".cursor/skills",
         commands: Commands::FilesInWords(".cursor/commands"),
     },
+    subagents: Some(Subagents {
+        project: ".cursor/agents",
+        user: None,
+        ending: ".md",
+        form: SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false },
+        takes_plain: false,
+    }),
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[OriginalPlace {

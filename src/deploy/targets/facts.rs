@@ -18,6 +18,8 @@ pub struct Facts {
     pub project: ProjectPlaces,
     /// Where it reads what is deployed for the user.
     pub user: UserPlaces,
+    /// How it reads subagents.
+    pub subagents: Option<Subagents>,
     /// Whether it runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
     /// Where contract 000's original writes below the target's own folder (`scope: user`), in its order.
@@ -149,6 +151,46 @@ pub struct UserPlaces {
     pub skills: &'static str,
     /// How it reads commands.
     pub commands: Commands,
+}
+
+/// Where and how a target reads subagents, each in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Subagents {
+    /// The folder below the deploy root.
+    pub project: &'static str,
+    /// The folder in the target's own folder, where it reads them for the user.
+    pub user: Option<&'static str>,
+    /// How the files' names end.
+    pub ending: &'static str,
+    /// What a file looks like.
+    pub form: SubagentForm,
+    /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
+    pub takes_plain: bool,
+}
+
+/// What a subagent's file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentForm {
+    /// Markdown with front matter.
+    Markdown {
+        /// How it says which tools the subagent may use.
+        tools: ToolNames,
+        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
+        quoted: bool,
+    },
+    /// TOML with the text as `developer_instructions`; it has no list of tools.
+    Toml,
+}
+
+/// How an agent says which tools a subagent may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolNames {
+    /// By Claude Code's names, with commas between.
+    Claude,
+    /// By VS Code's names, in a list.
+    VsCode,
+    /// Only by `readonly`.
+    ReadOnly,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.

@@ -2,7 +2,7 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, RuleMatter,
-    Rules, UserPlaces,
+    Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
 };
 use super::target::Target;
 
@@ -31,6 +31,13 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         prompt_files: Some(".github/prompts"),
     },
     user: UserPlaces { instructions: None, scoped_rules: None, skills: ".agents/skills", commands: Commands::Skills },
+    subagents: Some(Subagents {
+        project: ".github/agents",
+        user: None,
+        ending: ".agent.md",
+        form: SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true },
+        takes_plain: false,
+    }),
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{of_kind, prompt_files, skills};
-use super::instructions;
+use super::{instructions, subagents};
 use crate::content::command::skill;
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
@@ -34,6 +34,9 @@ pub(super) fn add(
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
         }
         for config in &for_project {
+            subagents::for_project(builder, modules, config.target, root)?;
+        }
+        for config in &for_project {
             extra_prompt_files(builder, modules, config, root)?;
         }
     }
@@ -42,6 +45,7 @@ pub(super) fn add(
     for config in &for_user {
         let places = &config.target.facts().user;
         skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
+        subagents::for_user(builder, modules, config.target, &bases.own(config))?;
     }
     Ok(())
 }

@@ -9,7 +9,6 @@ use crate::deploy::desired::output::{Form, part};
 use crate::deploy::desired::sections;
 use crate::deploy::module::{Kind, Module, sanitise};
 use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::Rules;
 use crate::disk;
 use crate::error::Result;
 
@@ -97,21 +96,21 @@ pub(super) fn cursor_rule(
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }
 
-/// Returns where a module's rule stands in a target's folder of rules: where it was imported from, where it came from
-/// there, else by its name.
-pub(super) fn rule_path(module: &Module, target: Target, rules: Rules) -> String {
+/// Returns where a module's file stands in a target's folder of such files: where it stood there when it was imported,
+/// else by the module's name.
+pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Target) -> String {
     let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
-    let inside = imported.and_then(|path| path.strip_prefix(rules.folder)?.strip_prefix('/'));
-    match inside.filter(|path| path.ends_with(rules.ending) && disk::stays_inside(path)) {
+    let inside = imported.and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+    match inside.filter(|path| path.ends_with(ending) && disk::stays_inside(path)) {
         Some(path) => path.to_owned(),
-        None => rule_name(module, rules.ending),
+        None => own_name(module, ending),
     }
 }
 
-/// Returns the file name of a rule: the module's name, without an ending of its own.
-fn rule_name(module: &Module, ending: &str) -> String {
+/// Returns a module's name as a file's, without an ending of its own.
+fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());
-    let endings = [".instructions.md", ".mdc", ".md"];
+    let endings = [".instructions.md", ".agent.md", ".chatmode.md", ".mdc", ".md", ".toml"];
     let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     format!("{}{ending}", sanitise(stem))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{below, cursor_rule, hiding_text, of_kind, rule_path};
+use super::files::{below, cursor_rule, hiding_text, of_kind, path_in};
 use super::scoped;
 use crate::content::command::skill::{self, split_front};
 use crate::deploy::desired::builder::Builder;
@@ -121,7 +121,7 @@ pub(super) fn for_user(
 /// Adds instructions that always apply as a rule of their own.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
-    let (folder, name) = (root.join(rules.folder), rule_path(module, target, rules));
+    let (folder, name) = (root.join(rules.folder), path_in(rules.folder, rules.ending, module, target));
     let about = &module.about;
     if about.is_of(target) && rule::read(&rules.matter, &file.bytes) == Some(Applies::Always) {
         return builder.copy(target, &folder, &name, module, file);
@@ -172,7 +172,13 @@ fn scoped_rule(
 ) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
     if module.is_for(owner) && configs.iter().any(|config| config.target == owner) {
-        builder.copy(owner, &root.join(rules.folder), &rule_path(module, owner, rules), module, file)?;
+        builder.copy(
+            owner,
+            &root.join(rules.folder),
+            &path_in(rules.folder, rules.ending, module, owner),
+            module,
+            file,
+        )?;
     }
     let others = configs.iter().filter(|config| config.target != owner && module.is_for(config.target));
     let others: Vec<&str> = others.map(|config| config.target.name()).collect();

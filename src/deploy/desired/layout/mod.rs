@@ -5,6 +5,7 @@ mod files;
 mod instructions;
 mod original;
 mod scoped;
+mod subagents;
 
 use std::collections::HashSet;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files::{below, hiding_text, rule_path};
+use super::files::{below, hiding_text, path_in};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
@@ -189,7 +189,7 @@ impl Written {
 
     fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {
         let (Some(owner), Some(file)) = (targets.first(), module.files.first()) else { return Ok(()) };
-        let (folder, path) = (below(base, rules.folder), rule_path(module, *owner, rules));
+        let (folder, path) = (below(base, rules.folder), path_in(rules.folder, rules.ending, module, *owner));
         for target in targets {
             builder.root(*target, &folder, target.facts().project.lists_extras);
         }
