@@ -113,7 +113,8 @@ fn docs_name_only_commands_that_exist() {
 fn docs_of_the_targets_are_current() {
     let mut page = String::from(
         "# Targets\n\nWhat `mcpkg deploy` writes for each agent, below the deploy root and, with `--scope user`, below the home\n\
-         folder. Several instructions modules in one file stand in a block between two marker lines.\n",
+         folder. Several instructions modules in one file stand in a block between two marker lines. Where Codex has instructions in a\n\
+         folder's `AGENTS.md`, the other agents that read that file have them by it, and not once more.\n",
     );
     for target in Target::ALL {
         let facts = target.facts();
@@ -156,6 +157,12 @@ fn docs_of_the_targets_are_current() {
         scoped.extend(project.also_reads.iter().map(|folder| format!("what another target has in `{folder}`")));
         let of_user = user.scoped_rules.map_or_else(|| "left out".to_owned(), |scoped| rules(scoped, "~/"));
         writeln!(page, "| instructions that do not always apply | {} | {of_user} |", scoped.join("; ")).expect("text");
+        let limit = project
+            .agents_md_limit
+            .map(|bytes| format!("{bytes} bytes of `AGENTS.md` from the root to where it starts"));
+        if let Some(limit) = limit {
+            writeln!(page, "| loaded at most | {limit} | no limit known |").expect("text");
+        }
         writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
         let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
         writeln!(page, "| commands | {below} | {home} |").expect("text");

@@ -144,9 +144,27 @@ fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
         assert_eq!(place.envelope(other)["warnings"], json!([]), "{other:?}");
     }
     assert!(!place.exists("root/.github"));
+    assert_eq!(place.left_out(&["--target", "vscode"]), [""; 0]);
     // A choice of targets moves nothing of what stands there for all.
     assert_eq!(place.planned(&["--target", "vscode"]), [""; 0]);
     assert_eq!(place.planned(&["--target", "claude_code"]), [""; 0]);
+}
+
+#[test]
+fn which_files_are_shared_follows_from_the_targets_that_were_deployed_to() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--globs", "**/*.py"]);
+    let (own, shared) = ("root/.github/instructions/py.instructions.md", "root/.claude/rules/py.md");
+    place.deploy(&["--target", "vscode"]);
+    assert!(place.exists(own) && !place.exists(shared));
+    assert_eq!(place.planned(&["--target", "vscode"]), [""; 0]);
+    let planned = place.planned(&[]);
+    assert!(planned.contains(&format!("delete {own}")) && planned.contains(&format!("create {shared}")), "{planned:?}");
+    place.deploy(&[]);
+    assert!(place.exists(shared) && !place.exists(own));
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    place.deploy(&["--target", "vscode"]);
+    assert!(place.exists(own) && !place.exists(shared), "nothing stands there for Claude Code any more");
 }
 
 #[test]

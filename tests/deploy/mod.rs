@@ -3,6 +3,7 @@
 mod answers;
 mod attributes;
 mod blocks;
+mod budget;
 mod conformance;
 mod conformance_places;
 mod consent;

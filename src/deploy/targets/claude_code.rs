@@ -25,6 +25,8 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         instructions_folder: ".claude/rules",
         lists_extras: true,
         agents_md: AgentsMd::UnlessHiddenBy("CLAUDE.md"),
+        agents_md_limit: None,
+        always_loaded: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Rules(RULES)),
         scoped_rules: Some(RULES),
         also_reads: &[],

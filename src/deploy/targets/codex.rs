@@ -18,6 +18,8 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         instructions_folder: "",
         lists_extras: false,
         agents_md: AgentsMd::Always,
+        agents_md_limit: Some(32_768),
+        always_loaded: &[],
         own_instructions: None,
         scoped_rules: None,
         also_reads: &[],

@@ -24,6 +24,8 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         instructions_folder: ".cursor/rules",
         lists_extras: true,
         agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        always_loaded: &[".cursorrules"],
         own_instructions: Some(OwnInstructions::Rules(RULES)),
         scoped_rules: Some(RULES),
         also_reads: &[],

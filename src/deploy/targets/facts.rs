@@ -46,6 +46,10 @@ pub struct ProjectPlaces {
     pub lists_extras: bool,
     /// When it reads AGENTS.md.
     pub agents_md: AgentsMd,
+    /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
+    pub agents_md_limit: Option<u64>,
+    /// What else it loads in each session.
+    pub always_loaded: &'static [&'static str],
     /// Where it reads a text that the other targets shall not see; without one such a text is in AGENTS.md.
     pub own_instructions: Option<OwnInstructions>,
     /// Where it reads instructions that do not always apply, each in a file of its own.

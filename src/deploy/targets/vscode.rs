@@ -17,6 +17,8 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         instructions_folder: ".github",
         lists_extras: false,
         agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        always_loaded: &[".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
         // Without `applyTo` Copilot's command line loads them always: by description and by hand cannot be said.
         scoped_rules: Some(Rules {

@@ -122,7 +122,7 @@ fn rule_head(description: &str) -> String {
 }
 
 /// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
-pub(super) fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
+pub fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
     let path = root.join(file);
     let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
     if !path.is_file() {

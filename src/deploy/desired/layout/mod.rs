@@ -7,6 +7,8 @@ mod original;
 mod scoped;
 mod subagents;
 
+pub use files::hiding_text;
+
 use std::collections::HashSet;
 
 use super::builder::Builder;
