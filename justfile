@@ -5,6 +5,10 @@ default:
 check:
     bash .ci/run
 
+# All that `check` leaves out, for an hour or more: other people's clients, agents, conformance, hostile input, load, the bench
+full:
+    bash .ci/full
+
 # The tests alone
 test:
     cargo test

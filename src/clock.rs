@@ -1,5 +1,7 @@
 //! Time, ids and randomness: the one place they come from, so that a test can fix them.
 
+pub mod span;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};

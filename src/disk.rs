@@ -13,6 +13,7 @@ use crate::store::deploys::Stat;
 
 pub mod attributes;
 pub mod folder;
+pub mod folders;
 
 /// The SHA-256 of some bytes.
 pub type Sha = [u8; 32];

@@ -87,6 +87,7 @@ codes! {
     ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
     ConsentDenied        "E_CONSENT_DENIED"                1 -32602 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
     ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
+    TooMany              "E_TOO_MANY"                      1 -32602 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent wait for a person already that no other is stored; nothing was changed.";
     TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
     AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
     DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";

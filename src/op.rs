@@ -99,6 +99,8 @@ pub enum MissingDatabase {
     Refuse,
     /// An empty one stands in for it until the command ends.
     StandIn,
+    /// The same where it is the user's usual one; one that `--db` or `MCPKG_DB` names, perhaps mistyped, is refused.
+    StandInUnlessNamed,
 }
 
 /// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
@@ -169,7 +171,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
 
     /// What the shell does where the database file does not exist.
     fn missing_database(&self) -> MissingDatabase {
-        MissingDatabase::Create
+        match (Self::EFFECT.reads(), Self::SHAPE) {
+            (false, _) => MissingDatabase::Create,
+            // A config repo is looked at without a database.
+            (true, Shape::Envelope) => MissingDatabase::StandIn,
+            (true, _) => MissingDatabase::StandInUnlessNamed,
+        }
     }
 
     /// Takes back what nobody can use without having seen the reply, whose data this is, and returns what to say of it:

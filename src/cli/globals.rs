@@ -58,12 +58,19 @@ impl Globals {
     /// # Errors
     /// `E_DB_UNAVAILABLE` where nothing names it and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
-        self.db.clone().filter(|path| !path.as_os_str().is_empty()).or_else(crate::database::default_path).ok_or_else(
-            || {
-                Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
-                    .hint("name the database with --db PATH or MCPKG_DB")
-            },
-        )
+        self.named().cloned().or_else(crate::database::default_path).ok_or_else(|| {
+            Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
+                .hint("name the database with --db PATH or MCPKG_DB")
+        })
+    }
+
+    /// Whether the user names the database.
+    pub(super) fn names_database(&self) -> bool {
+        self.named().is_some()
+    }
+
+    fn named(&self) -> Option<&PathBuf> {
+        self.db.as_ref().filter(|path| !path.as_os_str().is_empty())
     }
 
     /// Returns what the flags and the working directory say about the project.

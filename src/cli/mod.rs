@@ -67,10 +67,15 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
     }
     let database = globals.database()?;
-    let missing = if database.exists() { MissingDatabase::Create } else { call.missing_database() };
+    let missing = match call.missing_database() {
+        _ if Store::is_at(&database) => MissingDatabase::Create,
+        MissingDatabase::StandInUnlessNamed if globals.names_database() => MissingDatabase::Refuse,
+        MissingDatabase::StandInUnlessNamed => MissingDatabase::StandIn,
+        missing => missing,
+    };
     let stand_in = match missing {
         MissingDatabase::Create => None,
-        MissingDatabase::StandIn => Some(stand_in()?),
+        MissingDatabase::StandIn | MissingDatabase::StandInUnlessNamed => Some(stand_in()?),
         MissingDatabase::Refuse => {
             return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
                 .hint("name it with --db, or make it with `mcpkg init`"));

@@ -12,6 +12,7 @@ mod operations;
 
 use crate::clock::Millis;
 use crate::op::{Domain, Entry};
+use crate::store::consents;
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "consent";
@@ -21,6 +22,7 @@ pub const DOMAIN: Domain = Domain {
     name: "consent",
     operations: &[OPS],
     commands: &[("consent", "Decide on what agents ask your consent for")],
+    growing: &[consents::GROWING],
     ..Domain::EMPTY
 };
 

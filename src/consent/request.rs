@@ -62,8 +62,8 @@ enum Given {
 /// Returns a person's consent, where there is one; asks for it where a person sits at the caller's own terminal.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_CONSENT_DENIED` where a person said no to the
-/// same; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
+/// `E_CONSENT_DENIED` where a person said no to the same; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", need.summary))?;
@@ -101,7 +101,9 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         expires_at: now.saturating_add(DECIDE_WITHIN),
     };
     let request = context.store.write(|db| {
-        consents::insert(db, &new)?;
+        if !consents::insert(db, &new)? {
+            return Err(too_many());
+        }
         event(context, db, "consent.request", need.project, new.uuid)?;
         get(db, new.uuid)
     })?;
@@ -124,6 +126,12 @@ impl Consent {
         context.approved.withdraw(Kind::Consent, &digest(request))?;
         event(context, db, "consent.consume", &request.project, request.uuid)
     }
+}
+
+/// Returns the failure of a request that is not stored since too many wait.
+fn too_many() -> Error {
+    Error::new(Code::TooMany, "As many requests for consent wait for a person as may be")
+        .hint("a person decides on them with `mcpkg consent list`, `approve` and `deny`; each ends after an hour")
 }
 
 /// Approves a request: for a person at a terminal, or for one who answered the elicitation of the client that asks.

@@ -7,8 +7,9 @@ use super::cursor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Reply};
 use crate::store::blobs::damaged_value;
-use crate::store::page::Page;
+use crate::store::page::{Page, Slice};
 use crate::store::prompts::Argument;
+use crate::store::revisions::Kind;
 
 /// Refuses content that is too large for one answer, before it is read.
 pub(super) fn check_size(
@@ -22,6 +23,13 @@ pub(super) fn check_size(
         return Ok(());
     }
     Err(too_large(&what(), size, limit, &how()))
+}
+
+/// Returns the reply of a deletion: the history stays, and a hint says how to bring the item back.
+pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data: Value) -> Reply {
+    let (word, before) = (kind.word(), revision.saturating_sub(1));
+    Reply::sentence(format!("Deleted {word} '{name}' from project '{project}'"), data)
+        .hint(format!("`mcpkg {word} restore {name} {before}` brings it back"))
 }
 
 /// Returns the hint for an update that changed nothing: it adds no revision.
@@ -61,6 +69,11 @@ pub(super) fn page(
         page.after = name;
     }
     Ok(page)
+}
+
+/// Returns the cursor of the page behind this one, whose last row is called `name`; `None` where this one is the last.
+pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
+    slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
 }
 
 /// Whether a list call asks for a page of the usual size at most, which takes microseconds.

@@ -10,16 +10,21 @@ pub mod fill;
 pub mod skill;
 pub mod words;
 
+mod arguments;
 mod convert;
+mod front_matter;
+mod word_names;
 
-use super::import::matter::{self, Matter};
+use super::import::matter;
 use super::{names, template};
 use crate::error::{Code, Error, Result};
-use crate::store::prompts::{Argument, Attributes};
-use dialect::{Dialect, Piece, Placeholder};
+use crate::store::prompts::Attributes;
+use arguments::{known_of, taken};
+use dialect::{Dialect, Piece};
+use front_matter::{Parts, described, front_matter, front_of, kept, split};
+use word_names::{Names, names_of};
 
-/// The argument that is all that a user types behind a command.
-pub const LINE: &str = "arguments";
+pub use word_names::LINE;
 
 /// What a command's file says.
 #[derive(Debug)]
@@ -120,16 +125,6 @@ pub fn recount(attributes: &mut Attributes, text: &str) {
     let pieces = dialect::pieces(dialect, text, &names.0);
     let arguments = taken(dialect, &names, &pieces, hint.as_deref());
     attributes.arguments = known_of(arguments, &attributes.arguments);
-}
-
-/// Returns the arguments with what is known of those that there were before.
-fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
-    for argument in &mut arguments {
-        if let Some(known) = before.iter().find(|known| known.name == argument.name) {
-            argument.clone_from(known);
-        }
-    }
-    arguments
 }
 
 /// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
@@ -235,6 +230,7 @@ fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attrib
         .hint("change the template itself, with `mcpkg prompt edit NAME`")),
     }
 }
+
 /// Returns the path of a prompt's file below a folder of commands.
 pub fn path(name: &str, attributes: &Attributes) -> String {
     attributes.file.clone().unwrap_or_else(|| format!("{name}.md"))
@@ -263,190 +259,6 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
         }
         _ => Ok(()),
     }
-}
-
-/// A file's front matter, with its marks and without, and what follows.
-struct Parts<'f> {
-    front: &'f str,
-    yaml: &'f str,
-    matter: Matter,
-    body: &'f str,
-}
-
-fn split(file: &str) -> Result<Parts<'_>> {
-    Ok(match matter::split(file)? {
-        Some((yaml, body)) => {
-            let matter = matter::parse_for_agents(yaml)?;
-            Parts { front: &file[..file.len() - body.len()], yaml, matter, body }
-        }
-        None => Parts { front: "", yaml: "", matter: Matter::default(), body: file },
-    })
-}
-
-/// What the imported front matter says.
-fn kept(attributes: &Attributes) -> Option<Matter> {
-    split(attributes.front_matter.as_deref()?).ok().map(|parts| parts.matter)
-}
-
-/// The names of a command's words in its front matter, which only Claude Code reads.
-#[derive(Debug, Default)]
-pub struct Names(Vec<String>);
-
-impl Names {
-    fn of(dialect: Dialect, front: Option<&str>) -> Self {
-        match dialect {
-            Dialect::Claude => Self(names_of(front.unwrap_or_default())),
-            Dialect::OpenCode => Self::default(),
-        }
-    }
-
-    /// The name that MCP has for a word: its own one, where it can be a template's.
-    fn argument(&self, word: usize) -> String {
-        let good = |name: &&String| {
-            let argument = Argument { name: (*name).clone(), description: None, required: false };
-            template::check_arguments(&[argument]).is_ok()
-        };
-        self.0.get(word).filter(good).cloned().unwrap_or_else(|| format!("arg{word}"))
-    }
-
-    /// The word with this name.
-    fn position(&self, argument: &str) -> Option<usize> {
-        (0..self.0.len()).find(|word| self.argument(*word) == argument)
-    }
-}
-
-/// Returns the names of the words in front matter that stands between its marks.
-fn names_of(front: &str) -> Vec<String> {
-    matter::split(front).ok().flatten().map(|(yaml, _)| matter::names(yaml)).unwrap_or_default()
-}
-
-/// Returns the word that an argument of the name `arg1` is: the one that `$1` stands for.
-fn number_of(dialect: Dialect, argument: &str) -> Option<usize> {
-    let number: usize = argument.strip_prefix("arg")?.parse().ok()?;
-    match dialect {
-        Dialect::Claude => Some(number),
-        Dialect::OpenCode => number.checked_sub(1),
-    }
-}
-
-/// Returns the arguments that a command asks for, which nobody has to give: its named words, then the others in order of
-/// appearance.
-fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
-    let mut arguments: Vec<Argument> = Vec::new();
-    let mut add = |name: String, description: Option<&str>| {
-        if arguments.len() < template::MAX_ARGUMENTS && !arguments.iter().any(|known| known.name == name) {
-            arguments.push(Argument { name, description: description.map(str::to_owned), required: false });
-        }
-    };
-    for word in 0..names.0.len() {
-        add(names.argument(word), None);
-    }
-    let places: Vec<Placeholder> = pieces.iter().filter_map(Piece::place).collect();
-    for place in &places {
-        match *place {
-            Placeholder::Word(word) if word < names.0.len() => {}
-            Placeholder::Word(word) if dialect == Dialect::Claude => add(format!("arg{word}"), hint),
-            Placeholder::Word(word) => add(format!("arg{}", word + 1), hint),
-            Placeholder::All => add(LINE.to_owned(), hint),
-            Placeholder::Nothing => {}
-        }
-    }
-    // What a command asks for and does not place, the agent puts behind its text.
-    if places.is_empty() && names.0.is_empty() && hint.is_some() {
-        add(LINE.to_owned(), hint);
-    }
-    arguments
-}
-
-/// Returns the front matter of a prompt's file for Claude Code.
-fn front_of(attributes: &Attributes, text: &str) -> String {
-    match (&attributes.front_matter, kept(attributes)) {
-        (Some(front), Some(matter)) => updated(front, &matter, attributes, text),
-        _ => front_matter(attributes),
-    }
-}
-
-/// Returns the imported front matter, changed where the attributes say something else.
-fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) -> String {
-    let mut front = described(front, attributes);
-    if attributes.template {
-        let hint = hint(attributes);
-        let declared = match attributes.dialect {
-            None => matter.arguments.clone(),
-            Some(dialect) => {
-                let names = Names::of(dialect, Some(&front));
-                taken(dialect, &names, &dialect::pieces(dialect, text, &names.0), matter.hint.as_deref())
-            }
-        };
-        let is_jinja = attributes.dialect.is_none();
-        if matter.hint.is_some() && matter.hint != hint && declared != attributes.arguments {
-            let lines = hint.map(|hint| matter::line("argument-hint", &hint)).unwrap_or_default();
-            front = matter::replace(&front, "argument-hint", &lines);
-        }
-        if is_jinja {
-            front = matter::replace(&front, "arguments", &names_line(attributes));
-        }
-    }
-    // Front matter that is no list of lines cannot be changed by lines.
-    match split(&front) {
-        Ok(parts) if parts.matter.description == attributes.description && parts.body.is_empty() => front,
-        _ => front_matter(attributes),
-    }
-}
-
-/// Returns the imported front matter with the description that the attributes have.
-fn described(front: &str, attributes: &Attributes) -> String {
-    if kept(attributes).is_some_and(|matter| matter.description == attributes.description) {
-        return front.to_owned();
-    }
-    let lines = attributes.description.as_deref().map(|text| matter::line("description", text));
-    matter::replace(front, "description", &lines.unwrap_or_default())
-}
-
-/// Returns the front matter of a prompt that has no imported one.
-fn front_matter(attributes: &Attributes) -> String {
-    let mut lines = attributes.description.as_deref().map(|text| matter::line("description", text)).unwrap_or_default();
-    if attributes.template {
-        let described = attributes.arguments.iter().any(|argument| argument.description.is_some());
-        if let Some(hint) = hint(attributes).filter(|_| attributes.dialect.is_none() || described) {
-            lines += &matter::line("argument-hint", &hint);
-        }
-        lines += &names_line(attributes);
-    }
-    matter::between_marks(&lines)
-}
-
-/// The line that names a template's words for Claude Code.
-fn names_line(attributes: &Attributes) -> String {
-    let names = convert::names(attributes);
-    // What YAML takes for something else than text.
-    let is_word = |name: &String| {
-        ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name.to_lowercase().as_str())
-    };
-    let names: Vec<String> =
-        names.into_iter().map(|name| if is_word(&name) { format!("\"{name}\"") } else { name }).collect();
-    if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
-}
-
-/// Returns what `argument-hint` says of arguments: what each of them is described with, else each by itself.
-fn hint(attributes: &Attributes) -> Option<String> {
-    let arguments = &attributes.arguments;
-    let first = arguments.first()?;
-    // A name of mcpkg's own says less than its description.
-    let is_own = |argument: &Argument| {
-        argument.name == LINE || number_of(Dialect::Claude, &argument.name).is_some() && attributes.dialect.is_some()
-    };
-    if arguments.iter().all(|argument| argument.description == first.description && is_own(argument)) {
-        return first.description.clone();
-    }
-    let word = |argument: &Argument| {
-        let name = match &argument.description {
-            Some(description) if is_own(argument) => description,
-            _ => &argument.name,
-        };
-        if argument.required { format!("<{name}>") } else { format!("[{name}]") }
-    };
-    Some(arguments.iter().map(word).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
 use crate::diff;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::revisions::{self, Kind, Revision};
 use crate::store::{blobs, prompts, resources};
@@ -46,17 +46,18 @@ macro_rules! history_operations {
         pub struct $diff {
             /// Name, also of one that was deleted
             name: String,
-            /// Revision to compare from
-            from: i64,
-            /// Revision to compare to
-            to: i64,
+            /// Revision to compare from [default: the one before the newest]
+            from: Option<i64>,
+            /// Revision to compare to [default: the newest]
+            to: Option<i64>,
         }
 
         impl Operation for $diff {
             const TOOL: &'static str = concat!($word, "_diff");
             const CLI: &'static [&'static str] = &[$word, "diff"];
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
-            const ABOUT: &'static str = concat!("Compare two revisions of a ", $word, " as a unified diff");
+            const ABOUT: &'static str =
+                concat!("Show the last change of a ", $word, ", or the difference of two revisions, as a unified diff");
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
@@ -72,8 +73,8 @@ macro_rules! history_operations {
         pub struct $restore {
             /// Name, also of one that was deleted
             name: String,
-            /// Revision to bring back
-            revision: i64,
+            /// Revision to bring back; without it the newest ones are shown
+            revision: Option<i64>,
         }
 
         impl Operation for $restore {
@@ -135,8 +136,11 @@ fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
 }
 
-fn compared(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Result<Reply> {
-    let (old, new) = context.read(|db, project| {
+fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Option<i64>) -> Result<Reply> {
+    let sides = context.read(|db, project| {
+        let newest = revisions::last(db, project.id, kind, name, 2)?;
+        let Some(last) = newest.first() else { return Err(kind.missing(db, project, name)) };
+        let Some(from) = from.or(newest.get(1).map(|revision| revision.number)) else { return Ok(None) };
         let side = |number| {
             let revision = revisions::get(db, project, kind, name, number)?;
             let text = if revision.size <= MAX_COMPARED {
@@ -146,8 +150,13 @@ fn compared(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Re
             };
             Ok::<_, Error>((text, revision))
         };
-        Ok((side(from)?, side(to)?))
+        Ok(Some((side(from)?, side(to.unwrap_or(last.number))?)))
     })?;
+    let Some((old, new)) = sides else {
+        let sentence = format!("{} '{name}' has one revision; nothing was changed since", kind.title());
+        return Ok(Reply::sentence(sentence, json!({ "name": name, "same": true, "diff": "" })));
+    };
+    let (from, to) = (old.1.number, new.1.number);
     let mut text = String::new();
     // What surrounds the content is compared as JSON, a key a line.
     let attributes = |revision: &Revision| {
@@ -178,7 +187,23 @@ fn compared(context: &Context, kind: Kind, name: &str, from: i64, to: i64) -> Re
     Ok(Reply::new(Body::Diff(text), data))
 }
 
-fn restore(context: &Context, kind: Kind, name: &str, number: i64) -> Result<Reply> {
+/// Returns the failure of a restore that does not say which revision: it names the newest ones.
+fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
+    const SHOWN: usize = 5;
+    let newest = context.read(|db, project| {
+        let newest = revisions::last(db, project.id, kind, name, SHOWN)?;
+        if newest.is_empty() { Err(kind.missing(db, project, name)) } else { Ok(newest) }
+    })?;
+    let word = kind.word();
+    let error = Error::new(Code::InvalidArgument, format!("Say which revision of {word} '{name}' to bring back"));
+    let error = newest.iter().fold(error, |error, revision| {
+        error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
+    });
+    Ok(error.hint(format!("`mcpkg {word} history {name}` shows all; `mcpkg {word} restore {name} REVISION`")))
+}
+
+fn restore(context: &Context, kind: Kind, name: &str, number: Option<i64>) -> Result<Reply> {
+    let Some(number) = number else { return Err(which(context, kind, name)?) };
     let event = format!("{}.restore", kind.word());
     let (data, name, revision, project) = context.write(&event, name, |db, project, author| {
         let revision = revisions::get(db, project, kind, name, number)?;

@@ -331,6 +331,7 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["project", "delete"];
     const TITLE: &'static str = "Delete project";
     const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
+    const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;

@@ -69,8 +69,10 @@ pub(super) const HISTORY: Resource = Resource {
     read: history,
     validator: |asked| {
         let newest = revisions_of(asked, 1)?;
-        let newest = newest.as_ref().and_then(|rows| rows.first());
-        newest.map(|newest| Validator::of(&(newest.item.as_bytes(), newest.number, newest.at))).transpose()
+        let Some(newest) = newest.as_ref().and_then(|rows| rows.first()) else { return Ok(None) };
+        // Old revisions may be deleted.
+        let oldest = revisions::oldest(asked.db, newest.item)?;
+        Validator::of(&(newest.item.as_bytes(), newest.number, newest.at, oldest)).map(Some)
     },
     complete: |asked| match asked.variable {
         "kind" => Ok(Some([Kind::Prompt, Kind::Resource].map(|kind| kind.word().to_owned()).into())),

@@ -1,32 +1,37 @@
 //! Paths in URIs.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What the path of a URI cannot hold: all but RFC 3986's `pchar` and the slash.
+const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'/');
+
 /// Percent-encodes what the path of a URI cannot hold.
 pub fn encode(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    utf8_percent_encode(path, NOT_IN_A_PATH).to_string()
 }
 
-/// Returns the path that the path of a URI encodes, `None` where that is not UTF-8.
+/// Returns the path that the path of a URI encodes, `None` where that is not UTF-8. A `%` without two hex digits behind
+/// it stands for itself.
 pub fn decode(encoded: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = (*first == b'%').then(|| tail.get(..2)).flatten();
-        let byte = escaped
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(encoded).decode_utf8().ok().map(Into::into)
 }
 
 #[cfg(test)]
@@ -34,12 +39,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_path_holds_stays_and_all_else_is_encoded() {
+        for byte in 0..0x80_u8 {
+            let text = char::from(byte).to_string();
+            let stays = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
+            let wanted = if stays { text.clone() } else { format!("%{byte:02X}") };
+            assert_eq!(encode(&text), wanted);
+            assert_eq!(decode(&wanted), Some(text));
+        }
+        assert_eq!(encode("é"), "%C3%A9");
+    }
+
+    #[test]
+    fn every_escape_is_decoded_where_the_whole_is_utf_8() {
+        for byte in 0..=u8::MAX {
+            let wanted = (byte < 0x80).then(|| char::from(byte).to_string());
+            assert_eq!(decode(&format!("%{byte:02X}")), wanted);
+            assert_eq!(decode(&format!("%{byte:02x}")), wanted);
+        }
+        assert_eq!(decode("%C3%A9%c3%a9"), Some("éé".to_owned()));
+    }
+
+    #[test]
     fn encoding_is_undone() {
         for path in ["a b/é.md", "100%", "%41", "a\nb", "x/.y~!"] {
             assert!(encode(path).bytes().all(|byte| byte.is_ascii_graphic()));
             assert_eq!(decode(&encode(path)).as_deref(), Some(path));
         }
-        assert_eq!(decode("%ff"), None);
-        assert_eq!(decode("%+1%4"), Some("%+1%4".to_owned()));
+    }
+
+    #[test]
+    fn a_percent_sign_without_two_digits_stands_for_itself() {
+        for text in ["%", "%4", "%g1", "%4g", "%+1%4", "%%"] {
+            assert_eq!(decode(text).as_deref(), Some(text));
+        }
+        assert_eq!(decode("%%41").as_deref(), Some("%A"));
     }
 }

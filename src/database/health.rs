@@ -1,18 +1,68 @@
 //! What `mcpkg doctor` says of the database and of the project that applies.
 
+use super::limit::tables;
+use crate::error::Result;
 use crate::op::{Context, Finding, Health};
+use crate::store::limits::Limits;
 use crate::store::projects::{self, Reason};
-use crate::store::{Access, check};
+use crate::store::{Access, check, events};
 
 /// The largest file that is read whole without being asked to.
 const QUICK: u64 = 64 << 20;
 
-/// Looks at the file, and at which project applies.
+/// Free bytes from which on giving them back is worth it, where they are a quarter of the file too.
+const WORTH_COMPACTING: u64 = 16 << 20;
+
+/// The rows of a table that `doctor` calls many.
+const MANY: i64 = 1_000_000;
+
+/// The rows beyond the limits that are worth pruning.
+const WORTH_PRUNING: u64 = 10_000;
+
+/// Looks at the file, at which project applies, at tables that have grown, and at free space.
 pub fn health(context: &Context) -> Vec<Finding> {
-    vec![file(context), selection(context)]
+    let mut findings = vec![file(context), selection(context)];
+    // Where the database cannot be read, the file's finding says so.
+    findings.extend(grown(context).unwrap_or_default());
+    findings.extend(space(context).unwrap_or_default());
+    findings
+}
+
+/// Says where a table has grown.
+fn grown(context: &Context) -> Result<Option<Finding>> {
+    context.store.read(|db| {
+        let mut beyond = 0;
+        for growing in tables() {
+            beyond += (growing.beyond)(db, growing.limits(db)?, context.clock.now())?;
+        }
+        if beyond >= WORTH_PRUNING {
+            let what = format!("{beyond} rows are beyond the limits");
+            return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
+        }
+        // Places are given out one by one.
+        let trail = events::newest(db)? - events::oldest(db)?;
+        if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
+            return Ok(None);
+        }
+        let what = format!("the trail has {trail} events, and no limit");
+        Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg limit set events --age 365d")))
+    })
+}
+
+/// Says where the file could be a good deal smaller.
+fn space(context: &Context) -> Result<Option<Finding>> {
+    let (free, size) = (context.store.free()?, context.store.size());
+    Ok((free >= WORTH_COMPACTING && free >= size / 4).then(|| {
+        let what = format!("{} MiB of the database's {} MiB are free", free >> 20, size >> 20);
+        Finding::new("database", Health::Note, what).action("mcpkg compact")
+    }))
 }
 
 fn file(context: &Context) -> Finding {
+    if let Some(missing) = &context.stands_for {
+        let what = format!("{} does not exist", missing.display());
+        return Finding::new("database", Health::Note, what).action("mcpkg init");
+    }
     let shown = context.store.location();
     let problem = |what: String| Finding::new("database", Health::Problem, what);
     match context.store.access() {

@@ -1,10 +1,13 @@
-//! The file itself: init, backup, restore, check and the trail. Only the shell does these.
+//! The file itself: init, backup, restore, check, the trail, and how far tables grow. Only the shell does these.
 
 mod backup;
 mod check;
+mod compact;
 mod events;
 mod health;
 mod init;
+mod limit;
+mod prune;
 mod resource;
 
 use std::path::PathBuf;
@@ -12,6 +15,7 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy;
 
 use crate::op::{Domain, Entry};
+use crate::store::{events as events_table, tasks};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "database";
@@ -20,7 +24,9 @@ pub const GROUP: &str = "database";
 pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
+    commands: &[("limit", "Say how much of the tables that grow stays")],
     resources: &[resource::EVENTS],
+    growing: &[events_table::GROWING, tasks::GROWING],
     health: health::health,
     ..Domain::EMPTY
 };
@@ -31,7 +37,11 @@ pub const OPS: &[Entry] = &[
     Entry::of::<backup::Backup>(),
     Entry::of::<backup::Restore>(),
     Entry::of::<check::Check>(),
+    Entry::of::<compact::Compact>(),
     Entry::of::<events::Events>(),
+    Entry::of::<limit::List>(),
+    Entry::of::<limit::Set>(),
+    Entry::of::<prune::Prune>(),
 ];
 
 /// Returns where the database is unless `--db` or `MCPKG_DB` says otherwise: `mcpkg.db` in the user's data directory.

@@ -28,7 +28,9 @@ pub(super) const EVENTS: Resource = Resource {
             return Ok(None);
         }
         let rows = events::last_of(asked.db, asked.selection, 1)?;
-        Validator::of(&rows.first().map(|newest| (newest.seq, newest.at))).map(Some)
+        // Pruning takes the oldest away.
+        let oldest = events::oldest(asked.db)?;
+        Validator::of(&(rows.first().map(|newest| (newest.seq, newest.at)), oldest)).map(Some)
     },
     ..Resource::EMPTY
 };

@@ -1,17 +1,15 @@
-//! Folders held open, so that what is written stays in them wherever their paths lead meanwhile.
+//! A folder held open, so that what is written stays in it wherever its path leads meanwhile.
 //!
 //! A path is resolved again by each system call: who swaps a folder for a link between two of them sends the second one
-//! elsewhere. Here each folder is opened once, one name after the other without following a link, and every later call
-//! names a file in it.
+//! elsewhere. Here a folder is opened once, from the one above it and without following a link, and every later call
+//! names a file in it. [`Folders`](super::folders::Folders) opens them.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use super::attributes::Attributes;
-use super::{Found, RealFolders, failed, sha256};
+use super::{Found, failed, sha256};
 use crate::error::{Code, Error, Result};
 use crate::file;
 
@@ -27,9 +25,6 @@ use paths as system;
 
 pub use entry::{Entry, Kind};
 
-/// The most folders that are kept open at a time; a process may open 1,024 files unless told otherwise.
-const MAX_OPEN: usize = 400;
-
 /// A folder held open.
 pub struct Folder {
     path: PathBuf,
@@ -37,13 +32,20 @@ pub struct Folder {
 }
 
 impl Folder {
-    fn top(path: &Path) -> Result<Self> {
+    /// Opens the folder at `path`, the top of a tree.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub(super) fn top(path: &Path) -> Result<Self> {
         let handle = system::open_top(path).map_err(|error| failed("open", path, error))?;
         Ok(Self { path: path.to_owned(), handle })
     }
 
     /// Opens the folder `name` in this one, without following a link; `None` where nothing is there.
-    fn child(&self, name: &OsStr) -> Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// As [`Folder::entry`]; `E_IO_INVALID_PATH` where it is no folder.
+    pub(super) fn child(&self, name: &OsStr) -> Result<Option<Self>> {
         let path = self.path.join(name);
         match system::open_child(&self.handle, &self.path, name) {
             Ok(handle) => Ok(Some(Self { path, handle })),
@@ -54,6 +56,11 @@ impl Folder {
                 Some(Kind::File | Kind::Other) => Err(in_the_way(&path, "no folder")),
             },
         }
+    }
+
+    /// Returns the path that it was opened at.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns what the disk says of `name`, without following a link; `None` where nothing is there.
@@ -196,6 +203,22 @@ impl Folder {
         }
     }
 
+    /// Makes the folder `name` in this one; one that is there already is no failure.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub(super) fn make_folder(&self, name: &OsStr) -> Result<()> {
+        match system::make_folder(&self.handle, &self.path, name) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(self.failed("make", name, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the folder `name` of this one where it is empty; any other is left.
+    pub(super) fn remove_empty_folder(&self, name: &OsStr) {
+        let _ = system::remove_folder(&self.handle, &self.path, name);
+    }
+
     /// Puts the folder's names on the disk.
     pub fn sync(&self) {
         // Not every file system can; the files themselves are synced.
@@ -207,7 +230,7 @@ impl Folder {
     }
 
     /// Returns where the folder is now, if its path does not lead to it any more.
-    fn moved(&self) -> Option<Moved> {
+    pub(super) fn moved(&self) -> Option<Moved> {
         let own = system::own_entry(&self.handle, &self.path).ok().map(|entry| entry.identity);
         let there = system::entry_at(&self.path).ok().filter(|entry| entry.kind == Kind::Folder);
         if own.is_some() && there.map(|entry| entry.identity) == own {
@@ -235,179 +258,9 @@ impl std::fmt::Display for Moved {
     }
 }
 
-/// Opens the folders in and above some roots, and keeps them open. Links are followed once, when a folder is first asked
-/// for, and only to what is below a root.
-pub struct Folders {
-    roots: Vec<PathBuf>,
-    real: RealFolders,
-    open: HashMap<PathBuf, Rc<Folder>>,
-}
-
-impl Folders {
-    /// Returns what opens folders below `roots`, which are real paths: no link is in them.
-    pub fn below(roots: Vec<PathBuf>) -> Self {
-        Self { roots, real: RealFolders::default(), open: HashMap::new() }
-    }
-
-    /// Returns the folder at `path`, which is absolute; `None` where nothing is there.
-    ///
-    /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of the roots, a folder was swapped for a link since it was first asked
-    /// for, or a part of the path is no folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
-    pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
-        let real = self.real.of(path);
-        if !self.roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real)) {
-            return Err(in_the_way(path, &format!("a link, or below one, and leads to `{}`", real.display())));
-        }
-        self.open_real(&real)
-    }
-
-    fn open_real(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
-        if let Some(open) = self.open.get(path) {
-            return Ok(Some(Rc::clone(open)));
-        }
-        let folder = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) => match self.open_real(parent)? {
-                Some(parent) => parent.child(name)?,
-                None => None,
-            },
-            _ => Some(Folder::top(path)?),
-        };
-        Ok(folder.map(|folder| self.keep(folder)))
-    }
-
-    /// Returns the folder that holds `path`, and the name of `path` in it; `None` where the folder is not there.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
-    pub fn holding<'p>(&mut self, path: &'p Path) -> Result<Option<(Rc<Folder>, &'p OsStr)>> {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(in_the_way(path, "no file's path"));
-        };
-        Ok(self.open(folder)?.map(|folder| (folder, name)))
-    }
-
-    /// Makes the folder `path` in one that is there; one that is there already is no failure.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
-    pub fn make(&mut self, path: &Path) -> Result<()> {
-        let Some((parent, name)) = self.holding(path)? else {
-            return Err(failed("make", path, ErrorKind::NotFound.into()));
-        };
-        match system::make_folder(&parent.handle, &parent.path, name) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(failed("make", path, error)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Makes the folder `path`, and those above it.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
-    pub fn make_all(&mut self, path: &Path) -> Result<()> {
-        if self.open(path)?.is_some() {
-            return Ok(());
-        }
-        if let Some(parent) = path.parent() {
-            self.make_all(parent)?;
-        }
-        self.make(path)
-    }
-
-    /// Removes those of `paths`, folders with the deepest first, that are empty, no links, and in or above a root; the
-    /// others are left.
-    pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
-        for path in paths.iter().map(AsRef::as_ref) {
-            let real = self.real.of(path);
-            let is_held = self.roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real));
-            if is_held && let Ok(Some((parent, name))) = self.holding(path) {
-                self.open.remove(&parent.path.join(name));
-                let _ = system::remove_folder(&parent.handle, &parent.path, name);
-            }
-        }
-    }
-
-    /// Returns the folders whose paths lead elsewhere since they were opened, the outermost of them alone.
-    pub fn moved(&self) -> Vec<Moved> {
-        let mut moved: Vec<Moved> = self.open.values().filter_map(|folder| folder.moved()).collect();
-        moved.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let mut outermost: Vec<Moved> = Vec::new();
-        for folder in moved {
-            if !outermost.last().is_some_and(|above| folder.path.starts_with(&above.path)) {
-                outermost.push(folder);
-            }
-        }
-        outermost
-    }
-
-    fn keep(&mut self, folder: Folder) -> Rc<Folder> {
-        if self.open.len() >= MAX_OPEN {
-            self.open.clear();
-        }
-        let folder = Rc::new(folder);
-        self.open.insert(folder.path.clone(), Rc::clone(&folder));
-        folder
-    }
-}
-
-fn in_the_way(path: &Path, what: &str) -> Error {
+/// Returns the failure of a path that cannot be opened as a folder.
+pub(super) fn in_the_way(path: &Path, what: &str) -> Error {
     Error::new(Code::InvalidPath, format!("`{}` is {what}, and files shall stand in it", path.display()))
         .with_details(serde_json::json!({ "path": path.display().to_string(), "path_posix": super::posix(path) }))
         .hint("look who changes this folder, and try again")
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    #[test]
-    fn a_folder_that_was_swapped_for_a_link_still_takes_what_is_written() {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let top = scratch.path().canonicalize().expect("a path");
-        fs::create_dir_all(top.join("in/deep")).expect("folders");
-        fs::create_dir(top.join("outside")).expect("a folder");
-        let mut folders = Folders::below(vec![top.clone()]);
-        let path = top.join("in/deep/file");
-        let (folder, name) = folders.holding(&path).expect("no link").expect("a folder");
-        assert!(folders.moved().is_empty());
-        fs::rename(top.join("in"), top.join("away")).expect("a rename");
-        symlink("outside", top.join("in")).expect("a link");
-        folder.write_beside(name, OsStr::new("tmp"), b"x", 0o600, None).expect("written");
-        folder.put_in_place(name, OsStr::new("tmp"), true).expect("put");
-        assert_eq!(fs::read(top.join("away/deep/file")).expect("the file"), b"x");
-        assert!(fs::read_dir(top.join("outside")).expect("a folder").next().is_none());
-        let moved = folders.moved();
-        assert_eq!(moved.len(), 1, "{moved:?}");
-        assert_eq!(moved[0].path, top.join("in"));
-        if cfg!(target_os = "linux") {
-            assert_eq!(moved[0].now, Some(top.join("away")));
-        }
-        // Asked for anew, the link is refused where it leads out, and followed where it does not.
-        let error = Folders::below(vec![top.join("in")]).holding(&path).err().expect("a link");
-        assert_eq!(error.code(), Code::InvalidPath);
-        let to = top.join("outside/deep").display().to_string();
-        assert!(error.message().contains("is a link, or below one") && error.message().contains(&to), "{error}");
-        assert!(Folders::below(vec![top.clone()]).holding(&top.join("in/file")).expect("inside").is_some());
-    }
-
-    #[test]
-    fn many_folders_are_opened_in_turns() {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let top = scratch.path().canonicalize().expect("a path");
-        let mut folders = Folders::below(vec![top.clone()]);
-        for n in 0..(2 * MAX_OPEN) {
-            let folder = top.join(format!("f{n}"));
-            folders.make_all(&folder.join("a")).expect("made");
-            assert!(folders.open(&folder.join("a")).expect("no link").is_some());
-        }
-        for n in 0..(2 * MAX_OPEN) {
-            folders.remove_empty(&[top.join(format!("f{n}/a")), top.join(format!("f{n}"))]);
-        }
-        assert!(fs::read_dir(&top).expect("a folder").next().is_none());
-        assert!(folders.open(&top.join("f0/a")).expect("no link").is_none());
-    }
 }

@@ -5,6 +5,7 @@
 use super::{Context, Entry, Finding, Projections, Resource};
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::limits::Growing;
 use crate::store::projects::Selection;
 
 /// What a domain offers. `..Domain::EMPTY` stands for what it does not.
@@ -21,6 +22,8 @@ pub struct Domain {
     pub resources: &'static [Resource],
     /// Its tools that are data, where it has some.
     pub tools: Option<Projections>,
+    /// Its tables that grow: `mcpkg limit` sets how far, `mcpkg prune` keeps them to it.
+    pub growing: &'static [Growing],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
     /// Looks whether all is well with it, for `doctor`.
@@ -36,6 +39,7 @@ impl Domain {
         commands: &[],
         resources: &[],
         tools: None,
+        growing: &[],
         recover: |_| {},
         health: |_| Vec::new(),
     };

@@ -217,20 +217,20 @@ fn insert<'p>(
 }
 
 /// Content whose checksum is filled in by one transaction: each row is written anew, with up to a MiB of content.
-const FILLED_AT_ONCE: usize = 64;
+const FILLED_AT_ONCE: u32 = 64;
 
 /// Gives content that has none its checksum, where its SHA-256 shows that it is whole; what is damaged gets none and is found by
-/// its SHA-256. For a database from before there were checksums; where this is cut short, the rest goes on without.
+/// its SHA-256. For a database from before there were checksums; called again, it goes on where it was cut short.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
-    let db = Db::new(connection, None);
-    let without =
-        db.all(sql!("SELECT id FROM blob WHERE checksum IS NULL ORDER BY id"), params![], |row| row.get::<i64>(0))?;
-    for ids in without.chunks(FILLED_AT_ONCE) {
-        Db::in_transaction(connection, None, Intent::Write, |db| {
-            for id in ids {
+    let without = sql!("SELECT id FROM blob WHERE checksum IS NULL AND id > ?1 ORDER BY id LIMIT ?2");
+    let mut last = 0_i64;
+    loop {
+        let filled = Db::in_transaction(connection, None, Intent::Write, |db| {
+            let ids: Vec<i64> = db.all(without, params![last, FILLED_AT_ONCE], |row| row.get(0))?;
+            for id in &ids {
                 let mut checksum = Xxh3::new();
                 let read = stream_by_id(db, *id, Verify::Sha256, |piece| {
                     checksum.update(piece);
@@ -247,10 +247,13 @@ pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
                     Err(error) => return Err(error),
                 }
             }
-            Ok(())
+            Ok(ids)
         })?;
+        match filled.last() {
+            Some(id) => last = *id,
+            None => return Ok(()),
+        }
     }
-    Ok(())
 }
 
 /// Returns the key of the blob that holds `content`, if it is stored.
@@ -340,5 +343,20 @@ mod tests {
         assert!(all() == expected);
         let with = sql!("SELECT id FROM blob WHERE checksum IS NOT NULL ORDER BY id");
         assert_eq!(store.read(|db| db.all(with, params![], |row| row.get::<i64>(0))).unwrap(), [1, 3]);
+    }
+
+    #[test]
+    fn checksums_are_filled_in_batch_by_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let contents = 2 * FILLED_AT_ONCE + 1;
+        store.write(|db| (0..contents).try_for_each(|n| put(db, &n.to_le_bytes()).map(drop))).unwrap();
+        let count = |sql| store.read(|db| db.single(sql, params![], |row| row.get::<i64>(0))).unwrap();
+        let (all, without) =
+            (sql!("SELECT count(*) FROM blob"), sql!("SELECT count(*) FROM blob WHERE checksum IS NULL"));
+        store.write(|db| db.run(sql!("UPDATE blob SET checksum = NULL"), params![])).unwrap();
+        assert_eq!((count(all), count(without)), (i64::from(contents), i64::from(contents)));
+        fill_checksums(store.engine.pooled_writer().unwrap().link()).unwrap();
+        assert_eq!(count(without), 0);
     }
 }

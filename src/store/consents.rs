@@ -6,16 +6,21 @@ use uuid::Uuid;
 
 use super::Db;
 use super::engine::{Row, damaged, params, sql};
+use super::limits::{Growing, Limits};
 use super::page::{Page, Slice};
 use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// For how long a row that is past its time is still told from one that never was: a day.
-const KEPT: Millis = 86_400_000;
-
-/// Rows of one asker that are kept: beyond so many tokens, and so many requests, the oldest go.
-const MOST: u32 = 1_000;
+/// The table. For a day a row that is past its time is still told from one that never was; an asker has so many tokens
+/// and so many requests.
+pub const GROWING: Growing = Growing {
+    name: "consents",
+    about: "confirm tokens and requests for consent, of each asker; one that waits stays",
+    usual: Limits { age: Some(86_400_000), number: Some(1_000) },
+    beyond,
+    delete,
+};
 
 /// Who says yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +121,41 @@ macro_rules! columns {
     };
 }
 
-/// Adds a row, and deletes those that ended long ago and those of the asker that are too many.
+/// The rows beyond the limits: `?1` is now, `?2` the moment before which they have to have expired, `?3` how many an asker
+/// has. A request that was denied holds until it expires.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, state, expires_at,
+                                row_number() OVER (PARTITION BY asker, needs ORDER BY id DESC) AS place
+                           FROM consent) AS ranked
+          WHERE expires_at < ?2 OR (place > ?3 AND (state = 'consumed' OR expires_at <= ?1))"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![now, limits.before(now).min(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM consent WHERE id IN (", beyond!(), " LIMIT ?4)");
+    db.run(sql, params![now, limits.before(now).min(now), limits.most(), most])
+}
+
+/// Adds a row, and deletes those that ended long ago and those of the asker that are too many. Returns false, and adds
+/// nothing, where as many requests of the asker wait for a person as may be.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
-pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<()> {
-    db.run(sql!("DELETE FROM consent WHERE expires_at < ?1"), params![new.asked_at.saturating_sub(KEPT)])?;
+pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
+    let limits = GROWING.limits(db)?;
+    let (now, most) = (new.asked_at, limits.most());
+    db.run(sql!("DELETE FROM consent WHERE expires_at < ?1"), params![limits.before(now).min(now)])?;
     let needs = if new.sha256.is_some() { Needs::Token } else { Needs::Person };
     let Binding { operation, asker, project, inputs, plan_hash } = new.binding;
+    if needs == Needs::Person && waiting(db, asker, now, most)? >= most {
+        return Ok(false);
+    }
     db.run(
         sql!(
             "INSERT INTO consent (uuid, needs, sha256, operation, asker, caller, project, inputs, plan_hash, summary,
@@ -146,12 +178,27 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<()> {
             new.expires_at
         ],
     )?;
+    // A token that its caller did not use while it was given so many newer ones goes though it is in time.
     let too_many = sql!(
-        "DELETE FROM consent WHERE asker = ?1 AND needs = ?2 AND id NOT IN
-         (SELECT id FROM consent WHERE asker = ?1 AND needs = ?2 ORDER BY id DESC LIMIT ?3)"
+        "DELETE FROM consent WHERE asker = ?1 AND needs = ?2
+            AND (needs = 'token' OR state = 'consumed' OR expires_at <= ?3)
+            AND id NOT IN (SELECT id FROM consent WHERE asker = ?1 AND needs = ?2 ORDER BY id DESC LIMIT ?4)"
     );
-    db.run(too_many, params![asker, needs.word(), MOST])?;
-    Ok(())
+    db.run(too_many, params![asker, needs.word(), now, most])?;
+    Ok(true)
+}
+
+/// Returns how many requests of an asker are neither used nor past their time, `most` at most.
+fn waiting(db: &Db<'_>, asker: &str, now: Millis, most: i64) -> Result<i64> {
+    let sql = sql!(
+        "SELECT 1 FROM consent WHERE asker = ?1 AND needs = 'person' AND state <> 'consumed' AND expires_at > ?2 LIMIT ?3"
+    );
+    let mut waiting = 0;
+    db.each(sql, params![asker, now, most], |_| {
+        waiting += 1;
+        Ok(())
+    })?;
+    Ok(waiting)
 }
 
 /// Returns the row of a token.

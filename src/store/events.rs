@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Db;
 use super::engine::{Row, params, sql};
+use super::limits::{Growing, Limits};
 use super::projects::{Selection, resolved};
 use super::text::plain;
 use crate::clock::{self, Millis};
@@ -51,6 +52,49 @@ macro_rules! events {
     () => {
         "SELECT seq, at, actor, project, kind, subject, outcome FROM event"
     };
+}
+
+/// The table. All of it stays unless users set limits.
+pub const GROWING: Growing = Growing {
+    name: "events",
+    about: "the trail; the last hour, which servers may not have read yet, stays",
+    usual: Limits::NONE,
+    beyond,
+    delete,
+};
+
+/// How long an event stays whatever the limits say: a server that was stopped for a while reads on where it was.
+const UNREAD: Millis = 3_600_000;
+
+/// The rows beyond the limits, which are the oldest without a gap: `?1` to `?2` is when those happened that are young enough,
+/// `?3` how many stay, `?4` to `?5` is when those happened that servers may not have read. What a clock that went wrong wrote
+/// as later than now counts as its neighbours do.
+macro_rules! beyond {
+    () => {
+        "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last
+          WHERE seq < newest
+            AND seq < coalesce((SELECT seq FROM event WHERE at >= ?4 AND at <= ?5 ORDER BY seq LIMIT 1), newest)
+            AND (seq <= newest - ?3
+                 OR seq < coalesce((SELECT seq FROM event WHERE at >= ?1 AND at <= ?2 ORDER BY seq LIMIT 1), newest))"
+    };
+}
+
+/// The parameters of [`beyond!`].
+fn moments(limits: Limits, now: Millis) -> [i64; 5] {
+    let young = if limits.age.is_some() { now } else { Millis::MAX };
+    [limits.before(now), young, limits.most(), now.saturating_sub(UNREAD), now]
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let [since, until, most, unread, now] = moments(limits, now);
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![since, until, most, unread, now], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
+    let [since, until, most, unread, now] = moments(limits, now);
+    let sql = sql!("DELETE FROM event WHERE seq IN (", beyond!(), " ORDER BY seq LIMIT ?6)");
+    db.run(sql, params![since, until, most, unread, now, batch])
 }
 
 /// Appends an event.
@@ -103,6 +147,14 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
+}
+
+/// Returns the oldest event's place, 0 where there is none.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn oldest(db: &Db<'_>) -> Result<i64> {
+    db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
 fn most(limit: usize) -> i64 {

@@ -11,6 +11,7 @@ pub mod consents;
 pub mod deploys;
 pub mod events;
 pub mod items;
+pub mod limits;
 pub mod lists;
 pub mod modules;
 pub mod page;
@@ -27,6 +28,7 @@ pub mod tasks;
 pub mod validators;
 pub mod watch;
 
+mod compact;
 mod db;
 mod deadline;
 mod engine;

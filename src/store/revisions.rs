@@ -15,8 +15,11 @@ use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 
 mod kind;
+mod outdated;
 
 pub use kind::Kind;
+pub use outdated::{Outdated, outdated};
+pub(super) use outdated::{forget, forgot_revisions};
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! revision_columns {
@@ -164,6 +167,14 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     let sql = sql!(revision_columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     db.all(sql, params![item, limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+/// Returns the number of an item's oldest revision that is kept, 0 where there is none.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+    db.single(sql!("SELECT coalesce(min(number), 0) FROM revision WHERE item = ?1"), params![item], |row| row.get(0))
 }
 
 /// Returns revision `number` of the item that has or last had `name`.

@@ -4,11 +4,18 @@ use uuid::Uuid;
 
 use super::Db;
 use super::engine::{Row, params, sql};
-use crate::clock::Millis;
+use super::limits::{Growing, Limits};
+use crate::clock::{Millis, span};
 use crate::error::Result;
 
-/// Limit on the tasks of one asker whose time is not over.
-pub const MAX_TASKS: i64 = 256;
+/// The table. How a task ended is kept for an hour, and an asker has so many tasks whose time is not over.
+pub const GROWING: Growing = Growing {
+    name: "tasks",
+    about: "long calls of agents and how they ended, of each asker; one that runs stays",
+    usual: Limits { age: Some(3_600_000), number: Some(256) },
+    beyond,
+    delete,
+};
 
 /// How far a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,18 +99,48 @@ macro_rules! columns {
     };
 }
 
-/// Inserts a task, and deletes those whose time is over; returns false where its asker has [`MAX_TASKS`].
+/// The rows beyond the limits: `?1` is now, `?2` the moment before which they have to have ended, `?3` how many an asker
+/// has.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, status, expires_at, updated_at,
+                                row_number() OVER (PARTITION BY asker ORDER BY id DESC) AS place
+                           FROM task) AS ranked
+          WHERE status <> 'working' AND (expires_at < ?1 OR updated_at < ?2 OR place > ?3)"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![now, limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM task WHERE id IN (", beyond!(), " LIMIT ?4)");
+    db.run(sql, params![now, limits.before(now), limits.most(), most])
+}
+
+/// Returns until when a task is kept that begins or ends `now`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn kept_until(db: &Db<'_>, now: Millis) -> Result<Millis> {
+    Ok(now.saturating_add(GROWING.limits(db)?.age.unwrap_or(span::LONGEST)))
+}
+
+/// Inserts a task, and deletes those whose time is over; returns false where its asker has as many as it may.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     db.run(sql!("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'"), params![task.created_at])?;
+    let most = GROWING.limits(db)?.most();
     let mut tasks = 0;
-    db.each(sql!("SELECT 1 FROM task WHERE asker = ?1 LIMIT ?2"), params![task.asker, MAX_TASKS], |_| {
+    db.each(sql!("SELECT 1 FROM task WHERE asker = ?1 LIMIT ?2"), params![task.asker, most], |_| {
         tasks += 1;
         Ok(())
     })?;
-    if tasks >= MAX_TASKS {
+    if tasks >= most {
         return Ok(false);
     }
     let statement = sql!("INSERT INTO task (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");

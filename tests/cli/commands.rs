@@ -439,3 +439,73 @@ fn completions_and_man_pages_are_written() {
     assert!(page.contains("CONTENT"));
     assert!(!scratch.db().exists(), "neither needs a database");
 }
+
+#[test]
+fn a_read_makes_no_database() {
+    let scratch = Scratch::new();
+    let missing = scratch.path().join("mistyped.db");
+    let named = missing.to_str().expect("a readable path");
+    for arguments in [&["prompt", "list"][..], &["project", "list"], &["search", "x"], &["events"], &["access", "list"]]
+    {
+        let ran = scratch.run(&[&["--db", named], arguments].concat());
+        assert_eq!(ran.status, 1, "{arguments:?}: {ran}");
+        assert!(ran.stderr.contains("mistyped.db` does not exist"), "{ran}");
+    }
+    assert!(!missing.exists());
+    // The usual one is not made either, and is empty.
+    let usual = |arguments: &[&str]| {
+        let mut command = scratch.command();
+        command.env_remove("MCPKG_DB").env("XDG_DATA_HOME", scratch.path().join("data")).args(arguments);
+        command.output().expect("mcpkg runs")
+    };
+    let ran = usual(&["project", "list"]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(!scratch.path().join("data").exists());
+    assert!(usual(&["project", "create", "p"]).status.success());
+    assert!(scratch.path().join("data/mcpkg/mcpkg.db").exists());
+}
+
+#[test]
+fn the_last_change_is_shown_and_what_can_be_restored() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "p", "one\n"]);
+    assert_snapshot!(scratch.run(&["prompt", "diff", "p"]), @r"
+    status: 0
+    --- stdout
+    Prompt 'p' has one revision; nothing was changed since
+    --- stderr
+    ");
+    scratch.ok(&["prompt", "update", "p", "--content", "two\n"]);
+    scratch.ok(&["prompt", "update", "p", "--content", "three\n"]);
+    assert_snapshot!(scratch.run(&["prompt", "diff", "p"]), @r"
+    status: 0
+    --- stdout
+    --- p 2
+    +++ p 3
+    @@ -1 +1 @@
+    -two
+    +three
+    --- stderr
+    ");
+    assert_snapshot!(scratch.run(&["prompt", "diff", "p", "1"]), @r"
+    status: 0
+    --- stdout
+    --- p 1
+    +++ p 3
+    @@ -1 +1 @@
+    -one
+    +three
+    --- stderr
+    ");
+    let ran = scratch.run(&["prompt", "restore", "p"]);
+    assert_eq!(ran.status, 2, "{ran}");
+    assert!(ran.stderr.contains("hint: 3: update, "), "{ran}");
+    assert_eq!(scratch.ok(&["prompt", "show", "p"]), "three\n");
+    scratch.ok(&["prompt", "rm", "p", "--yes"]);
+    assert_snapshot!(scratch.run(&["prompt", "restore", "q"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Prompt 'q' does not exist in project 'p'
+    ");
+}

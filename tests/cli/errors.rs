@@ -128,6 +128,7 @@ fn usage_errors_exit_2_and_suggest() {
 #[test]
 fn errors_are_json_under_json() {
     let scratch = Scratch::new();
+    scratch.ok(&["init"]);
     assert_snapshot!(scratch.run(&["--json", "prompt", "list"]), @r#"
     status: 1
     --- stdout

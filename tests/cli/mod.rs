@@ -2,6 +2,8 @@
 
 mod access;
 mod commands;
+mod compact;
 mod errors;
+mod limits;
 mod modules;
 mod skills;

@@ -173,6 +173,8 @@ fn imports_go_down_only() {
                 "content::names",
                 "database::default_path",
             ],
+            // `prune` walks the tables of each domain that grow.
+            "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
             // The editor.
             "content" => &["op", "store", "error", "file", "clock", "process"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
@@ -273,4 +275,20 @@ fn no_statement_skips_rows_or_reads_the_clock() {
             assert!(!code(text).contains(forbidden), "{} uses {forbidden}", path.display());
         }
     }
+}
+
+#[test]
+fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
+    let mut found = 0;
+    for (path, text) in sources() {
+        let code = code(&text);
+        let reaches = ["Prepared::new(", ".fetch(context)", "Report::of("].iter().any(|call| code.contains(call));
+        let operations = code.matches("impl Operation for ").count();
+        if reaches && operations > 0 {
+            let open = code.matches("const OPEN_WORLD: bool = true;").count();
+            assert_eq!(open, operations, "{}", path.display());
+            found += operations;
+        }
+    }
+    assert!(found >= 10, "only {found} operations");
 }

@@ -1,5 +1,6 @@
 //! Contract 000's tools: their names, their schemas to the letter, what they take and what they refuse. D33 to D35, D39.
 
+use mcpkg::deploy::targets::Target;
 use mcpkg::op::Entry;
 use mcpkg::operations;
 use serde_json::{Map, Value, json};
@@ -202,7 +203,8 @@ fn what_a_schema_does_not_allow_is_an_envelope() {
     }
     // A target has a code of its own, with those there are.
     let error = tool_refused(&mut client, "plan", json!({ "target": "zed" }), "E_TARGET_UNSUPPORTED");
-    assert_eq!(error["details"]["allowed"], json!(["all", "claude_code", "codex", "cursor", "vscode"]), "{error:#}");
+    let allowed = [vec!["all"], Target::all_names()].concat();
+    assert_eq!(error["details"]["allowed"], json!(allowed), "{error:#}");
     assert_eq!(error["details"]["reason_code"], "target_filter_unsupported");
     client.finish();
 }

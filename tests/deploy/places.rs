@@ -1,5 +1,7 @@
 //! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
 
+use mcpkg::deploy::targets::Target;
+
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
@@ -170,7 +172,8 @@ fn taking_back_one_target_leaves_what_another_one_reads_too() {
     assert!(!place.exists("root/.cursor"));
     assert!(place.exists("root/AGENTS.md") && place.exists("root/.agents/skills/tidy/SKILL.md"));
     assert_eq!(place.planned(&["--target", "codex"]), [""; 0]);
-    for target in ["codex", "vscode", "claude_code"] {
+    let (last, others) = Target::ALL.split_first().expect("a target");
+    for target in others.iter().chain([last]).map(|target| target.name()).filter(|name| *name != "cursor") {
         place.data(&["rollback", "--to", "pristine", "--target", target, "--yes"]);
     }
     assert_eq!(place.tree(), before, "the last one takes it with it");

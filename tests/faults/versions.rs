@@ -55,6 +55,36 @@ fn f16_an_upgrade_that_was_interrupted_goes_on() {
 }
 
 #[test]
+fn checksums_that_an_upgrade_did_not_come_to_are_filled_in_by_the_next_command() {
+    let scratch = Scratch::new();
+    // The version that brought checksums: it stays until all content has one.
+    let fixture = format!("{}/tests/fixtures/v6.db", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(&fixture, scratch.db()).expect("a copy");
+    alter(&scratch, "UPDATE blob SET checksum = NULL WHERE id > 1");
+    assert_eq!(scratch.ok(&["prompt", "show", "plain"]), "two");
+    assert_has_checksums(&scratch);
+}
+
+#[test]
+fn an_older_backup_has_checksums_once_it_is_restored() {
+    let scratch = Scratch::with_project();
+    let fixture = format!("{}/tests/fixtures/v5.db", env!("CARGO_MANIFEST_DIR"));
+    scratch.ok(&["restore", &fixture, "--yes"]);
+    assert_has_checksums(&scratch);
+}
+
+/// Asserts that the database is of this version, and that no content lacks its checksum.
+#[track_caller]
+fn assert_has_checksums(scratch: &Scratch) {
+    let database = rusqlite::Connection::open(scratch.db()).expect("the database opens");
+    let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("a number");
+    assert!(number("SELECT count(*) FROM blob") > 2);
+    assert_eq!(number("SELECT count(*) FROM blob WHERE checksum IS NULL"), 0);
+    assert_eq!(number("PRAGMA user_version"), mcpkg::store::SCHEMA_VERSION);
+    assert_sound(scratch);
+}
+
+#[test]
 fn f16_a_backup_of_a_newer_schema_is_not_restored() {
     let scratch = Scratch::with_project();
     scratch.ok(&["backup", "backup.db"]);
@@ -69,10 +99,15 @@ fn f16_a_backup_of_a_newer_schema_is_not_restored() {
 
 #[test]
 fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
+    let later = format!(
+        "INSERT INTO refinery_schema_history
+         SELECT {}, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
+        mcpkg::store::SCHEMA_VERSION + 1
+    );
     for change in [
         "UPDATE refinery_schema_history SET checksum = '1'",
         "UPDATE refinery_schema_history SET name = 'other'",
-        "INSERT INTO refinery_schema_history SELECT 9, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
+        &later,
     ] {
         let scratch = Scratch::with_project();
         scratch.ok(&["prompt", "create", "before", "x"]);

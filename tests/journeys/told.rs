@@ -104,6 +104,10 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.scratch.file("skill/SKILL.md", tidy);
     ground.ok(&["prompt", "create", "first", "Text"]);
     ground.ok(&["backup", "kept.db"]);
+    // What pruning takes out of the trail.
+    let database = rusqlite::Connection::open(ground.scratch.db()).expect("the database");
+    assert!(database.execute("UPDATE event SET at = 0 WHERE project = 'p'", []).expect("events") > 1);
+    drop(database);
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -147,6 +151,10 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["rollback", "--to", "pristine", "--yes"],
         vec!["client", "add", "codex"],
         vec!["client", "remove", "codex"],
+        vec!["limit", "set", "events", "--age", "1d"],
+        vec!["prune", "--yes"],
+        vec!["compact", "--keep-revisions", "1", "--yes"],
+        vec!["compact"],
         vec!["project", "create", "q"],
         vec!["project", "select", "q"],
         vec!["project", "select", "twin"],

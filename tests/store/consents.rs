@@ -165,14 +165,25 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
 }
 
 #[test]
-fn what_ended_goes_after_a_day_and_the_newest_thousand_stay() {
+fn what_ended_goes_after_a_day_and_no_more_than_a_thousand_wait() {
     let scratch = Scratch::with_project_here();
     let context = agent(&scratch);
     let count = || context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.len();
-    for n in 0..1_005 {
+    let first = asked(&context, &json!({ "n": 0 }), "hash");
+    for n in 1..1_000 {
         asked(&context, &json!({ "n": n }), "hash");
     }
+    let refused = ask(&context, &json!({ "n": 1_000 }), "hash").expect_err("too many");
+    assert_eq!(refused.code(), Code::TooMany, "{refused}");
     assert_eq!(count(), 1_000);
+    assert_eq!(row(&context, first).state, State::Pending, "the oldest still waits");
+    asked(&keyed(&context, "ci", false), &json!({}), "hash");
+    // Those that are past their time make room for others.
+    context.clock.advance(61 * MINUTE);
+    for n in 0..3 {
+        asked(&context, &json!({ "n": n }), "hash");
+    }
+    assert_eq!(count(), 1_001);
     context.clock.advance(26 * 60 * MINUTE);
     asked(&context, &json!({}), "hash");
     assert_eq!(count(), 1);

@@ -2,6 +2,7 @@
 
 mod access;
 mod consents;
+mod limits;
 mod lists;
 mod modules;
 mod opening;

@@ -2,7 +2,7 @@
 
 use mcpkg::clock::Clock;
 use mcpkg::store::Store;
-use mcpkg::store::tasks::{self, End, MAX_TASKS, Status, Task};
+use mcpkg::store::tasks::{self, End, GROWING, Status, Task};
 use uuid::Uuid;
 
 use crate::support::Scratch;
@@ -73,7 +73,7 @@ fn a_task_that_ended_goes_with_its_time_and_one_that_works_stays() {
 fn an_asker_has_so_many_tasks_at_most() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
-    for _ in 0..MAX_TASKS {
+    for _ in 0..GROWING.usual.number.expect("a limit") {
         assert!(insert(&store, &task("user", 0)));
     }
     assert!(!insert(&store, &task("user", 0)));

@@ -1,14 +1,11 @@
 //! `mcpkg client add`.
 
-use std::path::PathBuf;
-
-use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::agents;
-use crate::client::config_file::{ConfigFile, Scope, is_installed};
+use super::arguments::{Connection, Entry};
+use crate::client::config_file::{Scope, is_installed};
 use crate::client::entry::{KEY, Wanted};
 use crate::client::homes::Homes;
 use crate::client::standing::Standing;
@@ -19,32 +16,12 @@ use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput
 /// Connect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Agent
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
-    agent: String,
-    /// For the user, in every folder, or for who works in this folder; a project's entry names its project
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(skip)]
-    scope: Scope,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
-    #[serde(default = "entry_name::default")]
-    name: String,
-    /// Connect to this URL instead of starting mcpkg; --project makes /mcp in it /projects/NAME/mcp
-    #[arg(long, value_name = "URL")]
-    http: Option<String>,
-    /// Environment variable that the agent takes the URL's bearer key from [default: MCPKG_KEY, for a URL that is not on
-    /// this machine]
-    #[arg(long, value_name = "NAME", requires = "http")]
-    key_env: Option<String>,
-    /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
-    #[arg(long, value_name = "DIR")]
-    #[serde(skip)]
-    root: Option<PathBuf>,
-    /// Show what would be written, and write nothing
-    #[arg(long)]
-    #[serde(default)]
-    dry_run: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    entry: Entry,
+    #[command(flatten)]
+    #[serde(flatten)]
+    connection: Connection,
 }
 
 impl Operation for Add {
@@ -64,32 +41,29 @@ impl Operation for Add {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+        self.entry.subject()
     }
 
     fn missing_database(&self) -> MissingDatabase {
-        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
+        self.entry.missing_database()
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let subject = self.subject();
-        let agent = agents::named(&self.agent)?;
-        entry_name::check(&self.name)?;
-        let config = ConfigFile::find(context, agent, self.scope, self.root.as_deref())?;
-        let wanted = match &self.http {
-            Some(url) => Wanted::url(context, self.scope, url, self.key_env.as_deref())?,
-            None => Wanted::start(context, self.scope)?,
-        };
+        let Entry { name, scope, dry_run, .. } = &self.entry;
+        entry_name::check(name)?;
+        let config = self.entry.config_file(context)?;
+        let agent = config.agent;
+        let wanted = self.connection.wanted(context, *scope)?;
         let fields = wanted.entry(agent)?;
-        let standing = Standing::of(context, config, &self.name)?;
-        let (name, title, path) = (&self.name, agent.title, standing.config.path.display().to_string());
+        let standing = Standing::of(context, config, name)?;
+        let (title, path) = (agent.title, standing.config.path.display().to_string());
         let mut data = json!({
             "agent": agent.name,
-            "scope": self.scope,
+            "scope": scope,
             "name": name,
             "path": path,
             "entry": Value::Object(fields.iter().cloned().collect()),
-            "dry_run": self.dry_run,
+            "dry_run": dry_run,
         });
         let warnings = standing.warning().into_iter().chain(unsafe_key(&wanted));
         let Some(edit) = standing.with(fields)? else {
@@ -105,21 +79,21 @@ impl Operation for Add {
         };
         data["outcome"] = json!(outcome);
         data["diff"] = json!(diff);
-        if self.dry_run {
+        if *dry_run {
             return Ok(Reply::new(Body::Diff(diff), data).warn(warnings));
         }
         standing.ask(context, &edit, "Replace")?;
         let installed = is_installed(agent, &Homes::find()?);
         let copy = edit.apply(context)?;
         data["backup"] = json!(&copy);
-        trail::append(context, "client.add", &subject);
+        trail::append(context, "client.add", &self.subject());
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
         reply.hints.push(if installed {
             agent.next.to_owned()
         } else {
             format!("{title} was not found on this machine; it reads the file once it is installed")
         });
-        reply.hints.extend(agent.trust.filter(|_| self.scope == Scope::Project).map(str::to_owned));
+        reply.hints.extend(agent.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
         reply.hints.extend(copy.map(|copy| format!("the file as it was is kept in {}", copy.display())));
         Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name)))

@@ -31,6 +31,7 @@ impl Operation for Check {
                                 the agent's first message. The status is 1 where a step failed.\n\n\
                                 Examples:\n  mcpkg client check\n  mcpkg client check codex";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -1,6 +1,7 @@
 //! The operations of the domain, a file for each command.
 
 mod add;
+mod arguments;
 mod check;
 mod list;
 mod remove;

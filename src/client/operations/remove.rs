@@ -1,43 +1,23 @@
 //! `mcpkg client remove`.
 
-use std::path::PathBuf;
-
-use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::client::GROUP;
-use crate::client::agents;
-use crate::client::config_file::{ConfigFile, Scope};
+use super::arguments::Entry;
+use crate::client::config_file::ConfigFile;
 use crate::client::our_entry::our_entries;
 use crate::client::standing::Standing;
-use crate::client::{entry_name, trail};
+use crate::client::{GROUP, trail};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Disconnect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
-    /// Agent
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
-    agent: String,
-    /// Whose entry: the user's, or this folder's
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(skip)]
-    scope: Scope,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
-    #[serde(default = "entry_name::default")]
-    name: String,
-    /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
-    #[arg(long, value_name = "DIR")]
-    #[serde(skip)]
-    root: Option<PathBuf>,
-    /// Show what would be written, and write nothing
-    #[arg(long)]
-    #[serde(default)]
-    dry_run: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    entry: Entry,
 }
 
 impl Operation for Remove {
@@ -54,19 +34,17 @@ impl Operation for Remove {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+        self.entry.subject()
     }
 
     fn missing_database(&self) -> MissingDatabase {
-        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
+        self.entry.missing_database()
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let subject = self.subject();
-        let agent = agents::named(&self.agent)?;
-        let config = ConfigFile::find(context, agent, self.scope, self.root.as_deref())?;
-        let standing = Standing::of(context, config, &self.name)?;
-        let (name, path) = (&self.name, standing.config.path.display().to_string());
+        let Entry { name, scope, dry_run, .. } = &self.entry;
+        let standing = Standing::of(context, self.entry.config_file(context)?, name)?;
+        let (agent, path) = (standing.config.agent, standing.config.path.display().to_string());
         if standing.entry.is_none() {
             return Err(absent(context, &standing)?);
         }
@@ -76,20 +54,20 @@ impl Operation for Remove {
         let gone = edit.after.is_none();
         let mut data = json!({
             "agent": agent.name,
-            "scope": self.scope,
+            "scope": scope,
             "name": name,
             "path": path,
             "outcome": if previous { "restored" } else { "removed" },
             "file_deleted": gone,
             "diff": diff,
-            "dry_run": self.dry_run,
+            "dry_run": dry_run,
         });
-        if self.dry_run {
+        if *dry_run {
             return Ok(Reply::new(Body::Diff(diff), data));
         }
         standing.ask(context, &edit, "Remove")?;
         data["backup"] = json!(edit.apply(context)?);
-        trail::append(context, "client.remove", &subject);
+        trail::append(context, "client.remove", &self.subject());
         let text = match (previous, gone) {
             (true, _) => format!("Took mcpkg's '{name}' out of {path}; the entry that was there before is back"),
             (false, true) => format!("Removed {path}, which held '{name}' and nothing else"),

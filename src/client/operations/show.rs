@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::arguments::Connection;
 use crate::client::GROUP;
 use crate::client::agents;
 use crate::client::binary::Binary;
 use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::document::Document;
-use crate::client::entry::Wanted;
 use crate::client::entry_name;
 use crate::client::runs::Runs;
 use crate::client::standing::Standing;
@@ -27,12 +27,9 @@ pub struct Show {
     #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
     #[serde(default = "entry_name::default")]
     name: String,
-    /// What to put in by hand connects to this URL, as in `client add`
-    #[arg(long, value_name = "URL")]
-    http: Option<String>,
-    /// Environment variable that the agent takes the URL's bearer key from
-    #[arg(long, value_name = "NAME", requires = "http")]
-    key_env: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    connection: Connection,
 }
 
 impl Operation for Show {
@@ -88,11 +85,7 @@ impl Operation for Show {
                 "binary": binary.map(Binary::name),
             }));
         }
-        let wanted = match &self.http {
-            Some(url) => Wanted::url(context, Scope::User, url, self.key_env.as_deref())?,
-            None => Wanted::start(context, Scope::User)?,
-        };
-        let fields = wanted.entry(agent)?;
+        let fields = self.connection.wanted(context, Scope::User)?.entry(agent)?;
         let snippet = document.snippet(&self.name, fields.clone());
         text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
         let wanted = Value::Object(fields.into_iter().collect());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dialect::{self, Dialect, Piece, Placeholder};
-use super::{Names, number_of};
+use super::word_names::{LINE, Names, number_of};
 use crate::content::template;
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::Argument;
@@ -87,7 +87,7 @@ impl Typed {
     fn of(dialect: Dialect, names: &Names, given: &BTreeMap<String, String>) -> Self {
         /// No command has more words; a name such as `arg99999` must not make room for them.
         const MAX_WORDS: usize = 1000;
-        let line = given.get(super::LINE).filter(|_| names.position(super::LINE).is_none());
+        let line = given.get(LINE).filter(|_| names.position(LINE).is_none());
         let mut words: Vec<Option<String>> =
             line.map(|line| dialect::split(dialect, line).into_iter().map(Some).collect()).unwrap_or_default();
         for (name, value) in given {

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::LINE;
 use super::dialect::{self, Dialect, Piece, Placeholder};
+use super::word_names::LINE;
 use crate::content::import::matter;
 use crate::store::prompts::Argument;
 

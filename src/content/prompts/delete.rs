@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::GROUP;
+use crate::content::{GROUP, answer};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::prompts;
+use crate::store::revisions::Kind;
 
 /// Delete a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -22,6 +23,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete prompt";
     const ABOUT: &'static str = "Delete a prompt from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
+    const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
@@ -36,9 +38,7 @@ impl Operation for Delete {
         let (prompt, project) = context.write("prompt.delete", &self.name, |db, project, author| {
             Ok((prompts::delete(db, author, project, &self.name)?, project.name.clone()))
         })?;
-        let sentence = format!("Deleted prompt '{}' from project '{project}'", prompt.name);
-        let back =
-            format!("`mcpkg prompt restore {} {}` brings it back", prompt.name, prompt.revision.saturating_sub(1));
-        Ok(Reply::sentence(sentence, data(&project, &prompt)).hint(back))
+        let data = data(&project, &prompt);
+        Ok(answer::deleted(Kind::Prompt, &prompt.name, prompt.revision, &project, data))
     }
 }

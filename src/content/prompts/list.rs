@@ -68,8 +68,7 @@ impl List {
         let (slice, project, next_cursor) = context.read(|db, project| {
             let page = answer::page("prompts", self.cursor.as_deref(), self.limit, context, project.id)?;
             let slice = prompts::overview(db, project.id, &page)?;
-            let last = slice.rows.last().filter(|_| slice.more);
-            let next = last.map(|prompt| cursor::encode("prompts", project.id, &prompt.name));
+            let next = answer::next_cursor("prompts", project.id, &slice, |prompt| &prompt.name);
             Ok((slice, project.name.clone(), next))
         })?;
         let rows = slice

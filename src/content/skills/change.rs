@@ -134,6 +134,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
         `mcpkg resource restore NAME REVISION` brings it back.";
+    const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;

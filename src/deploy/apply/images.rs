@@ -5,7 +5,7 @@ use crate::deploy::plan::{After, Keep, RowChange};
 use crate::disk::Found;
 use crate::disk::attributes::Attributes;
 use crate::error::Result;
-use crate::store::deploys::Image;
+use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::File;
 use crate::store::{Db, blobs};
 
@@ -36,19 +36,8 @@ pub(super) fn store_all(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attri
             && let Image::File { sha256, mode, .. } = &row.applied
         {
             let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
-            files.push(File {
-                snapshot: 0,
-                path: row.path.clone(),
-                root: row.root.clone(),
-                op: "claim".to_owned(),
-                targets: row.targets.clone(),
-                module_ids: row.module_ids.clone(),
-                block: row.block,
-                keep: if row.written || work.adopt { Keep::Written } else { Keep::Claimed },
-                before: image.clone(),
-                after: image,
-                attributes: None,
-            });
+            let keep = if row.written || work.adopt { Keep::Written } else { Keep::Claimed };
+            files.push(claim(row, &image, keep));
         }
     }
     files.extend(work.row_changes.iter().filter_map(|change| released(work, change)));
@@ -66,7 +55,12 @@ fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
         RowChange::Keep(row) if row.applied == Image::Absent => (row, &row.applied),
         RowChange::Keep(_) | RowChange::Claim(..) | RowChange::Follow(..) => return None,
     };
-    Some(File {
+    Some(claim(row, image, Keep::Nobody))
+}
+
+/// The row of a file that stays as it is on disk.
+fn claim(row: &Deployed, image: &Image, keep: Keep) -> File {
+    File {
         snapshot: 0,
         path: row.path.clone(),
         root: row.root.clone(),
@@ -74,11 +68,11 @@ fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
         targets: row.targets.clone(),
         module_ids: row.module_ids.clone(),
         block: row.block,
-        keep: Keep::Nobody,
+        keep,
         before: image.clone(),
         after: image.clone(),
         attributes: None,
-    })
+    }
 }
 
 fn store(db: &Db<'_>, found: &Found) -> Result<Image> {

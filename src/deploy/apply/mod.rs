@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use self::journal::Journal;
 use crate::deploy::plan::Change;
-use crate::disk::folder::Folders;
+use crate::disk::folders::Folders;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::snapshots::{self, NewSnapshot};

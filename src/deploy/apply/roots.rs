@@ -10,7 +10,7 @@ use crate::approved::Kind;
 use crate::deploy::plan::Change;
 use crate::deploy::source::Site;
 use crate::deploy::targets::bases::innermost;
-use crate::disk::folder::Folders;
+use crate::disk::folders::Folders;
 use crate::disk::{self, RealFolders};
 use crate::error::{Code, Error, Result};
 use crate::hex;

@@ -38,6 +38,7 @@ impl Operation for Deploy {
     const ABOUT: &'static str = "Show what a deploy would write for the agents and return the confirm_token with which \
         deploy_apply writes exactly that";
     const EFFECT: Effect = Effect::Offer;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
@@ -105,6 +106,7 @@ impl Operation for DeployApply {
     const ABOUT: &'static str =
         "Write the agents' files exactly as the confirmed plan says; needs yes and the confirm_token of deploy";
     const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("deploy_apply");
@@ -171,6 +173,7 @@ impl Operation for DeployShell {
         Examples:\n  mcpkg deploy\n  mcpkg deploy --apply\n  mcpkg deploy --apply --yes --target claude_code\n  \
         mcpkg deploy --repo ~/.agentpack/repo --apply --adopt";
     const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

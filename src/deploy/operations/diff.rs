@@ -26,6 +26,7 @@ impl Operation for ShowDiff {
     const ABOUT: &'static str = "Show what a deploy would change in the agents' files, line by line";
     const HELP: &'static str = "Examples:\n  mcpkg diff\n  mcpkg diff --target cursor --check";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");

@@ -38,6 +38,7 @@ impl Operation for Doctor {
     const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the connected agents \
                                 too, and says what to do; `mcpkg client check` starts what the agents would.\n\nExamples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("doctor");

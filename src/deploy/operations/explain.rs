@@ -46,6 +46,7 @@ impl Operation for Explain {
     const ABOUT: &'static str = "Explain which module and overlay each planned change or drifted file comes from";
     const HELP: &'static str = "Examples:\n  mcpkg explain plan\n  mcpkg explain status --json";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("explain");

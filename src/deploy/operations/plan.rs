@@ -46,6 +46,7 @@ impl Operation for ShowPlan {
         session is counted as it will be, without what the files import; tokens are estimated, four bytes each.\n\n\
         Examples:\n  mcpkg plan\n  mcpkg plan --target claude_code --check\n  mcpkg plan --repo ~/.agentpack/repo --json";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");

@@ -35,6 +35,7 @@ impl Operation for Preview {
     const ABOUT: &'static str = "Show the plan of a deploy and, with diff, the unified diff of each file";
     const HELP: &'static str = "Examples:\n  mcpkg preview --diff\n  mcpkg preview --diff --json";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("preview");

@@ -70,6 +70,7 @@ impl Operation for Status {
     const HELP: &'static str =
         "Examples:\n  mcpkg status\n  mcpkg status --only modified,missing\n  mcpkg status --check || echo drifted";
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("status");

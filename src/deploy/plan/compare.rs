@@ -9,7 +9,9 @@ use serde_json::json;
 use crate::deploy::desired::sections;
 use crate::deploy::desired::{Desired, Output};
 use crate::deploy::plan::block;
-use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names, op_of};
+use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
+use crate::deploy::plan::unwanted::{self, Unwanted};
+use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
 use crate::deploy::repo::taken_over::{self, TakenOver};
 use crate::deploy::source::Site;
 use crate::deploy::targets::Target;
@@ -38,7 +40,11 @@ pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
     let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
     for row in rows.values().filter(|row| !desired.outputs.contains_key(Path::new(&row.path))) {
         if row.targets.iter().any(|target| selected.contains(target.as_str())) {
-            comparing.no_longer(row, &selected)?;
+            match unwanted::compare(db, row, &selected)? {
+                Unwanted::Nothing => {}
+                Unwanted::Row(change) => comparing.row_changes.push(change),
+                Unwanted::File(change) => comparing.changes.push(change),
+            }
         }
     }
     let mut changes = comparing.changes;
@@ -82,23 +88,6 @@ struct Comparing<'a> {
     changes: Vec<Change>,
     row_changes: Vec<RowChange>,
 }
-
-/// Whether a file may be overwritten.
-struct Safety {
-    adopt: bool,
-    drifted: bool,
-    drift: Drift,
-    reason: &'static str,
-}
-
-const MANAGED: Safety =
-    Safety { adopt: false, drifted: false, drift: Drift::UpstreamPending, reason: "content differs" };
-const FOREIGN: Safety =
-    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
-const DRIFTED: Safety =
-    Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
-const OTHERS: Safety =
-    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "another project or repo keeps this file" };
 
 impl Comparing<'_> {
     fn output(&mut self, desired: &Desired, output: &Output) -> Result<()> {
@@ -322,64 +311,6 @@ impl Comparing<'_> {
             pristine_attributes: None,
             stat: None,
         }
-    }
-
-    /// A file that the place keeps and none of the targets wants any more.
-    fn no_longer(&mut self, row: &Deployed, selected: &HashSet<&str>) -> Result<()> {
-        let rest: Vec<String> =
-            row.targets.iter().filter(|target| !selected.contains(target.as_str())).cloned().collect();
-        if !rest.is_empty() {
-            self.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
-            return Ok(());
-        }
-        if row.applied == Image::Absent {
-            return Ok(());
-        }
-        if !row.written {
-            // The user's own file, which merely was equal.
-            self.row_changes.push(RowChange::Forget(row.path.clone()));
-            return Ok(());
-        }
-        let path = PathBuf::from(&row.path);
-        let found = disk::look(&path)?;
-        let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
-        let (op, after, untouched) = match &found {
-            Found::Absent | Found::Other => {
-                self.row_changes.push(RowChange::Keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() }));
-                return Ok(());
-            }
-            Found::File { bytes, .. } if row.block => {
-                let Some(there) = sections::find(bytes) else {
-                    self.row_changes.push(RowChange::Keep(Deployed {
-                        applied: Image::Absent,
-                        stat: None,
-                        ..row.clone()
-                    }));
-                    return Ok(());
-                };
-                let is_ours = block::of_image(self.db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());
-                let after = block::without(self.db, row, &found)?;
-                (op_of(&found, &after), after, is_ours)
-            }
-            Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),
-        };
-        self.changes.push(Change {
-            op,
-            path,
-            root: PathBuf::from(&row.root),
-            targets: row.targets.clone(),
-            module_ids: row.module_ids.clone(),
-            block: row.block,
-            before: found,
-            after,
-            reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
-            adopt: !untouched,
-            drifted: !untouched,
-            drift: Drift::Extra,
-            keep: Keep::Written,
-            attributes: None,
-        });
-        Ok(())
     }
 }
 

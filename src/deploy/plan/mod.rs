@@ -5,7 +5,9 @@ pub mod budget;
 pub mod compare;
 pub mod json;
 pub mod prepare;
+pub mod safety;
 pub mod show;
+pub mod unwanted;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

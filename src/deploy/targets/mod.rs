@@ -1,24 +1,31 @@
 //! The coding agents that are deployed to: a file for each, with where it reads and what it makes of what it reads.
 //!
-//! To add one, write its file and name it twice here; everything else walks [`Target::ALL`].
+//! To add one, write its file and name it here; everything else walks [`Target::ALL`].
 
 pub mod bases;
 pub mod config;
 pub mod facts;
 
-mod claude_code;
-mod codex;
-mod cursor;
 mod target;
-mod vscode;
 
 pub use config::{Layout, TargetConfig};
 pub use target::Target;
 
-impl Target {
-    /// Every target, by name.
-    pub const ALL: &'static [Target] = &[claude_code::TARGET, codex::TARGET, cursor::TARGET, vscode::TARGET];
+/// Declares the files and lists the targets, by name.
+macro_rules! targets {
+    ($($target:ident),* $(,)?) => {
+        $(mod $target;)*
 
+        impl Target {
+            /// Every target, by name.
+            pub const ALL: &'static [Target] = &[$($target::TARGET),*];
+        }
+    };
+}
+
+targets!(claude_code, codex, cursor, vscode);
+
+impl Target {
     /// Returns the target called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|target| target.name() == name)

@@ -34,9 +34,6 @@ pub(super) use followed::{Followed, TaskIds, notification};
 pub(super) use outcome::Answered;
 pub use running::RunningTask;
 
-/// How long a task is kept after it ended, in milliseconds: an hour.
-const KEPT: Millis = 3_600_000;
-
 /// The tasks of one server.
 pub(super) struct Tasks {
     store: Store,
@@ -97,7 +94,7 @@ impl Tasks {
             outcome: None,
             created_at: now,
             updated_at: now,
-            expires_at: now.saturating_add(KEPT),
+            expires_at: self.kept_until(now),
         };
         let inserted = self.store.write(|db| {
             for dead in tasks::working(db)?.into_iter().filter(|task| !self.is_alive(task, runner)) {
@@ -123,13 +120,14 @@ impl Tasks {
         let ended = Ended::of(answered, task.cancelled_by());
         let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
         let now = self.clock.now();
-        let told = task.ended(&ended, now, now.saturating_add(KEPT));
+        let expires_at = self.kept_until(now);
+        let told = task.ended(&ended, now, expires_at);
         let mut state = self.state();
         match stored {
             Ok(true) if ended.is_whole() => {}
             Ok(false) => tracing::info!(task = %task.id(), "a task's row was gone or ended before the task"),
             Ok(true) | Err(_) => {
-                let kept = Kept { asker: task.asker().clone(), task: told.clone(), expires_at: now + KEPT };
+                let kept = Kept { asker: task.asker().clone(), task: told.clone(), expires_at };
                 state.kept.insert(task.id(), kept);
             }
         }
@@ -263,9 +261,15 @@ impl Tasks {
             message: ended.message.as_deref(),
             outcome: ended.outcome.as_deref(),
             at: now,
-            expires_at: now.saturating_add(KEPT),
+            expires_at: tasks::kept_until(db, now)?,
         };
         tasks::end(db, id, end)
+    }
+
+    /// Returns until when a task is kept that begins or ends `now`; for the usual time where the limit cannot be read.
+    fn kept_until(&self, now: Millis) -> Millis {
+        let usual = || now.saturating_add(tasks::GROWING.usual.age.unwrap_or_default());
+        self.store.read(|db| tasks::kept_until(db, now)).unwrap_or_else(|_| usual())
     }
 
     /// Returns this server's id as a runner of tasks; none where it ends.
@@ -292,6 +296,6 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
 /// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
 /// apart.
 fn unknown(id: &str) -> ErrorData {
-    let why = format!("There is no task '{}' of yours; one that ended is kept for an hour", id.escape_debug());
+    let why = format!("There is no task '{}' of yours; one that ended goes after a time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))
 }

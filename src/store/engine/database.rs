@@ -87,6 +87,20 @@ impl Engine {
         }
     }
 
+    /// Writes the database anew without what is free in it; see [`crate::store::Store::compact`].
+    pub(in crate::store) fn compact(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(database) => database.compact(),
+        }
+    }
+
+    /// As [`crate::store::Store::free`].
+    pub(in crate::store) fn free(&self) -> Result<u64> {
+        match self {
+            Self::Sqlite(database) => database.free(),
+        }
+    }
+
     /// Looks whether the database still is the one that was opened; from then on calls are refused where it is not.
     pub(in crate::store) fn notice_replacement(&self) {
         match self {

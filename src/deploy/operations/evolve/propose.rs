@@ -77,6 +77,7 @@ impl Operation for Propose {
     const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.\n\n\
         Examples:\n  mcpkg evolve propose --dry-run\n  mcpkg evolve propose --yes\n  mcpkg evolve accept 1";
     const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("evolve_propose");

@@ -45,6 +45,7 @@ impl Operation for Restore {
     const HELP: &'static str =
         "Examples:\n  mcpkg evolve restore --dry-run\n  mcpkg evolve restore --module-id skill:review --yes";
     const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("evolve_restore");

@@ -13,7 +13,7 @@ use super::files::{beside, create_private, sync};
 use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::scratch::Scratch;
 use super::sql::sqlite_sql;
-use super::{integrity, open, schema};
+use super::{integrity, open, schema, upgrade};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
 use crate::store::{Db, check};
@@ -83,7 +83,7 @@ impl Database {
         copy_pages(&source, &mut staged, || Ok(()), &|_, _| {})?;
         if version < schema::SCHEMA_VERSION {
             refuse(integrity::faults(&staged)?.first().map(String::as_str), from)?;
-            schema::migrate(&mut staged, from)?;
+            upgrade::to_newest(&mut staged, version, from)?;
         }
         refuse(check::inspect(Link::Sqlite(&staged), &|_, _| {})?.faults().next(), from)?;
         Db::in_transaction(Link::Sqlite(&staged), None, Intent::Write, |db| {

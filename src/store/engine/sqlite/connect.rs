@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, utf8_percent_encode};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -42,20 +43,14 @@ fn flags(access: Access) -> OpenFlags {
     mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
 }
 
+/// What would end the path of a URI, or begin an escape.
+const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
+
 /// A `file:` URI, since only that form can say `immutable`; every byte that could end the path is escaped.
 fn uri(path: &Path, access: Access) -> PathBuf {
-    let mut uri = String::from("file:");
-    if cfg!(windows) {
-        uri.push('/');
-    }
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
-            b'%' | b'?' | b'#' => uri.push_str(&format!("%{byte:02X}")),
-            0x80.. => uri.push_str(&format!("%{byte:02X}")),
-            _ => uri.push(char::from(byte)),
-        }
-    }
+    let path = path.to_string_lossy();
+    let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
+    let mut uri = format!("file:{}", utf8_percent_encode(&path, ENDS_A_PATH));
     if access.is_immutable() {
         uri.push_str("?immutable=1");
     }
@@ -86,4 +81,35 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlite_is_compiled_without_what_is_not_used() {
+        let connection = Connection::open_in_memory().unwrap();
+        let mut statement = connection.prepare("SELECT compile_options FROM pragma_compile_options").unwrap();
+        let options: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(options.iter().any(|option| option == "ENABLE_FTS5"), "{options:?}");
+        for unused in ["ENABLE_FTS3", "ENABLE_RTREE", "ENABLE_DBSTAT_VTAB", "SOUNDEX", "ENABLE_MEMORY_MANAGEMENT"] {
+            assert!(!options.iter().any(|option| option == unused), "{unused}: .cargo/config.toml was not read");
+        }
+    }
+
+    #[test]
+    fn a_path_of_any_characters_is_one_path() {
+        for name in ["plain.db", "a b.db", "50%.db", "%41.db", "what?.db", "a#b.db", "é\u{1F600}.db", "a'b\"c&=+.db"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            let connection = connect(&path, Access::Writable, POOLED_CACHE, false).unwrap();
+            connection.execute_batch("CREATE TABLE t (x)").unwrap();
+            drop(connection);
+            assert!(std::fs::metadata(&path).unwrap().len() > 0, "{name}");
+            let connection = connect(&path, Access::Immutable, POOLED_CACHE, true).unwrap();
+            assert_eq!(connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+        }
+    }
 }

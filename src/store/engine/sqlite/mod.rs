@@ -5,6 +5,7 @@ pub(in crate::store) mod search;
 
 mod access;
 mod backup;
+mod compact;
 mod connect;
 mod data_version;
 mod database;
@@ -22,11 +23,13 @@ mod schema;
 mod scratch;
 mod sql;
 mod transaction;
+mod upgrade;
 
 pub use access::Access;
 pub(super) use data_version::data_version;
 pub(super) use database::Database;
 pub(super) use errors::is_violated;
+pub(in crate::store) use files::is_taken;
 pub(in crate::store) use files::{beside, unavailable};
 pub(super) use integrity::faults;
 pub(in crate::store) use lock_file::open_lock_file;

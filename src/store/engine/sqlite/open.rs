@@ -17,11 +17,9 @@ use super::identity::Identity;
 use super::limits::POOLED_CACHE;
 use super::lock_file::lock;
 use super::schema::{self, SCHEMA_VERSION};
-use super::scratch;
+use super::{scratch, upgrade};
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::store::blobs;
-use crate::store::engine::Link;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
@@ -217,7 +215,7 @@ fn create(path: &Path) -> Result<()> {
         let mut connection = connect::connect(&unfinished, Access::Writable, POOLED_CACHE, false)?;
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        schema::migrate(&mut connection, path)?;
+        schema::migrate(&mut connection, SCHEMA_VERSION, path)?;
         connection.close().map_err(|(_, error)| Error::from(error))?;
         sync(&unfinished)?;
         fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;
@@ -246,8 +244,7 @@ fn migrate_in_place(path: &Path) -> Result<()> {
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;
     }
     tracing::info!(from = version, to = SCHEMA_VERSION, kept = %kept.display(), "migrating the database");
-    schema::migrate(&mut connection, path)?;
-    blobs::fill_checksums(Link::Sqlite(&connection))
+    upgrade::to_newest(&mut connection, version, path)
 }
 
 fn create_folder(folder: &Path) -> std::io::Result<()> {

@@ -43,13 +43,13 @@ struct Object {
 /// Objects by type and name.
 type Objects = BTreeMap<(String, String), Object>;
 
-/// Brings the schema up to the newest version, in one transaction.
+/// Brings the schema up to `version`, in one transaction.
 ///
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection)?;
-    apply(connection, SCHEMA_VERSION).map_err(|error| {
+    apply(connection, version).map_err(|error| {
         match error.kind() {
             refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
                 Code::MigrationDiverged,
@@ -62,7 +62,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
         .with_source(error)
     })?;
     // A history that says more was done than was done.
-    check(connection, SCHEMA_VERSION, path)
+    check(connection, version, path)
 }
 
 fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), refinery::Error> {
@@ -165,7 +165,7 @@ mod tests {
         let made: Vec<_> = (1..=SCHEMA_VERSION).map(|version| fingerprint(&expected(version).unwrap())).collect();
         assert_eq!(made, KNOWN);
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, Path::new("x")).unwrap();
+        migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
         let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
         assert_eq!(version, SCHEMA_VERSION, "the last migration sets it");
     }
@@ -191,7 +191,7 @@ mod tests {
             ("CREATE VIRTUAL TABLE _litestream_seq USING fts5 (a)", "`_litestream_seq"),
         ] {
             let mut connection = Connection::open_in_memory().unwrap();
-            migrate(&mut connection, Path::new("x")).unwrap();
+            migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
             connection.execute_batch(change).unwrap();
             let error = check(&connection, SCHEMA_VERSION, Path::new("x")).unwrap_err();
             assert_eq!(error.code(), Code::ForeignDatabase);
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn tables_of_litestream_and_analyze_are_let_be() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, Path::new("x")).unwrap();
+        migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
         connection
             .execute_batch("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER UNIQUE); ANALYZE;")
             .unwrap();

@@ -1,0 +1,83 @@
+//! The arguments that the operations of this domain share.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::client::agents;
+use crate::client::config_file::{ConfigFile, Scope};
+use crate::client::entry::Wanted;
+use crate::client::entry_name;
+use crate::error::Result;
+use crate::op::{Context, MissingDatabase};
+
+/// Which entry is written or taken out.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// Agent
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
+    pub agent: String,
+    /// For the user, in every folder, or for who works in this folder; a project's entry names its project
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(skip)]
+    pub scope: Scope,
+    /// Name of the entry
+    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
+    #[serde(default = "entry_name::default")]
+    pub name: String,
+    /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub root: Option<PathBuf>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+impl Entry {
+    /// Returns the file that it stands in.
+    ///
+    /// # Errors
+    /// Those of [`ConfigFile::find`].
+    pub fn config_file(&self, context: &Context) -> Result<ConfigFile> {
+        ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
+    }
+
+    /// Returns the name of the entry in the trail.
+    pub fn subject(&self) -> String {
+        format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    }
+
+    /// What the shell does where the database file does not exist: only what writes makes one.
+    pub fn missing_database(&self) -> MissingDatabase {
+        if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
+    }
+}
+
+/// What an entry connects its agent to.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Connection {
+    /// Connect to this URL instead of starting mcpkg; --project makes /mcp in it /projects/NAME/mcp
+    #[arg(long, value_name = "URL")]
+    http: Option<String>,
+    /// Environment variable that the agent takes the URL's bearer key from [default: MCPKG_KEY, for a URL that is not on
+    /// this machine]
+    #[arg(long, value_name = "NAME", requires = "http")]
+    key_env: Option<String>,
+}
+
+impl Connection {
+    /// Returns what an entry of this scope says.
+    ///
+    /// # Errors
+    /// Those of [`Wanted::url`] and [`Wanted::start`].
+    pub fn wanted(&self, context: &Context, scope: Scope) -> Result<Wanted> {
+        match &self.http {
+            Some(url) => Wanted::url(context, scope, url, self.key_env.as_deref()),
+            None => Wanted::start(context, scope),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The arguments that a command's placeholders ask for.
+
+use super::dialect::{Dialect, Piece, Placeholder};
+use super::word_names::{LINE, Names};
+use crate::content::template;
+use crate::store::prompts::Argument;
+
+/// Returns the arguments that a command asks for, which nobody has to give: its named words, then the others in order of
+/// appearance.
+pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut add = |name: String, description: Option<&str>| {
+        if arguments.len() < template::MAX_ARGUMENTS && !arguments.iter().any(|known| known.name == name) {
+            arguments.push(Argument { name, description: description.map(str::to_owned), required: false });
+        }
+    };
+    for word in 0..names.0.len() {
+        add(names.argument(word), None);
+    }
+    let places: Vec<Placeholder> = pieces.iter().filter_map(Piece::place).collect();
+    for place in &places {
+        match *place {
+            Placeholder::Word(word) if word < names.0.len() => {}
+            Placeholder::Word(word) if dialect == Dialect::Claude => add(format!("arg{word}"), hint),
+            Placeholder::Word(word) => add(format!("arg{}", word + 1), hint),
+            Placeholder::All => add(LINE.to_owned(), hint),
+            Placeholder::Nothing => {}
+        }
+    }
+    // What a command asks for and does not place, the agent puts behind its text.
+    if places.is_empty() && names.0.is_empty() && hint.is_some() {
+        add(LINE.to_owned(), hint);
+    }
+    arguments
+}
+
+/// Returns the arguments with what is known of those that there were before.
+pub fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
+    for argument in &mut arguments {
+        if let Some(known) = before.iter().find(|known| known.name == argument.name) {
+            argument.clone_from(known);
+        }
+    }
+    arguments
+}

@@ -1,0 +1,131 @@
+//! The front matter of a prompt's file: read, and written as far as the imported one no longer says what the prompt does.
+
+use super::arguments::taken;
+use super::convert;
+use super::dialect::{self, Dialect};
+use super::word_names::{LINE, Names, number_of};
+use crate::content::import::matter::{self, Matter};
+use crate::error::Result;
+use crate::store::prompts::{Argument, Attributes};
+
+/// A file's front matter, with its marks and without, and what follows.
+pub struct Parts<'f> {
+    /// The front matter with its marks; empty where there is none.
+    pub front: &'f str,
+    /// The front matter without its marks.
+    pub yaml: &'f str,
+    /// What it says.
+    pub matter: Matter,
+    /// What follows.
+    pub body: &'f str,
+}
+
+/// Returns a file's front matter and what follows.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn split(file: &str) -> Result<Parts<'_>> {
+    Ok(match matter::split(file)? {
+        Some((yaml, body)) => {
+            let matter = matter::parse_for_agents(yaml)?;
+            Parts { front: &file[..file.len() - body.len()], yaml, matter, body }
+        }
+        None => Parts { front: "", yaml: "", matter: Matter::default(), body: file },
+    })
+}
+
+/// Returns what the imported front matter says.
+pub fn kept(attributes: &Attributes) -> Option<Matter> {
+    split(attributes.front_matter.as_deref()?).ok().map(|parts| parts.matter)
+}
+
+/// Returns the front matter of a prompt's file for Claude Code.
+pub fn front_of(attributes: &Attributes, text: &str) -> String {
+    match (&attributes.front_matter, kept(attributes)) {
+        (Some(front), Some(matter)) => updated(front, &matter, attributes, text),
+        _ => front_matter(attributes),
+    }
+}
+
+/// Returns the imported front matter, changed where the attributes say something else.
+fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) -> String {
+    let mut front = described(front, attributes);
+    if attributes.template {
+        let hint = hint(attributes);
+        let declared = match attributes.dialect {
+            None => matter.arguments.clone(),
+            Some(dialect) => {
+                let names = Names::of(dialect, Some(&front));
+                taken(dialect, &names, &dialect::pieces(dialect, text, &names.0), matter.hint.as_deref())
+            }
+        };
+        let is_jinja = attributes.dialect.is_none();
+        if matter.hint.is_some() && matter.hint != hint && declared != attributes.arguments {
+            let lines = hint.map(|hint| matter::line("argument-hint", &hint)).unwrap_or_default();
+            front = matter::replace(&front, "argument-hint", &lines);
+        }
+        if is_jinja {
+            front = matter::replace(&front, "arguments", &names_line(attributes));
+        }
+    }
+    // Front matter that is no list of lines cannot be changed by lines.
+    match split(&front) {
+        Ok(parts) if parts.matter.description == attributes.description && parts.body.is_empty() => front,
+        _ => front_matter(attributes),
+    }
+}
+
+/// Returns the imported front matter with the description that the attributes have.
+pub fn described(front: &str, attributes: &Attributes) -> String {
+    if kept(attributes).is_some_and(|matter| matter.description == attributes.description) {
+        return front.to_owned();
+    }
+    let lines = attributes.description.as_deref().map(|text| matter::line("description", text));
+    matter::replace(front, "description", &lines.unwrap_or_default())
+}
+
+/// Returns the front matter of a prompt that has no imported one.
+pub fn front_matter(attributes: &Attributes) -> String {
+    let mut lines = attributes.description.as_deref().map(|text| matter::line("description", text)).unwrap_or_default();
+    if attributes.template {
+        let described = attributes.arguments.iter().any(|argument| argument.description.is_some());
+        if let Some(hint) = hint(attributes).filter(|_| attributes.dialect.is_none() || described) {
+            lines += &matter::line("argument-hint", &hint);
+        }
+        lines += &names_line(attributes);
+    }
+    matter::between_marks(&lines)
+}
+
+/// The line that names a template's words for Claude Code.
+fn names_line(attributes: &Attributes) -> String {
+    let names = convert::names(attributes);
+    // What YAML takes for something else than text.
+    let is_word = |name: &String| {
+        ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name.to_lowercase().as_str())
+    };
+    let names: Vec<String> =
+        names.into_iter().map(|name| if is_word(&name) { format!("\"{name}\"") } else { name }).collect();
+    if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
+}
+
+/// Returns what `argument-hint` says of arguments: what each of them is described with, else each by itself.
+fn hint(attributes: &Attributes) -> Option<String> {
+    let arguments = &attributes.arguments;
+    let first = arguments.first()?;
+    // A name of mcpkg's own says less than its description.
+    let is_own = |argument: &Argument| {
+        argument.name == LINE || number_of(Dialect::Claude, &argument.name).is_some() && attributes.dialect.is_some()
+    };
+    if arguments.iter().all(|argument| argument.description == first.description && is_own(argument)) {
+        return first.description.clone();
+    }
+    let word = |argument: &Argument| {
+        let name = match &argument.description {
+            Some(description) if is_own(argument) => description,
+            _ => &argument.name,
+        };
+        if argument.required { format!("<{name}>") } else { format!("[{name}]") }
+    };
+    Some(arguments.iter().map(word).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,77 @@
+//! `mcpkg resource create`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::argument::Content;
+use crate::content::media::{self, Media};
+use crate::content::{GROUP, names};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::resources::{self, Attributes};
+
+/// Create a resource
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// Resource name (alphanumeric, hyphens, underscores, dots)
+    name: String,
+    /// Resource URI
+    uri: String,
+    /// Resource content (text or base64 for binary)
+    #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Content,
+    /// MIME type (optional, defaults to text/plain)
+    #[arg(short, long)]
+    #[serde(alias = "mimeType")]
+    mime_type: Option<String>,
+    /// Optional description
+    #[arg(short, long, allow_hyphen_values = true)]
+    description: Option<String>,
+    /// Mark it as a program, for a skill's scripts
+    #[arg(long)]
+    #[serde(skip)]
+    executable: bool,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_resource";
+    const CLI: &'static [&'static str] = &["resource", "create"];
+    const TITLE: &'static str = "Create resource";
+    const ABOUT: &'static str = "Create a new resource in the selected project";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
+        From the shell the bytes and the file's name decide whether it is text, and its MIME type.\n\n\
+        Examples:\n  mcpkg resource create api file:///docs/api.md @docs/api.md\n  \
+        mcpkg resource create logo file:///logo.png @logo.png";
+    const ALIASES: &'static [&'static str] = &["add"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::RESOURCES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Resource", &self.name)?;
+        names::check_uri(&self.uri)?;
+        let Media { mime_type, text, content } =
+            media::decide(self.content.read()?, self.mime_type.as_deref(), &self.uri)?;
+        let attributes = Attributes {
+            uri: self.uri,
+            description: names::description(self.description)?,
+            mime_type: Some(mime_type),
+            text,
+            executable: self.executable,
+        };
+        let (resource, project) = context.write("resource.create", &self.name, |db, project, author| {
+            let uuid = context.clock.uuid();
+            let resource = resources::insert(db, author, project, uuid, &self.name, attributes, &content)?;
+            Ok((resource, project.name.clone()))
+        })?;
+        let sentence = format!("Created resource '{}' in project '{project}'", resource.name);
+        Ok(Reply::sentence(sentence, data(&project, &resource)))
+    }
+}

@@ -1,0 +1,44 @@
+//! `mcpkg resource delete`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::{GROUP, answer};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::resources;
+use crate::store::revisions::Kind;
+
+/// Delete a resource
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Resource name
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_resource";
+    const CLI: &'static [&'static str] = &["resource", "delete"];
+    const TITLE: &'static str = "Delete resource";
+    const ABOUT: &'static str = "Delete a resource from the selected project";
+    const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (resource, project) = context.write("resource.delete", &self.name, |db, project, author| {
+            Ok((resources::delete(db, author, project, &self.name)?, project.name.clone()))
+        })?;
+        let data = data(&project, &resource);
+        Ok(answer::deleted(Kind::Resource, &resource.name, resource.revision, &project, data))
+    }
+}

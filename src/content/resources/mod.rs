@@ -1,0 +1,25 @@
+//! Resources: a file for each command.
+
+pub mod create;
+pub mod delete;
+pub mod list;
+pub mod show;
+pub mod update;
+
+use serde_json::{Value, json};
+
+use crate::store::resources::Resource;
+
+/// The data of a resource.
+pub(super) fn data(project: &str, resource: &Resource) -> Value {
+    json!({
+        "name": resource.name,
+        "uri": resource.attributes.uri,
+        "project": project,
+        "id": resource.uuid.to_string(),
+        "mime_type": resource.attributes.mime_type,
+        "text": resource.attributes.text,
+        "revision": resource.revision,
+        "size": resource.size,
+    })
+}

@@ -1,0 +1,117 @@
+//! `mcpkg resource show`.
+
+use std::path::PathBuf;
+
+use base64::Engine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::data;
+use crate::content::{GROUP, answer};
+use crate::error::{Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
+use crate::store::blobs::{self, Verify};
+use crate::store::resources::{self, Attributes, Key, Resource};
+use crate::store::revisions::Kind;
+
+/// Show a resource
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Resource URI or name
+    #[arg(value_name = "NAME|URI")]
+    uri: String,
+    /// Write the bytes to a file
+    #[arg(short, long, value_name = "FILE")]
+    #[serde(skip)]
+    output: Option<PathBuf>,
+}
+
+/// A resource's content
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    uri: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    size: i64,
+    /// Text content
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Base64 of binary content
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "read_resource";
+    const CLI: &'static [&'static str] = &["resource", "show"];
+    const TITLE: &'static str = "Read resource";
+    const ABOUT: &'static str = "Read a stored document, image, skill file or other resource by URI or name";
+    const HELP: &'static str =
+        "Examples:\n  mcpkg resource show api\n  mcpkg resource show file:///logo.png -o logo.png";
+    const ALIASES: &'static [&'static str] = &["get", "read"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const CONTENT: bool = true;
+    type Output = Shown;
+
+    fn is_hot(&self) -> bool {
+        self.output.is_none()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(output) = &self.output {
+            return self.write_to(output, context);
+        }
+        let (resource, bytes) = context.read(|db, project| {
+            let resource = find(db, project, &self.uri)?;
+            let what = || format!("Resource '{}'", self.uri);
+            let how = || format!("mcpkg resource show {} -o FILE", resource.name);
+            answer::check_size(resource.size, context.max_answer, what, how)?;
+            let bytes = blobs::show(db, resource.blob)?;
+            Ok((resource, bytes))
+        })?;
+        let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
+        let text = if text { Some(answer::text(bytes.clone())?) } else { None };
+        let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
+        let body = match &text {
+            Some(text) => Body::Text(text.clone()),
+            None => Body::Media(crate::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+        };
+        let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
+        Ok(Reply::new(body, data))
+    }
+}
+
+impl Show {
+    /// Streams the bytes beside the file and renames them there once their hash was verified.
+    fn write_to(&self, output: &std::path::Path, context: &Context) -> Result<Reply> {
+        use std::io::Write;
+        let failed = |error| Error::file("write", output, error);
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut beside = tempfile::Builder::new()
+            .prefix(".mcpkg-")
+            .tempfile_in(folder.unwrap_or(std::path::Path::new(".")))
+            .map_err(failed)?;
+        let (resource, project) = context.read(|db, project| {
+            let resource = find(db, project, &self.uri)?;
+            blobs::stream_by_id(db, resource.blob, Verify::Sha256, |piece| beside.write_all(piece).map_err(failed))?;
+            Ok((resource, project.name.clone()))
+        })?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = if resource.attributes.executable { 0o755 } else { 0o644 };
+            beside.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(failed)?;
+        }
+        beside.persist(output).map_err(|error| failed(error.error))?;
+        let sentence = format!("Wrote resource '{}' to {} ({} bytes)", resource.name, output.display(), resource.size);
+        Ok(Reply::sentence(sentence, data(&project, &resource)))
+    }
+}
+
+fn find(db: &crate::store::Db<'_>, project: &crate::store::projects::Project, name_or_uri: &str) -> Result<Resource> {
+    let key = if name_or_uri.contains(':') { Key::Uri(name_or_uri) } else { Key::Name(name_or_uri) };
+    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(db, project, name_or_uri))
+}

@@ -1,0 +1,107 @@
+//! `mcpkg resource update`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::argument::{Content, Origin};
+use crate::content::{GROUP, answer, media, names};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::blobs;
+use crate::store::resources;
+
+/// Update a resource
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Resource name
+    name: String,
+    /// New resource content (optional)
+    #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
+    content: Option<Content>,
+    /// New resource content, as `create` takes it
+    #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
+    #[arg(allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<Content>,
+    /// New MIME type (optional)
+    #[arg(short, long)]
+    #[serde(alias = "mimeType")]
+    mime_type: Option<String>,
+    /// New description (optional)
+    #[arg(short, long, allow_hyphen_values = true)]
+    description: Option<String>,
+    /// Mark it as a program, or not
+    #[arg(long, value_name = "BOOL")]
+    #[serde(skip)]
+    executable: Option<bool>,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_resource";
+    const CLI: &'static [&'static str] = &["resource", "update"];
+    const TITLE: &'static str = "Update resource";
+    const ABOUT: &'static str = "Update an existing resource's content or metadata";
+    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a revision.\n\
+        CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
+        Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let content = self.content.or(self.text);
+        if content.is_none() && self.mime_type.is_none() && self.description.is_none() && self.executable.is_none() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "At least one of --content, --description or --mime-type must be provided",
+            ));
+        }
+        let description = self.description.map(|text| names::description(Some(text))).transpose()?;
+        let given = content.map(Content::read).transpose()?;
+        let (resource, project, hint) = context.write("resource.update", &self.name, |db, project, author| {
+            let mut resource = resources::get(db, project, &self.name)?;
+            let before = resource.revision;
+            if let Some(description) = description {
+                resource.attributes.description = description;
+            }
+            if let Some(executable) = self.executable {
+                resource.attributes.executable = executable;
+            }
+            let content = match given {
+                Some(given) => {
+                    // A type nobody names anew stays, unless a file's name tells a better one.
+                    let kept = match given.origin {
+                        Origin::File(_) => None,
+                        Origin::Agent | Origin::Shell => resource.attributes.mime_type.clone(),
+                    };
+                    let mime_type = self.mime_type.or(kept);
+                    let decided = media::decide(given, mime_type.as_deref(), &resource.attributes.uri)?;
+                    resource.attributes.mime_type = Some(decided.mime_type);
+                    resource.attributes.text = decided.text;
+                    Some(decided.content)
+                }
+                None => {
+                    if let Some(mime_type) = self.mime_type {
+                        let readable = resource.attributes.text || blobs::is_text(db, resource.blob)?;
+                        resource.attributes.text = media::fits(&mime_type, readable)?;
+                        resource.attributes.mime_type = Some(mime_type);
+                    }
+                    None
+                }
+            };
+            let resource = resources::update(db, author, project, resource, "update", content.as_ref())?;
+            let hint = answer::unchanged(before, resource.revision);
+            Ok((resource, project.name.clone(), hint))
+        })?;
+        let sentence = format!("Updated resource '{}' in project '{project}'", resource.name);
+        let hints = hint.into_iter().collect();
+        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, &resource)) })
+    }
+}

@@ -1,0 +1,100 @@
+//! `mcpkg compact`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::GROUP;
+use crate::clock::{Millis, span};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
+use crate::store::revisions::{self, Outdated};
+
+/// Shrink the database
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Compact {
+    /// Delete old revisions too: of each prompt and resource so many of the newest stay
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(default)]
+    keep_revisions: Option<u32>,
+    /// Delete revisions that are older than this too, such as 90d, but for the newest of each prompt and resource
+    #[arg(long, value_name = "AGE")]
+    #[serde(default)]
+    older_than: Option<String>,
+    /// Show what would be freed and change nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Compact {
+    const TOOL: &'static str = "compact_database";
+    const CLI: &'static [&'static str] = &["compact"];
+    const TITLE: &'static str = "Shrink the database";
+    const ABOUT: &'static str = "Free what nothing refers to and give the space back to the disk";
+    const HELP: &'static str = "What was deleted leaves free space in the file, which later writes use; this gives it back. It needs \
+        room for a second copy of the database meanwhile; reads go on, and who writes waits. Revisions go only where you \
+        say so, and what is deployed or kept by a snapshot stays. With both options a revision goes only where both let it.\n\n\
+        Examples:\n  mcpkg compact\n  mcpkg compact --keep-revisions 10 --dry-run\n  mcpkg compact --older-than 90d --yes";
+    const EFFECT: Effect = Effect::Write;
+    // What is read of histories, in every project.
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let outdated = self.outdated(context.clock.now())?;
+        let store = &context.store;
+        let count = match outdated {
+            Some(outdated) => store.read(|db| revisions::outdated(db, outdated))?,
+            None => 0,
+        };
+        let revisions = if count == 1 { "1 revision".to_owned() } else { format!("{count} revisions") };
+        let before = store.size();
+        if self.dry_run {
+            let free = store.free()?;
+            let sentence = format!("Would delete {revisions} and give back at least {free} of {before} bytes");
+            return Ok(Reply::sentence(sentence, json!({ "revisions": count, "before": before, "free": free })));
+        }
+        if count > 0 {
+            (context.ask)(Body::Several(Vec::new()), &format!("Delete {revisions}? They can no longer be restored."))?;
+        }
+        let deleted = match outdated.filter(|_| count > 0) {
+            Some(outdated) => store.forget_revisions(outdated)?,
+            None => 0,
+        };
+        store.compact()?;
+        let after = store.size();
+        store.write(|db| {
+            let subject = format!("{deleted} revisions, {before} to {after} bytes");
+            context.event(db, context.author(), None, "compact", &subject)
+        })?;
+        let freed = before.saturating_sub(after);
+        let deleted_too = if deleted > 0 { format!(" and deleted {revisions}") } else { String::new() };
+        let sentence = format!("Gave back {freed} of {before} bytes{deleted_too}");
+        let data = json!({ "revisions": deleted, "before": before, "after": after, "freed": freed });
+        Ok(Reply::sentence(sentence, data))
+    }
+}
+
+impl Compact {
+    /// Which revisions go; `None` where none do.
+    fn outdated(&self, now: Millis) -> Result<Option<Outdated>> {
+        let refused = |age: &str, why: &str| {
+            let what = format!("--older-than '{}' {why}", age.escape_debug());
+            Error::new(Code::InvalidArgument, what).hint(span::HINT)
+        };
+        let age =
+            self.older_than.as_deref().map(|age| span::parse(age).map_err(|why| refused(age, why))).transpose()?;
+        Ok((self.keep_revisions.is_some() || age.is_some()).then(|| Outdated {
+            keep: self.keep_revisions.unwrap_or(1),
+            before: age.map_or(Millis::MAX, |age| now.saturating_sub(age)),
+        }))
+    }
+}

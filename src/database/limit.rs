@@ -1,0 +1,163 @@
+//! `mcpkg limit list` and `set`: how much of the tables that grow stays.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::GROUP;
+use crate::clock::span;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::store::limits::{Growing, Limits};
+
+/// How users say that there is no limit.
+const NONE: &str = "none";
+
+/// List the limits
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_limits";
+    const CLI: &'static [&'static str] = &["limit", "list"];
+    const TITLE: &'static str = "List the limits";
+    const ABOUT: &'static str = "List the tables that grow, with how long and how many of their rows stay";
+    const HELP: &'static str =
+        "Revisions go by `mcpkg compact --keep-revisions N` alone, stored deploys by `mcpkg snapshot prune`.";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (mut rows, mut data) = (Vec::new(), Vec::new());
+        context.store.read(|db| {
+            for growing in tables() {
+                let limits = growing.limits(db)?;
+                let beyond = (growing.beyond)(db, limits, context.clock.now())?;
+                let Value::Object(mut object) = json!({ "table": growing.name, "beyond": beyond }) else { continue };
+                object.extend(data_of(limits));
+                data.push(Value::Object(object));
+                let [age, number] = words(limits);
+                rows.push(vec![growing.name.to_owned(), age, number, beyond.to_string(), growing.about.to_owned()]);
+            }
+            Ok(())
+        })?;
+        let table =
+            Table { columns: &["TABLE", "AGE", "NUMBER", "BEYOND", "WHAT"], rows, empty: "No table grows".to_owned() };
+        Ok(Reply::new(Body::Table(table), json!({ "limits": data })))
+    }
+}
+
+/// Set a limit
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// Table, as `mcpkg limit list` names it
+    table: String,
+    /// How long a row stays after its time was over, such as 90m, 12h, 30d or 2w, or none for ever
+    #[arg(long, value_name = "SPAN", required_unless_present = "number")]
+    age: Option<String>,
+    /// How many rows stay, the newest, or none for all
+    #[arg(long, value_name = "N")]
+    number: Option<String>,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_limit";
+    const CLI: &'static [&'static str] = &["limit", "set"];
+    const TITLE: &'static str = "Set a limit";
+    const ABOUT: &'static str = "Set how long and how many rows of a table that grows stay";
+    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by themselves are \
+        kept to their limits as they grow.\n\n\
+        Examples:\n  mcpkg limit set events --age 365d\n  mcpkg limit set events --number 100000 --age none";
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.table.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let growing = named(&self.table)?;
+        let age = self.age.as_deref().map(age).transpose()?;
+        let number = self.number.as_deref().map(number).transpose()?;
+        if age.is_none() && number.is_none() {
+            return Err(Error::new(Code::InvalidArgument, "One of --age and --number is needed"));
+        }
+        let limits = context.store.write(|db| {
+            let now = growing.limits(db)?;
+            let limits = Limits { age: age.unwrap_or(now.age), number: number.unwrap_or(now.number) };
+            if limits != now {
+                growing.set(db, limits)?;
+                context.event(db, context.author(), None, "limit.set", growing.name)?;
+            }
+            Ok(limits)
+        })?;
+        let [age, number] = words(limits);
+        let Value::Object(mut data) = json!({ "table": growing.name }) else {
+            return Err(Error::internal("an object is one"));
+        };
+        data.extend(data_of(limits));
+        let sentence = format!("Set the limits of '{}': age {age}, number {number}", growing.name);
+        Ok(Reply::sentence(sentence, Value::Object(data)).hint("`mcpkg prune` deletes what is beyond them"))
+    }
+}
+
+/// Returns the tables of every domain that grow.
+pub(super) fn tables() -> impl Iterator<Item = &'static Growing> {
+    crate::DOMAINS.iter().flat_map(|domain| domain.growing)
+}
+
+/// Returns the table with this name.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+fn named(name: &str) -> Result<&'static Growing> {
+    tables().find(|growing| growing.name == name).ok_or_else(|| {
+        let names: Vec<&str> = tables().map(|growing| growing.name).collect();
+        let otherwise = format!("there are {}", names.join(", "));
+        Error::new(Code::NotFound, format!("No table '{}' has limits", name.escape_debug()))
+            .suggest(name, names, otherwise)
+    })
+}
+
+fn age(text: &str) -> Result<Option<i64>> {
+    if text == NONE {
+        return Ok(None);
+    }
+    span::parse(text).map(Some).map_err(|why| {
+        Error::new(Code::InvalidArgument, format!("--age '{}' {why}", text.escape_debug()))
+            .hint(format!("{}; or none", span::HINT))
+    })
+}
+
+fn number(text: &str) -> Result<Option<u32>> {
+    match text.parse() {
+        _ if text == NONE => Ok(None),
+        Ok(0) | Err(_) => Err(Error::new(
+            Code::InvalidArgument,
+            format!("--number '{}' is neither a number from 1 on nor none", text.escape_debug()),
+        )),
+        Ok(number) => Ok(Some(number)),
+    }
+}
+
+/// The limits as users write them.
+fn words(limits: Limits) -> [String; 2] {
+    let none = || NONE.to_owned();
+    [limits.age.map_or_else(none, span::shown), limits.number.map_or_else(none, |number| number.to_string())]
+}
+
+/// The limits for programs.
+fn data_of(limits: Limits) -> serde_json::Map<String, Value> {
+    let age = limits.age.map(|age| age / 1000);
+    [("age_seconds".to_owned(), json!(age)), ("number".to_owned(), json!(limits.number))].into_iter().collect()
+}

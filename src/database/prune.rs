@@ -1,0 +1,100 @@
+//! `mcpkg prune`: deletes what is beyond the limits.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::GROUP;
+use super::limit::tables;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
+
+/// Rows that one transaction deletes: others write in between.
+const BATCH: u32 = 10_000;
+
+/// Delete what is beyond the limits
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Prune {
+    /// Show how much would go and change nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Prune {
+    const TOOL: &'static str = "prune";
+    const CLI: &'static [&'static str] = &["prune"];
+    const TITLE: &'static str = "Delete what is beyond the limits";
+    const ABOUT: &'static str = "Delete what is beyond the limits of the tables that grow";
+    const HELP: &'static str = "`mcpkg limit list` shows the limits. Nothing that waits or runs goes, and nothing that is needed to take \
+        something back: revisions go by `mcpkg compact --keep-revisions N` alone, and stored deploys by `mcpkg snapshot prune`.\n\n\
+        Examples:\n  mcpkg prune --dry-run\n  mcpkg prune --yes";
+    const EFFECT: Effect = Effect::Write;
+    // What is read of the trail, of every project's.
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let now = context.clock.now();
+        let beyond: Vec<u64> = context
+            .store
+            .read(|db| tables().map(|growing| (growing.beyond)(db, growing.limits(db)?, now)).collect())?;
+        let total: u64 = beyond.iter().sum();
+        if total == 0 {
+            return Ok(Reply::sentence("There is nothing to prune", self.data(&beyond)));
+        }
+        if self.dry_run {
+            return Ok(Reply::sentence(format!("Would delete {}", counted(&beyond)), self.data(&beyond)));
+        }
+        (context.ask)(Body::Several(Vec::new()), &format!("Delete {} for good?", counted(&beyond)))?;
+        let mut deleted = Vec::new();
+        for growing in tables() {
+            let mut rows = 0;
+            loop {
+                if context.is_cancelled() {
+                    return Err(Error::new(Code::Cancelled, "Cancelled; what was deleted is gone"));
+                }
+                let (batch, over) = context.store.write(|db| {
+                    let batch = (growing.delete)(db, growing.limits(db)?, now, BATCH)?;
+                    let over = batch < u64::from(BATCH);
+                    if over && rows + batch > 0 {
+                        let subject = format!("{}: {}", growing.name, rows + batch);
+                        context.event(db, context.author(), None, "prune", &subject)?;
+                    }
+                    Ok((batch, over))
+                })?;
+                rows += batch;
+                (context.progress)("Deleting", deleted.iter().sum::<u64>() + rows, total);
+                if over {
+                    break;
+                }
+            }
+            deleted.push(rows);
+        }
+        Ok(Reply::sentence(format!("Deleted {}", counted(&deleted)), self.data(&deleted)))
+    }
+}
+
+impl Prune {
+    fn data(&self, rows: &[u64]) -> Value {
+        let rows: serde_json::Map<String, Value> =
+            tables().zip(rows).map(|(growing, rows)| (growing.name.to_owned(), json!(rows))).collect();
+        json!({ "deleted": rows, "dry_run": self.dry_run })
+    }
+}
+
+/// Says how many rows of which tables.
+fn counted(rows: &[u64]) -> String {
+    let some = tables().zip(rows).filter(|(_, rows)| **rows > 0);
+    let counted = some.map(|(growing, rows)| match rows {
+        1 => format!("1 row of {}", growing.name),
+        _ => format!("{rows} rows of {}", growing.name),
+    });
+    counted.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,71 @@
+//! Files that a place keeps and none of the chosen targets wants any more.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::deploy::desired::sections;
+use crate::deploy::plan::block;
+use crate::deploy::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
+use crate::disk::{self, Found};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::deploys::{Deployed, Image};
+
+/// What a plan does with such a file.
+pub enum Unwanted {
+    /// Nothing: it was deleted before.
+    Nothing,
+    /// What is recorded of it changes, and the disk stays.
+    Row(RowChange),
+    /// It is deleted, or its block is taken out of it.
+    File(Change),
+}
+
+/// Compares a file that `row` records and none of the `selected` targets wants with the disk.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<Unwanted> {
+    let keep = |row: Deployed| Ok(Unwanted::Row(RowChange::Keep(row)));
+    let gone = || keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() });
+    let rest: Vec<String> = row.targets.iter().filter(|target| !selected.contains(target.as_str())).cloned().collect();
+    if !rest.is_empty() {
+        return keep(Deployed { targets: rest, ..row.clone() });
+    }
+    if row.applied == Image::Absent {
+        return Ok(Unwanted::Nothing);
+    }
+    if !row.written {
+        // The user's own file, which merely was equal.
+        return Ok(Unwanted::Row(RowChange::Forget(row.path.clone())));
+    }
+    let path = PathBuf::from(&row.path);
+    let found = disk::look(&path)?;
+    let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
+    let (op, after, untouched) = match &found {
+        Found::Absent | Found::Other => return gone(),
+        Found::File { bytes, .. } if row.block => {
+            let Some(there) = sections::find(bytes) else { return gone() };
+            let is_ours = block::of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());
+            let after = block::without(db, row, &found)?;
+            (op_of(&found, &after), after, is_ours)
+        }
+        Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),
+    };
+    Ok(Unwanted::File(Change {
+        op,
+        path,
+        root: PathBuf::from(&row.root),
+        targets: row.targets.clone(),
+        module_ids: row.module_ids.clone(),
+        block: row.block,
+        before: found,
+        after,
+        reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
+        adopt: !untouched,
+        drifted: !untouched,
+        drift: Drift::Extra,
+        keep: Keep::Written,
+        attributes: None,
+    }))
+}

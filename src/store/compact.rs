@@ -1,0 +1,43 @@
+//! Gives back the space of what nobody needs any more.
+
+use super::revisions::{self, Outdated};
+use super::{Store, blobs};
+use crate::error::Result;
+
+/// Rows that one transaction deletes: others who write wait for no longer than that takes.
+const AT_ONCE: u32 = 1000;
+
+impl Store {
+    /// Deletes outdated revisions, a thousand in a transaction, and returns how many.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; what was deleted by then stays so.
+    pub fn forget_revisions(&self, outdated: Outdated) -> Result<u64> {
+        let mut forgotten = 0;
+        loop {
+            let deleted = self.write(|db| revisions::forget(db, outdated, AT_ONCE))?;
+            forgotten += deleted;
+            if deleted < AT_ONCE.into() {
+                return Ok(forgotten);
+            }
+        }
+    }
+
+    /// Deletes the content that nothing refers to, and gives what is free in the database back to the disk. Reads go on
+    /// meanwhile; whoever writes waits until the database was written anew.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.
+    pub fn compact(&self) -> Result<()> {
+        self.write(blobs::sweep)?;
+        self.engine.compact()
+    }
+
+    /// Returns how many of the database's bytes hold nothing.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn free(&self) -> Result<u64> {
+        self.engine.free()
+    }
+}

@@ -1,0 +1,90 @@
+//! Limits by age and number of the tables that grow: users set them, and each table has its own until then.
+
+use super::Db;
+use super::engine::{damaged, params, sql};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// How much of a table stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a row stays after its time was over, in milliseconds; none for ever.
+    pub age: Option<Millis>,
+    /// How many rows stay, the newest; none for all.
+    pub number: Option<u32>,
+}
+
+impl Limits {
+    /// No limit.
+    pub const NONE: Self = Self { age: None, number: None };
+
+    /// The moment before which a row's time has to be over for it to go.
+    pub(super) fn before(self, now: Millis) -> Millis {
+        self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
+    }
+
+    /// The number of rows, as a parameter.
+    pub(super) fn most(self) -> i64 {
+        self.number.map_or(i64::MAX, i64::from)
+    }
+}
+
+/// A table that grows.
+pub struct Growing {
+    /// The name that users know it by.
+    pub name: &'static str,
+    /// What its rows are, and which of them never go.
+    pub about: &'static str,
+    /// Its limits until users set others.
+    pub usual: Limits,
+    /// Counts the rows that are beyond the limits.
+    pub beyond: fn(&Db<'_>, Limits, Millis) -> Result<u64>,
+    /// Deletes so many of these rows at most, and returns how many.
+    pub delete: fn(&Db<'_>, Limits, Millis, u32) -> Result<u64>,
+}
+
+impl Growing {
+    /// Returns its limits.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn limits(&self, db: &Db<'_>) -> Result<Limits> {
+        let mut limits = self.usual;
+        let select = sql!("SELECT key, value FROM setting WHERE key IN (?1, ?2)");
+        let [age, number] = self.keys();
+        db.each(select, params![age, number], |row| {
+            let (key, value): (&str, &str) = (row.get(0)?, row.get(1)?);
+            let wrong = || damaged("a limit is no number");
+            match value {
+                NONE if key == age => limits.age = None,
+                NONE => limits.number = None,
+                value if key == age => limits.age = Some(value.parse().map_err(|_| wrong())?),
+                value => limits.number = Some(value.parse().map_err(|_| wrong())?),
+            }
+            Ok(())
+        })?;
+        Ok(limits)
+    }
+
+    /// Sets its limits.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub fn set(&self, db: &Db<'_>, limits: Limits) -> Result<()> {
+        let insert = sql!(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        );
+        let [age, number] = self.keys();
+        let text = |limit: Option<i64>| limit.map_or(NONE.to_owned(), |limit| limit.to_string());
+        db.run(insert, params![age, text(limits.age)])?;
+        db.run(insert, params![number, text(limits.number.map(i64::from))])?;
+        Ok(())
+    }
+
+    fn keys(&self) -> [String; 2] {
+        [format!("limit.{}.age", self.name), format!("limit.{}.number", self.name)]
+    }
+}
+
+/// How the settings say that there is no limit.
+const NONE: &str = "none";

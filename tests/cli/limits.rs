@@ -1,0 +1,111 @@
+//! `mcpkg limit` and `mcpkg prune`.
+
+use insta::assert_snapshot;
+use mcpkg::store::events::{self, NewEvent};
+
+use crate::support::Scratch;
+
+#[test]
+fn limits_are_listed_and_set() {
+    let scratch = Scratch::with_project();
+    assert_snapshot!(scratch.run(&["limit", "list"]), @r#"
+    status: 0
+    --- stdout
+    consents	1d	1000	0	confirm tokens and requests for consent, of each asker; one that waits stays
+    events	none	none	0	the trail; the last hour, which servers may not have read yet, stays
+    tasks	1h	256	0	long calls of agents and how they ended, of each asker; one that runs stays
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "365d", "--number", "100000"]), @r#"
+    status: 0
+    --- stdout
+    Set the limits of 'events': age 365d, number 100000
+    --- stderr
+    hint: `mcpkg prune` deletes what is beyond them
+    "#);
+    assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "none"]), @r#"
+    status: 0
+    --- stdout
+    Set the limits of 'events': age none, number 100000
+    --- stderr
+    hint: `mcpkg prune` deletes what is beyond them
+    "#);
+    let listed = &scratch.json(&["limit", "list"])["limits"];
+    let events = listed.as_array().expect("tables").iter().find(|table| table["table"] == "events").expect("events");
+    assert_eq!((&events["age_seconds"], &events["number"]), (&serde_json::Value::Null, &100_000.into()));
+    for (arguments, why) in [
+        (
+            &["limit", "set", "event", "--number", "1"][..],
+            "error: No table 'event' has limits\nhint: did you mean 'events'?",
+        ),
+        (&["limit", "set", "events", "--age", "7"][..], "error: --age '7' has no unit"),
+        (
+            &["limit", "set", "events", "--number", "0"][..],
+            "error: --number '0' is neither a number from 1 on nor none",
+        ),
+    ] {
+        let ran = scratch.run(arguments);
+        assert!(ran.status != 0 && ran.stderr.contains(why), "{ran}");
+    }
+    assert_eq!(scratch.run(&["limit", "set", "events"]).status, 2);
+}
+
+#[test]
+fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
+    let scratch = Scratch::with_project();
+    assert_snapshot!(scratch.run(&["prune", "--yes"]), @r#"
+    status: 0
+    --- stdout
+    There is nothing to prune
+    --- stderr
+    "#);
+    let append = |at| {
+        let event =
+            NewEvent { at, actor: "shell", project: Some("p"), kind: "prompt.update", subject: "x", outcome: "ok" };
+        scratch.store().write(|db| events::append(db, event)).expect("an event");
+    };
+    (0..5).for_each(append);
+    let backdate = "UPDATE event SET at = 0 WHERE kind = 'project.create'";
+    rusqlite::Connection::open(scratch.db()).expect("the database").execute(backdate, []).expect("an event");
+    scratch.ok(&["limit", "set", "events", "--age", "30d"]);
+    assert_snapshot!(scratch.run(&["prune", "--dry-run"]), @r#"
+    status: 0
+    --- stdout
+    Would delete 6 rows of events
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["prune"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Delete 6 rows of events for good needs to be confirmed. Nothing was changed
+    hint: confirm with --yes
+    "#);
+    assert_eq!(scratch.json(&["prune", "--yes"])["deleted"]["events"], 6);
+    let kinds: Vec<String> = scratch.json(&["events"])["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|event| format!("{} {}", event["kind"].as_str().unwrap_or(""), event["subject"].as_str().unwrap_or("")))
+        .collect();
+    assert_eq!(kinds, ["limit.set events", "prune ", "prune events: 6"]);
+}
+
+#[test]
+fn doctor_tells_of_a_trail_that_has_grown() {
+    let scratch = Scratch::with_project();
+    let of_trail = || -> Vec<String> {
+        let checks = scratch.json(&["doctor", "--scope", "user"])["data"]["checks"].clone();
+        let checks = checks.as_array().expect("checks").clone();
+        checks.iter().map(|check| check["what"].to_string()).filter(|what| what.contains("events")).collect()
+    };
+    assert!(of_trail().is_empty());
+    // Two events that are a million places apart.
+    let sqlite = rusqlite::Connection::open(scratch.db()).expect("the database");
+    let insert =
+        "INSERT INTO event (seq, at, actor, kind, subject, outcome) VALUES (1000001, 0, 'shell', 'x', 'x', 'ok')";
+    sqlite.execute(insert, []).expect("an event");
+    assert_eq!(of_trail(), ["\"the trail has 1000000 events, and no limit\""]);
+    scratch.ok(&["limit", "set", "events", "--age", "52w"]);
+    assert!(of_trail().is_empty());
+}
