@@ -21,7 +21,7 @@ fn ground(commands: usize) -> Ground {
     for n in 0..commands {
         scratch.file(&format!("source/.claude/commands/c{n}.md"), format!("Do {n}\n"));
     }
-    scratch.file("source/.claude/rules/r.md", "---\npaths: \"src/**\"\n---\nBe terse.\n");
+    scratch.file("source/.claude/rules/r.md", "---\npaths: \"*.rs\"\n---\nBe terse.\n");
     scratch.ok(&["import", scratch.path().join("source/.claude").to_str().expect("a path")]);
     let root = scratch.path().join("root");
     std::fs::create_dir(&root).expect("a root");
@@ -136,7 +136,7 @@ fn warnings_are_logged_to_who_wants_them() {
     let messages = ground.server.send(&loud).messages();
     assert_eq!(messages[0]["method"], "notifications/message", "{messages:?}");
     assert_eq!(messages[0]["params"]["level"], "warning");
-    assert!(messages[0]["params"]["data"].as_str().is_some_and(|data| data.contains("a rule for some files")));
+    assert!(messages[0]["params"]["data"].as_str().is_some_and(|data| data.contains("is not written for")));
     assert_eq!(messages.last().expect("an answer")["result"]["isError"], false);
 
     let session = ground.server.session("/mcp", "2025-06-18");

@@ -69,17 +69,52 @@ impl LeftOut {
     }
 }
 
-/// Returns what was left out, for a person: a line for each module and reason.
+/// Modules that are named each in a line of their own; of more that are left out for one reason, one line names these.
+const NAMED: usize = 3;
+
+/// Returns what was left out, for a person: a line for each module and reason, or one for many modules.
 pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
-    let mut grouped: Vec<(&str, Reason, Vec<&str>)> = Vec::new();
+    let mut by_module: Vec<(&str, Reason, Vec<&str>)> = Vec::new();
     for LeftOut { module_id, target, reason } in left_out {
-        match grouped.iter_mut().find(|(id, known, _)| id == module_id && known == reason) {
+        match by_module.iter_mut().find(|(id, known, _)| id == module_id && known == reason) {
             Some((_, _, targets)) => targets.push(target.facts().title),
-            None => grouped.push((module_id, *reason, vec![target.facts().title])),
+            None => by_module.push((module_id, *reason, vec![target.facts().title])),
         }
     }
-    let line = |(id, reason, targets): (&str, Reason, Vec<&str>)| {
-        format!("module '{id}' is not written for {}, which {}", targets.join(" and "), reason.text())
-    };
-    grouped.into_iter().map(line).collect()
+    let mut by_reason: Vec<(Reason, Vec<&str>, Vec<&str>)> = Vec::new();
+    for (id, reason, targets) in by_module {
+        match by_reason.iter_mut().find(|(known, of, _)| *known == reason && *of == targets) {
+            Some((_, _, ids)) => ids.push(id),
+            None => by_reason.push((reason, targets, vec![id])),
+        }
+    }
+    by_reason.into_iter().flat_map(|(reason, targets, ids)| told(reason, &targets, &ids)).collect()
+}
+
+fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
+    let why = format!("written for {}, which {}", targets.join(" and "), reason.text());
+    if ids.len() <= NAMED {
+        return ids.iter().map(|id| format!("module '{id}' is not {why}")).collect();
+    }
+    let named = ids[..NAMED].iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+    vec![format!("{} modules are not {why}: {named} and {} more; `--json` lists them", ids.len(), ids.len() - NAMED)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_modules_that_are_left_out_for_one_reason_take_one_line() {
+        let left_out = |n: usize| -> Vec<LeftOut> {
+            let one = |n| LeftOut { module_id: format!("m{n}"), target: Target::ALL[0], reason: Reason::ByHand };
+            (1..=n).map(one).collect()
+        };
+        let title = Target::ALL[0].facts().title;
+        let why = format!("written for {title}, which has no instructions that apply by hand");
+        assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
+        assert_eq!(lines(&left_out(3)).len(), 3);
+        let many = format!("5 modules are not {why}: 'm1', 'm2', 'm3' and 2 more; `--json` lists them");
+        assert_eq!(lines(&left_out(5)), [many]);
+    }
 }
