@@ -186,6 +186,13 @@ fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
     place.write("root/tests/CLAUDE.md", "Other.\n");
     place.deploy(&["--adopt"]);
     assert!(place.read("root/.claude/rules/py.md").contains("\"src/py/**\""));
+    // Where it holds the same text, Claude Code has that already.
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    for folder in ["tests", "src/py"] {
+        place.write(&format!("root/{folder}/CLAUDE.md"), "Type it.\n\n");
+    }
+    place.deploy(&["--adopt"]);
+    assert!(!place.exists("root/.claude/rules") && place.read("root/tests/AGENTS.md").contains("Type it.\n"));
     // What is no folder is no place.
     for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
         place.applies("instructions:py", &["--globs", glob]);

@@ -206,9 +206,7 @@ impl ToolNames {
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {
-        tool.vscode.eq_ignore_ascii_case(name)
-            || tool.claude.0.iter().any(is)
-            || tool.aliases.iter().any(is)
+        tool.vscode.eq_ignore_ascii_case(name) || tool.claude.0.iter().any(is) || tool.aliases.iter().any(is)
     })
 }
 
