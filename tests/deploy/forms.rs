@@ -227,6 +227,13 @@ fn a_rule_goes_back_to_its_own_agent_as_it_came() {
             );
         }
     }
+    // What its own agent alone takes by hand goes back to that one.
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.instructions("ts", "Text\n");
+    place.came_from("instructions://ts", "vscode", ".github/instructions/ts.instructions.md", &Applies::Manual);
+    place.deploy(&["--target", "vscode"]);
+    assert_eq!(place.read("root/.github/instructions/ts.instructions.md"), "Text\n");
     // What was said since goes before what the file said.
     let place = Place::new();
     place.ok(&["project", "create", "p"]);

@@ -200,12 +200,11 @@ enum Written {
 impl Written {
     fn of(module: &Module, target: Target, rules: Rules) -> Result<Self, Reason> {
         let about = &module.about;
-        let is_own = about.agent.is_none() || about.is_of(target);
+        let head = rule::write(&rules.matter, &about.applies, about.description.as_deref());
+        // What only its own agent understands goes back to that one.
+        let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok());
         let own = module.files.first().filter(|_| is_own).and_then(|file| rule::read(&rules.matter, &file.bytes));
-        if own.as_ref() == Some(&about.applies) {
-            return Ok(Written::AsItIs);
-        }
-        rule::write(&rules.matter, &about.applies, about.description.as_deref()).map(Written::With)
+        if own.as_ref() == Some(&about.applies) { Ok(Written::AsItIs) } else { head.map(Written::With) }
     }
 
     fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {
