@@ -131,7 +131,7 @@ fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
     let envelope = place.envelope(&["plan"]);
     assert_snapshot!(serde_json::to_string_pretty(&envelope["warnings"]).expect("JSON"), @r#"
     [
-      "module 'instructions:py' is not written for Codex, which takes instructions for whole folders only, such as src/**",
+      "module 'instructions:py' is not written for Codex: only whole folders, such as src/**, can be said there",
       "VS Code reads `.claude/rules` too: what stands there for it is not in `.github/instructions` once more"
     ]
     "#);

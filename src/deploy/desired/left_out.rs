@@ -48,16 +48,16 @@ impl Reason {
         }
     }
 
-    /// Why, for a person: what follows "which".
+    /// Why, for a person: what follows the names of the targets.
     const fn text(self) -> &'static str {
         match self {
-            Reason::Globs => "cannot say these globs",
-            Reason::NotAFolder => "takes instructions for whole folders only, such as src/**",
-            Reason::ByDescription => "has no instructions that apply by their description",
-            Reason::ByHand => "has no instructions that apply by hand",
-            Reason::NoDescription => "needs a description",
-            Reason::NotText => "takes text only",
-            Reason::NotForTheUser => "reads no such file from the home folder",
+            Reason::Globs => "its globs cannot be said there",
+            Reason::NotAFolder => "only whole folders, such as src/**, can be said there",
+            Reason::ByDescription => "nothing applies by its description there",
+            Reason::ByHand => "nothing applies by hand there",
+            Reason::NoDescription => "it has no description, which is needed there",
+            Reason::NotText => "its text is not UTF-8",
+            Reason::NotForTheUser => "no such file is read from the home folder",
         }
     }
 }
@@ -79,7 +79,7 @@ pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
         }
     }
     let line = |(id, reason, targets): (&str, Reason, Vec<&str>)| {
-        format!("module '{id}' is not written for {}, which {}", targets.join(" and "), reason.text())
+        format!("module '{id}' is not written for {}: {}", targets.join(", "), reason.text())
     };
     grouped.into_iter().map(line).collect()
 }
