@@ -131,7 +131,7 @@ fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
     let envelope = place.envelope(&["plan"]);
     assert_snapshot!(serde_json::to_string_pretty(&envelope["warnings"]).expect("JSON"), @r#"
     [
-      "module 'instructions:py' is not written for Codex, which takes instructions for whole folders only, such as src/**",
+      "module 'instructions:py' is not written for Codex: only whole folders, such as src/**, can be said there",
       "VS Code reads `.claude/rules` too: what stands there for it is not in `.github/instructions` once more"
     ]
     "#);
@@ -186,6 +186,13 @@ fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
     place.write("root/tests/CLAUDE.md", "Other.\n");
     place.deploy(&["--adopt"]);
     assert!(place.read("root/.claude/rules/py.md").contains("\"src/py/**\""));
+    // Where it holds the same text, Claude Code has that already.
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    for folder in ["tests", "src/py"] {
+        place.write(&format!("root/{folder}/CLAUDE.md"), "Type it.\n\n");
+    }
+    place.deploy(&["--adopt"]);
+    assert!(!place.exists("root/.claude/rules") && place.read("root/tests/AGENTS.md").contains("Type it.\n"));
     // What is no folder is no place.
     for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
         place.applies("instructions:py", &["--globs", glob]);
@@ -220,6 +227,13 @@ fn a_rule_goes_back_to_its_own_agent_as_it_came() {
             );
         }
     }
+    // What its own agent alone takes by hand goes back to that one.
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.instructions("ts", "Text\n");
+    place.came_from("instructions://ts", "vscode", ".github/instructions/ts.instructions.md", &Applies::Manual);
+    place.deploy(&["--target", "vscode"]);
+    assert_eq!(place.read("root/.github/instructions/ts.instructions.md"), "Text\n");
     // What was said since goes before what the file said.
     let place = Place::new();
     place.ok(&["project", "create", "p"]);

@@ -48,16 +48,16 @@ impl Reason {
         }
     }
 
-    /// Why, for a person: what follows "which".
+    /// Why, for a person: what follows the names of the targets.
     const fn text(self) -> &'static str {
         match self {
-            Reason::Globs => "cannot say these globs",
-            Reason::NotAFolder => "takes instructions for whole folders only, such as src/**",
-            Reason::ByDescription => "has no instructions that apply by their description",
-            Reason::ByHand => "has no instructions that apply by hand",
-            Reason::NoDescription => "needs a description",
-            Reason::NotText => "takes text only",
-            Reason::NotForTheUser => "reads no such file from the home folder",
+            Reason::Globs => "its globs cannot be said there",
+            Reason::NotAFolder => "only whole folders, such as src/**, can be said there",
+            Reason::ByDescription => "nothing applies by its description there",
+            Reason::ByHand => "nothing applies by hand there",
+            Reason::NoDescription => "it has no description, which is needed there",
+            Reason::NotText => "its text is not UTF-8",
+            Reason::NotForTheUser => "no such file is read from the home folder",
         }
     }
 }
@@ -92,12 +92,12 @@ pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
 }
 
 fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
-    let why = format!("written for {}, which {}", targets.join(" and "), reason.text());
+    let why = format!("written for {}: {}", targets.join(", "), reason.text());
     if ids.len() <= NAMED {
         return ids.iter().map(|id| format!("module '{id}' is not {why}")).collect();
     }
     let named = ids[..NAMED].iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-    vec![format!("{} modules are not {why}: {named} and {} more; `--json` lists them", ids.len(), ids.len() - NAMED)]
+    vec![format!("{} modules are not {why} ({named} and {} more; `--json` lists them)", ids.len(), ids.len() - NAMED)]
 }
 
 #[cfg(test)]
@@ -111,10 +111,10 @@ mod tests {
             (1..=n).map(one).collect()
         };
         let title = Target::ALL[0].facts().title;
-        let why = format!("written for {title}, which has no instructions that apply by hand");
+        let why = format!("written for {title}: nothing applies by hand there");
         assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
         assert_eq!(lines(&left_out(3)).len(), 3);
-        let many = format!("5 modules are not {why}: 'm1', 'm2', 'm3' and 2 more; `--json` lists them");
+        let many = format!("5 modules are not {why} ('m1', 'm2', 'm3' and 2 more; `--json` lists them)");
         assert_eq!(lines(&left_out(5)), [many]);
     }
 }

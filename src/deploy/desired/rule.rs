@@ -23,7 +23,8 @@ pub fn write(form: &RuleMatter, applies: &Applies, description: Option<&str>) ->
         };
     }
     match applies {
-        Applies::Always => {}
+        Applies::Always if form.always.is_some() || form.always_without_globs => {}
+        Applies::Always => lines += &format!("{}: \"**\"\n", form.globs),
         Applies::Globs(globs) => lines += &globs_lines(form, globs)?,
         Applies::Described if !described => return Err(Reason::ByDescription),
         Applies::Described if description.is_none() => return Err(Reason::NoDescription),
@@ -40,7 +41,11 @@ pub fn write(form: &RuleMatter, applies: &Applies, description: Option<&str>) ->
 /// cannot be told.
 pub fn read(form: &RuleMatter, file: &[u8]) -> Option<Applies> {
     let Some(front) = split_front(file).0 else {
-        return form.always.is_none().then_some(Applies::Always);
+        return match (form.always, form.always_without_globs) {
+            (Some(_), _) => None,
+            (None, true) => Some(Applies::Always),
+            (None, false) => Some(Applies::Manual),
+        };
     };
     let front = std::str::from_utf8(front).ok()?;
     match form.list {
@@ -49,7 +54,7 @@ pub fn read(form: &RuleMatter, file: &[u8]) -> Option<Applies> {
     }
 }
 
-/// Reads front matter line by line: quotes and brackets are text.
+/// Reads front matter line by line: brackets are text, and so are quotes that are not around all of it.
 fn read_lines(form: &RuleMatter, front: &str) -> Applies {
     let value = |key: &str| {
         let of_key = |line: &'_ str| line.strip_prefix(key).and_then(|rest| rest.strip_prefix(':')).map(str::to_owned);
@@ -58,7 +63,7 @@ fn read_lines(form: &RuleMatter, front: &str) -> Applies {
     if form.always.and_then(value).as_deref() == Some("true") {
         return Applies::Always;
     }
-    match value(form.globs).map(|globs| split(&globs)).filter(|globs| !globs.is_empty()) {
+    match value(form.globs).map(|globs| split(unquoted(&globs))).filter(|globs| !globs.is_empty()) {
         Some(globs) => Applies::Globs(globs),
         None if value("description").is_some() => Applies::Described,
         None => Applies::Manual,
@@ -66,16 +71,29 @@ fn read_lines(form: &RuleMatter, front: &str) -> Applies {
 }
 
 fn read_yaml(form: &RuleMatter, front: &str) -> Option<Applies> {
-    let globs = match keys(front.as_bytes())?.remove(form.globs) {
-        None | Some(Value::Null) => return Some(Applies::Always),
+    let mut keys = keys(front.as_bytes())?;
+    let globs = match keys.remove(form.globs) {
+        None | Some(Value::Null) => Vec::new(),
         Some(Value::String(text)) => split(&text),
         Some(Value::Array(list)) => {
             list.iter().map(|glob| glob.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?
         }
         Some(_) => return None,
     };
+    if globs.is_empty() && !form.always_without_globs {
+        let is_text = |text: &Value| text.as_str().is_some_and(|text| !text.trim().is_empty());
+        let described = keys.get("description").is_some_and(is_text);
+        return Some(if described { Applies::Described } else { Applies::Manual });
+    }
     let everything = globs.is_empty() || globs.iter().any(|glob| glob == "**");
-    Some(if everything { Applies::Always } else { Applies::Globs(globs) })
+    // Claude Code ignores exceptions.
+    let included = globs.iter().filter(|glob| form.list != GlobList::Yaml || !glob.starts_with('!'));
+    let included: Vec<String> = included.cloned().collect();
+    Some(match (everything, included.is_empty()) {
+        (true, _) => Applies::Always,
+        (false, true) => Applies::Globs(globs),
+        (false, false) => Applies::Globs(included),
+    })
 }
 
 fn globs_lines(form: &RuleMatter, globs: &[String]) -> Result<String, Reason> {
@@ -96,6 +114,11 @@ fn globs_lines(form: &RuleMatter, globs: &[String]) -> Result<String, Reason> {
     })
 }
 
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+}
+
 /// A JSON string is a YAML string.
 fn quoted(text: &str) -> Value {
     Value::from(text)
@@ -109,6 +132,7 @@ fn is_plain(glob: &str) -> bool {
         && !glob.starts_with('!')
         && !glob.starts_with("./")
         && !glob.contains("---")
+        && !glob.contains(['"', '\''])
         && !glob.chars().any(char::is_control)
 }
 
@@ -194,7 +218,7 @@ mod tests {
 
     #[test]
     fn front_matter_is_read_as_its_agent_reads_it() {
-        let cases: [(&str, &str, Option<Applies>); 16] = [
+        let cases: [(&str, &str, Option<Applies>); 22] = [
             ("claude_code", "text", Some(Applies::Always)),
             ("claude_code", "---\ndescription: x\n---\n", Some(Applies::Always)),
             ("claude_code", "---\nglobs: \"*.py\"\nalwaysApply: false\n---\n", Some(Applies::Always)),
@@ -203,7 +227,13 @@ mod tests {
             ("claude_code", "---\npaths: [\"*.py\", \"src/**\"]\n---\n", Some(globs(&["*.py", "src/**"]))),
             ("claude_code", "---\npaths:\n---\n", Some(Applies::Always)),
             ("claude_code", "---\npaths: 3\n---\n", None),
+            ("claude_code", "---\npaths: [\"a\", \"!b\"]\n---\n", Some(globs(&["a"]))),
             ("cursor", "text", None),
+            ("cursor", "---\nglobs: \"*.ts,*.js\"\n---\n", Some(globs(&["*.ts", "*.js"]))),
+            ("vscode", "text", Some(Applies::Manual)),
+            ("vscode", "---\ndescription: d\n---\n", Some(Applies::Described)),
+            ("vscode", "---\napplyTo:\n---\n", Some(Applies::Manual)),
+            ("vscode", "---\napplyTo: [a, '!b']\n---\n", Some(globs(&["a", "!b"]))),
             ("cursor", "---\ndescription: d\nglobs: *.ts, *.js\nalwaysApply: true\n---\n", Some(Applies::Always)),
             ("cursor", "---\nglobs: *.ts, *.js\nalwaysApply: True\n---\n", Some(globs(&["*.ts", "*.js"]))),
             ("cursor", "---\nglobs: [\"*.py\"]\n---\n", Some(globs(&["[\"*.py\"]"]))),

@@ -11,7 +11,7 @@ use crate::deploy::module::Kind;
 const RULES: Rules = Rules {
     folder: ".claude/rules",
     ending: ".md",
-    matter: RuleMatter { globs: "paths", list: GlobList::Yaml, always: None, description: false },
+    matter: RuleMatter { globs: "paths", list: GlobList::Yaml, always: None, always_without_globs: true, description: false },
 };
 
 /// Claude Code.

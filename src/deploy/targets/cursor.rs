@@ -10,7 +10,7 @@ use super::target::Target;
 const RULES: Rules = Rules {
     folder: ".cursor/rules",
     ending: ".mdc",
-    matter: RuleMatter { globs: "globs", list: GlobList::Bare, always: Some("alwaysApply"), description: true },
+    matter: RuleMatter { globs: "globs", list: GlobList::Bare, always: Some("alwaysApply"), always_without_globs: false, description: true },
 };
 
 /// Cursor.

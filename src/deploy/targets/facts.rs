@@ -108,8 +108,10 @@ pub struct RuleMatter {
     /// How they are written.
     pub list: GlobList,
     /// The key that says whether the rule always applies. A rule that has one can also apply by its description, or by
-    /// hand; without one a rule applies for its globs or always.
+    /// hand.
     pub always: Option<&'static str>,
+    /// Whether a rule without globs always applies; else it does by its description, or by hand.
+    pub always_without_globs: bool,
     /// Whether the agent reads a description.
     pub description: bool,
 }

@@ -24,7 +24,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         scoped_rules: Some(Rules {
             folder: ".github/instructions",
             ending: ".instructions.md",
-            matter: RuleMatter { globs: "applyTo", list: GlobList::Quoted, always: None, description: true },
+            matter: RuleMatter { globs: "applyTo", list: GlobList::Quoted, always: None, always_without_globs: false, description: true },
         }),
         also_reads: &[".claude/rules"],
         folder_file: None,

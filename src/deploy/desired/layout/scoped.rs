@@ -33,7 +33,9 @@ pub(super) fn for_project(
     let mut folder_files = FolderFiles::new();
     for module in scoped(modules) {
         let wanting = configs.iter().map(|config| config.target);
-        let wanting = wanting.filter(|target| module.is_for(*target) && present.contains(target)).collect();
+        let mut wanting: Vec<Target> =
+            wanting.filter(|target| module.is_for(*target) && present.contains(target)).collect();
+        without_holders(&mut wanting, module, root)?;
         let rest = in_folders(builder, &mut folder_files, module, wanting, root)?;
         as_rules(builder, module, rest, root)?;
     }
@@ -64,6 +66,25 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
 
 fn scoped(modules: &[Module]) -> impl Iterator<Item = &Module> {
     modules.iter().filter(|module| module.kind == Kind::Instructions && module.about.applies != Applies::Always)
+}
+
+/// Takes out the targets that have the text already: the user's own file in each of the folders holds it.
+fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> Result<()> {
+    let (Some(folders), Some(file)) = (folders(&module.about.applies, root), module.files.first()) else {
+        return Ok(());
+    };
+    for target in std::mem::take(targets) {
+        let own = target.facts().project.folder_file.and_then(|file| file.hidden_by);
+        let mut holds = own.is_some();
+        for (folder, own) in folders.iter().filter_map(|folder| Some((folder, own?))) {
+            let text = hiding_text(&root.join(folder), own)?;
+            holds &= text.is_some_and(|text| text.trim_ascii() == file.bytes.trim_ascii());
+        }
+        if !holds {
+            targets.push(target);
+        }
+    }
+    Ok(())
 }
 
 /// Gives a module to the targets that have no rules, where its globs are folders and they read a file there. Returns the
@@ -179,12 +200,11 @@ enum Written {
 impl Written {
     fn of(module: &Module, target: Target, rules: Rules) -> Result<Self, Reason> {
         let about = &module.about;
-        let is_own = about.agent.is_none() || about.is_of(target);
+        let head = rule::write(&rules.matter, &about.applies, about.description.as_deref());
+        // What only its own agent understands goes back to that one.
+        let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok());
         let own = module.files.first().filter(|_| is_own).and_then(|file| rule::read(&rules.matter, &file.bytes));
-        if own.as_ref() == Some(&about.applies) {
-            return Ok(Written::AsItIs);
-        }
-        rule::write(&rules.matter, &about.applies, about.description.as_deref()).map(Written::With)
+        if own.as_ref() == Some(&about.applies) { Ok(Written::AsItIs) } else { head.map(Written::With) }
     }
 
     fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {

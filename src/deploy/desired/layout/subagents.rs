@@ -74,7 +74,7 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     }
     if !subagent.others().is_empty() {
         let keys: Vec<String> = subagent.others().iter().map(|key| format!("`{key}`")).collect();
-        builder.note(format!("module '{id}': {} stay with the agent that they were written for", keys.join(", ")));
+        builder.note(format!("module '{id}': only the agent that it was written for is given {}", keys.join(", ")));
     }
     Ok(())
 }
