@@ -68,7 +68,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     }
     let database = globals.database()?;
     let missing = match call.missing_database() {
-        _ if database.exists() => MissingDatabase::Create,
+        _ if Store::is_at(&database) => MissingDatabase::Create,
         MissingDatabase::StandInUnlessNamed if globals.names_database() => MissingDatabase::Refuse,
         MissingDatabase::StandInUnlessNamed => MissingDatabase::StandIn,
         missing => missing,

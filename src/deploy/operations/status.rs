@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::deploy::GROUP;
 use crate::deploy::desired::{Desired, Root};
 use crate::deploy::operations::with_schema;
+use crate::deploy::plan::budget::{self, Budget, When};
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
@@ -114,7 +115,11 @@ impl Operation for Status {
             data["next_actions_detailed"] =
                 actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
         }
-        let mut reply = Reply::new(table(&shown, &prepared.site), data).warn(prepared.warnings);
+        let budgets = budget::of(&prepared, When::Now)?;
+        data["budget"] = budgets.iter().map(Budget::json).collect();
+        let body = Body::Several(vec![table(&shown, &prepared.site), Body::Sentence(budget::line(&budgets))]);
+        let mut reply = Reply::new(body, data).warn(prepared.warnings);
+        reply = reply.warn(budgets.iter().filter_map(Budget::warning));
         reply.differs = self.check && !shown.is_empty();
         for (_, command) in actions.iter().filter(|_| context.is_shell()) {
             reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
