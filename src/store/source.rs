@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -116,6 +117,12 @@ impl PartialEq for Source {
 }
 
 impl Eq for Source {}
+
+impl Hash for Source {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.sha256.hash(state);
+    }
+}
 
 /// A file that was looked through, read again. What was added at its end meanwhile is not seen.
 struct Again<'s> {

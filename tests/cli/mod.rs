@@ -4,6 +4,7 @@ mod access;
 mod commands;
 mod compact;
 mod errors;
+mod import;
 mod limits;
 mod modules;
 mod skills;

@@ -1,6 +1,7 @@
 //! From files to prompts and resources.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -84,8 +85,13 @@ pub struct Understood {
     uris: HashMap<String, usize>,
     /// The items that asked for a name, whether or not they got it.
     wanted: HashMap<(Role, String), Vec<usize>>,
+    /// Items as agents without arguments get them, where that was asked.
+    spelled: HashMap<usize, Option<String>>,
     files: HashSet<String>,
-    skills: HashMap<String, Vec<usize>>,
+    /// Skills by the name of their folder and a hash of their files, with the name that each got.
+    skills: HashMap<(String, u64), String>,
+    /// Names of skills in lower case: a disk may not tell them apart.
+    skill_names: HashSet<String>,
 }
 
 /// Two files that want one name or URI.
@@ -182,15 +188,15 @@ impl Understood {
         let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
         // Agents that have folders of their own may have the same command.
         let wanted = place.wanted_name();
-        let is_same = |item: &Item| match &item.entry.what {
-            What::Prompt(other) => {
-                let same =
-                    item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
-                same || is_spelled_from(item, other, text)
-            }
-            What::Resource(_) => false,
-        };
-        if self.merge(file, place.role, &wanted, is_same) {
+        let twin = self.wanted.get(&(place.role, wanted.clone())).cloned().unwrap_or_default().into_iter().find(|at| {
+            let item = &self.items[*at];
+            let What::Prompt(other) = &item.entry.what else { return false };
+            let same = || *other == Attributes { file: other.file.clone(), ..attributes.clone() };
+            let spelled = self.spelled.entry(*at).or_insert_with(|| spelled(item, other));
+            (item.content == content && same()) || spelled.as_deref() == Some(text)
+        });
+        if let Some(twin) = twin {
+            self.same.push((file.relative.clone(), self.items[twin].path.clone()));
             return;
         }
         let name = self.name(true, wanted.clone(), &place.origins(&file.relative), &file.relative);
@@ -272,37 +278,41 @@ impl Understood {
         let below = folder(&skill.folder);
         let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
         let main = format!("{below}{MAIN}");
-        for name in place::names(skill.name.clone(), &place.origins(&main), &main) {
-            let prefix = format!("skill://{}/", encode(&name));
-            if let Some(known) = self.skills.get(&name.to_lowercase()) {
-                let uri_of = |path: &str| format!("{prefix}{}", encode(path));
-                let twin = |file: &File| {
-                    let twin = known.iter().map(|at| &self.items[*at]).find(|item| {
-                        item.entry.what.uri() == Some(&uri_of(&path_of(file)))
-                            && item.content == file.content
-                            && is_executable(item) == file.executable
-                    })?;
-                    Some((file.relative.clone(), twin.path.clone()))
-                };
-                let twins: Option<Vec<_>> = files.iter().map(|file| twin(file)).collect();
-                match twins.filter(|twins| twins.len() == known.len()) {
-                    Some(twins) => {
-                        self.same.extend(twins);
-                        return Ok(());
-                    }
-                    None => continue,
-                }
-            }
-            let from = self.items.len();
-            for file in files {
-                let path = path_of(file);
-                let added = self.file_of_skill(file, place, &name, &path, &main);
-                added.map_err(|error| naming(&file.relative, error))?;
-            }
-            self.skills.insert(name.to_lowercase(), (from..self.items.len()).collect());
+        let mut hasher = DefaultHasher::new();
+        for file in files {
+            (path_of(file), file.executable, &file.content).hash(&mut hasher);
+        }
+        let twin = (skill.name.clone(), hasher.finish());
+        if let Some(same) = self.skills.get(&twin).and_then(|name| self.same_skill(name, files, path_of)) {
+            self.same.extend(same);
             return Ok(());
         }
+        let taken = &mut self.skill_names;
+        let origins = place.origins(&main);
+        let mut names = place::names(skill.name.clone(), &origins, &main);
+        let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
+        for file in files {
+            let added = self.file_of_skill(file, place, &name, &path_of(file), &main);
+            added.map_err(|error| naming(&file.relative, error))?;
+        }
+        self.skills.entry(twin).or_insert(name);
         Ok(())
+    }
+
+    /// Returns the files with those of the skill `name` that they are the same as, where all of them are.
+    fn same_skill(
+        &self,
+        name: &str,
+        files: &[&File],
+        path_of: impl Fn(&File) -> String,
+    ) -> Option<Vec<(String, String)>> {
+        let twin = |file: &&File| {
+            let uri = format!("skill://{}", encode(&format!("{name}/{}", path_of(file))));
+            let twin = &self.items[*self.uris.get(&uri)?];
+            let same = twin.content == file.content && is_executable(twin) == file.executable;
+            same.then(|| (file.relative.clone(), twin.path.clone()))
+        };
+        files.iter().map(twin).collect()
     }
 
     fn file_of_skill(&mut self, file: &File, place: &Destination, skill: &str, path: &str, main: &str) -> Result<()> {
@@ -447,11 +457,11 @@ fn line_of(error: &Error) -> Option<usize> {
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
 }
 
-/// Whether a file is what a deploy makes of this prompt for an agent that fills in no arguments.
-fn is_spelled_from(item: &Item, attributes: &Attributes, file: &str) -> bool {
-    let content = item.content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok());
-    let own = content.and_then(|content| command::to_file(&item.entry.name, attributes, &content).ok());
-    own.is_some_and(|own| words::spell(&own, &attributes.arguments, Spelling::Words) == file)
+/// Returns what a deploy makes of this prompt for an agent that fills in no arguments.
+fn spelled(item: &Item, attributes: &Attributes) -> Option<String> {
+    let content = item.content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok())?;
+    let own = command::to_file(&item.entry.name, attributes, &content).ok()?;
+    Some(words::spell(&own, &attributes.arguments, Spelling::Words).into_owned())
 }
 
 fn naming(file: &str, error: Error) -> Error {

@@ -18,6 +18,7 @@ mod applies;
 mod cursor;
 mod folders;
 mod links;
+mod only;
 mod reason;
 mod walk;
 

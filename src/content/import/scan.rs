@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-
 use super::agents;
 use super::folders::Folders;
 use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
+use super::only::Only;
 use super::place::{self, Destination, Kind, Places};
 use super::reason::{LeftOut, Reason};
 use super::walk::{self, INSTALLED, Take, VERSION_CONTROL, Walked};
@@ -143,32 +142,6 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 /// Whether what a link leads to is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
     places.of(end).is_ok_and(|other| other.role == place.role)
-}
-
-/// What `--only` says.
-struct Only {
-    named: Gitignore,
-    excluded: Gitignore,
-}
-
-impl Only {
-    fn new(patterns: &[String]) -> Result<Self> {
-        let failed = |error: ignore::Error| Error::new(Code::InvalidArgument, format!("--only: {error}"));
-        let matcher = |excludes: bool| {
-            let mut builder = GitignoreBuilder::new("");
-            for pattern in patterns.iter().filter(|pattern| pattern.starts_with('!') == excludes) {
-                builder.add_line(None, pattern.trim_start_matches('!')).map_err(failed)?;
-            }
-            builder.build().map_err(failed)
-        };
-        Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
-    }
-
-    /// Whether a pattern names a file, or a folder that it lies in, and none excludes it.
-    fn takes(&self, relative: &str) -> bool {
-        let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
-        (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)
-    }
 }
 
 impl Gathered {

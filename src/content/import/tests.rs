@@ -1,5 +1,8 @@
 //! Import and export on real folders and databases.
 
+mod accounts;
+mod hostile;
+mod layouts;
 mod round_trip;
 
 use std::collections::BTreeMap;

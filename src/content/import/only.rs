@@ -1,0 +1,35 @@
+//! `--only`: which files of an import are taken.
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::error::{Code, Error, Result};
+
+/// What `--only` says.
+pub struct Only {
+    named: Gitignore,
+    excluded: Gitignore,
+}
+
+impl Only {
+    /// Reads the patterns, of which those with `!` before them exclude.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where one is malformed.
+    pub fn new(patterns: &[String]) -> Result<Self> {
+        let failed = |error: ignore::Error| Error::new(Code::InvalidArgument, format!("--only: {error}"));
+        let matcher = |excludes: bool| {
+            let mut builder = GitignoreBuilder::new("");
+            for pattern in patterns.iter().filter(|pattern| pattern.starts_with('!') == excludes) {
+                builder.add_line(None, pattern.trim_start_matches('!')).map_err(failed)?;
+            }
+            builder.build().map_err(failed)
+        };
+        Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
+    }
+
+    /// Whether a pattern names a file, or a folder that it lies in, and none excludes it.
+    pub fn takes(&self, relative: &str) -> bool {
+        let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
+        (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)
+    }
+}

@@ -1,0 +1,168 @@
+//! Properties: an import accounts for every file, and an export of it is the identity on what was taken.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Parts of paths, most of which mean something to an agent.
+fn part() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        ".claude",
+        ".cursor",
+        ".github",
+        ".agents",
+        ".opencode",
+        ".claude-plugin",
+        "commands",
+        "command",
+        "skills",
+        "agents",
+        "rules",
+        "prompts",
+        "instructions",
+        "hooks",
+        "plugins",
+        "x",
+        "y",
+        "a b",
+        "ünï",
+        "名",
+        ".hid",
+        "node_modules",
+        ".git",
+        "scripts",
+    ])
+}
+
+fn name() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "SKILL.md",
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+        ".cursorrules",
+        "a.md",
+        "b.md",
+        "README.md",
+        "r.mdc",
+        "p.prompt.md",
+        "i.instructions.md",
+        "g.agent.md",
+        ".mcp.json",
+        "plugin.json",
+        "run.sh",
+        ".gitignore",
+        ".env",
+        "x.png",
+        "c.toml",
+        "é ü.md",
+    ])
+}
+
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        Just(b"".to_vec()),
+        Just(b"Text\n".to_vec()),
+        Just(b"Do $1 and {{ x }}\n".to_vec()),
+        Just(b"---\nname: a\ndescription: b\n---\nText\n".to_vec()),
+        Just(b"\xef\xbb\xbf---\r\nglobs: *.py\r\npaths: 'a/**'\r\napplyTo: '**'\r\n---\r\nText\r\n".to_vec()),
+        Just(b"---\nx: [\n---\nText".to_vec()),
+        Just(b"*.log\nx/\n".to_vec()),
+        Just(b"\x89PNG\xff\x00".to_vec()),
+        "[ -~\n]{0,20}".prop_map(String::into_bytes),
+    ]
+}
+
+/// A tree: files by path with whether they can be executed, and links by path.
+#[derive(Debug)]
+struct Tree {
+    files: Vec<(Vec<&'static str>, &'static str, Vec<u8>, bool)>,
+    links: Vec<(Vec<&'static str>, &'static str, usize, bool)>,
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let folders = || prop::collection::vec(part(), 0..4);
+    let files = prop::collection::vec((folders(), name(), content(), any::<bool>()), 1..25);
+    let links = prop::collection::vec((folders(), name(), any::<prop::sample::Index>(), any::<bool>()), 0..3);
+    (files, links).prop_map(|(files, links)| {
+        let count = files.len();
+        let links = links.into_iter().map(|(above, name, at, dir)| (above, name, at.index(count), dir)).collect();
+        Tree { files, links }
+    })
+}
+
+/// Makes the tree as far as a file is in nobody's way, and returns how many files and links there are.
+fn make(world: &World, tree: &Tree) -> u64 {
+    let path = |above: &[&str], name: &str| world.path("").join(above.join("/")).join(name);
+    for (above, name, content, executable) in &tree.files {
+        let path = path(above, name);
+        if std::fs::create_dir_all(path.parent().unwrap()).is_err() || path.exists() {
+            continue;
+        }
+        std::fs::write(&path, content).unwrap();
+        if *executable {
+            set_executable(&path);
+        }
+    }
+    for (above, name, at, to_folder) in &tree.links {
+        let (folders, file, ..) = &tree.files[*at];
+        let target =
+            if *to_folder { world.path("").join(folders.join("/")) } else { self::path_of(world, folders, file) };
+        let link = path(above, name);
+        if std::fs::create_dir_all(link.parent().unwrap()).is_ok() && link.symlink_metadata().is_err() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(target, link).unwrap();
+        }
+    }
+    count(&world.path(""))
+}
+
+fn path_of(world: &World, folders: &[&str], file: &str) -> PathBuf {
+    world.path("").join(folders.join("/")).join(file)
+}
+
+fn count(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| if entry.file_type().unwrap().is_dir() { count(&entry.path()) } else { 1 }).sum()
+}
+
+fn paths(reply: &Reply, key: &str) -> Vec<String> {
+    let list = reply.data[key].as_array().unwrap().iter();
+    list.map(|item| item["path"].as_str().unwrap().to_owned()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_import_accounts_for_every_file(tree in tree()) {
+        let world = World::new();
+        let count = make(&world, &tree);
+        let reply = world.import(&[], &[""]).unwrap();
+        let files = &reply.data["files"];
+        // What is taken only through a link to a folder counts as files of their own.
+        let folder_link = tree.links.iter().any(|(.., to_folder)| *to_folder);
+        let total = files["total"].as_u64().unwrap();
+        prop_assert!(if folder_link { total >= count } else { total == count }, "{} of {}: {}", total, count, reply.data);
+        let told: Vec<String> = ["created", "same", "left_out"].iter().flat_map(|key| paths(&reply, key)).collect();
+        let once: BTreeSet<&String> = told.iter().collect();
+        prop_assert_eq!(once.len(), told.len(), "a file is told twice: {}", reply.data);
+
+        // Each file that was taken comes back at its place, with its bytes and its mode.
+        let out = world.folder.path().join("out");
+        world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+        // A folder that is one skill as a whole gives its name to what lies in it.
+        let is_one_skill = world.path("SKILL.md").is_file() && paths(&reply, "created").contains(&"p/SKILL.md".to_owned());
+        let from = |path: &str| world.path(if is_one_skill { &path[2..] } else { path });
+        for path in paths(&reply, "created") {
+            prop_assert_eq!(std::fs::read(out.join(&path)).unwrap(), std::fs::read(from(&path)).unwrap(), "{}", path);
+        }
+        let again = world.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
+        prop_assert_eq!(paths(&again, "unchanged").len(), paths(&reply, "created").len(), "{}", again.data);
+        let other = World::new();
+        other.run::<Import>(&[], &[out]).unwrap();
+        prop_assert_eq!(other.items(), world.items());
+    }
+}

@@ -1,0 +1,82 @@
+//! `mcpkg import` as people and programs see it: what came in, and what became of every other file.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with_project();
+    for (path, text) in [
+        ("repo/AGENTS.md", "# Rules\n"),
+        ("repo/web/AGENTS.md", "# Web\n"),
+        ("repo/.cursor/rules/py.mdc", "---\nglobs: [\"*.py\"]\n---\nPython\n"),
+        ("repo/plugins/git/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\n"),
+        ("repo/plugins/git/commands/commit.md", "Commit $ARGUMENTS\n"),
+        ("repo/plugins/git/agents/bot.md", "---\nname: bot\ndescription: Helps\n---\nHelp\n"),
+        ("repo/plugins/hub/commands/commit.md", "Commit $ARGUMENTS\n"),
+        ("repo/.mcp.json", "{}"),
+        ("repo/.env", "TOKEN=x"),
+        ("repo/node_modules/a/b.js", ""),
+        ("repo/README.md", "# Read me\n"),
+    ] {
+        scratch.file(path, text);
+    }
+    scratch
+}
+
+#[test]
+fn a_repository_is_shown_whole_before_it_comes_in() {
+    let scratch = scratch();
+    assert_snapshot!(scratch.run(&["import", "repo", "--dry-run"]), @r#"
+    status: 0
+    --- stdout
+    create	skill	pdf.SKILL.md	skill://pdf/SKILL.md	plugins/git/skills/pdf/SKILL.md
+    create	instructions	py.mdc	instructions://py.mdc	.cursor/rules/py.mdc
+    create	instructions	AGENTS.md	instructions://AGENTS.md	AGENTS.md
+    create	resource	README.md	file:///README.md	README.md
+    create	subagent	agents.bot.md	subagent://bot	plugins/git/agents/bot.md
+    create	prompt	commit		plugins/git/commands/commit.md
+    create	instructions	web.AGENTS.md	instructions://web.AGENTS.md	web/AGENTS.md
+    same			as plugins/git/commands/commit.md	plugins/hub/commands/commit.md
+    left out			hidden	.env
+    left out			an MCP server, not taken yet	.mcp.json
+    left out			node_modules (1 file)	node_modules/
+    --- stderr
+    hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
+    hint: `plugins/hub/commands/commit.md` is the same as `plugins/git/commands/commit.md`; it was imported once
+    hint: left out 3 files: an MCP server, not taken yet: 1 (.mcp.json); hidden: 1; node_modules: 1; `-v` lists them
+    hint: among the resources: 1 skill, 3 files of instructions, 1 subagent
+    "#);
+    assert_snapshot!(scratch.run(&["-v", "import", "repo", "--only", "plugins/hub"]), @r#"
+    status: 0
+    --- stdout
+    Imported 1 prompt and 0 resources into project 'p'
+    --- stderr
+    .cursor/rules/py.mdc: left out: not named by --only
+    .env: left out: not named by --only
+    .mcp.json: left out: not named by --only
+    AGENTS.md: left out: not named by --only
+    README.md: left out: not named by --only
+    node_modules/: left out: node_modules (1 file)
+    plugins/git/agents/bot.md: left out: not named by --only
+    plugins/git/commands/commit.md: left out: not named by --only
+    plugins/git/skills/pdf/SKILL.md: left out: not named by --only
+    web/AGENTS.md: left out: not named by --only
+    hint: left out 10 files: node_modules: 1; not named by --only: 9; `-v` lists them
+    "#);
+}
+
+#[test]
+fn programs_get_every_file_with_what_became_of_it() {
+    let scratch = scratch();
+    let reply = scratch.json(&["import", "repo"]);
+    assert_eq!(reply["files"].to_string(), r#"{"total":11,"imported":7,"same":1,"left_out":3}"#);
+    assert_eq!(reply["same"][0]["as"], "plugins/git/commands/commit.md");
+    assert_eq!(reply["left_out"][0]["reason"], "hidden");
+    assert_eq!(reply["notes"][0]["line"], 2);
+    let again = scratch.json(&["import", "repo"]);
+    assert_eq!(again["unchanged"].as_array().map(Vec::len), Some(7));
+    scratch.ok(&["export", "out"]);
+    let nothing = scratch.json(&["import", "out"]);
+    assert_eq!((&nothing["created"], &nothing["unchanged"]), (&serde_json::json!([]), &again["unchanged"]));
+}
