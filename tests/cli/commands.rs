@@ -445,7 +445,8 @@ fn a_read_makes_no_database() {
     let scratch = Scratch::new();
     let missing = scratch.path().join("mistyped.db");
     let named = missing.to_str().expect("a readable path");
-    for arguments in [&["prompt", "list"][..], &["project", "list"], &["search", "x"], &["events"], &["access", "list"]] {
+    for arguments in [&["prompt", "list"][..], &["project", "list"], &["search", "x"], &["events"], &["access", "list"]]
+    {
         let ran = scratch.run(&[&["--db", named], arguments].concat());
         assert_eq!(ran.status, 1, "{arguments:?}: {ran}");
         assert!(ran.stderr.contains("mistyped.db` does not exist"), "{ran}");

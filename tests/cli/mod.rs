@@ -7,3 +7,4 @@ mod errors;
 mod limits;
 mod modules;
 mod skills;
+mod terminal;

@@ -26,6 +26,9 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table}
 use item::Item;
 use merge::Action;
 
+/// Items written between two looks at whether the user gave up.
+const BATCH: usize = 64;
+
 /// Import files and folders
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
@@ -84,10 +87,18 @@ impl Operation for Import {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
+            let (mut written, total) = (0, items.len() as u64);
             let (actions, project) = context.write("import", &self.subject(), |db, project, author| {
                 let actions = merge::plan(db, project, &items, self.update)?;
                 merge::refuse_conflicts(&items, &actions)?;
-                merge::apply(db, author, project, &context.clock, &items, actions.clone())?;
+                for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
+                    if context.is_cancelled() {
+                        return Err(scan::cancelled());
+                    }
+                    merge::apply(db, author, project, &context.clock, items, actions.to_vec())?;
+                    written += items.len() as u64;
+                    (context.progress)("Writing", written, total);
+                }
                 Ok((actions, project.name.clone()))
             })?;
             Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions))
