@@ -217,6 +217,8 @@ pub struct Reply {
     pub hints: Vec<String>,
     /// What the user should know though it went well.
     pub warnings: Vec<String>,
+    /// Lines for who wants to know more; the shell writes them to stderr with `-v`.
+    pub details: Vec<String>,
     /// Whether something differs where `--check` asked: the shell's exit status is 3.
     pub differs: bool,
     /// Whether what was looked at is not well: the shell's exit status is 1.
@@ -281,7 +283,8 @@ impl Reply {
 
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
-        Self { body, data, json: None, hints: Vec::new(), warnings: Vec::new(), differs: false, failed: false }
+        let (hints, warnings, details) = Default::default();
+        Self { body, data, json: None, hints, warnings, details, differs: false, failed: false }
     }
 
     /// Adds a line that says what to do next.

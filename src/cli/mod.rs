@@ -64,7 +64,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         Err(error) => return Err(Error::new(Code::InvalidArgument, error.to_string())),
     };
     let database = globals.database()?;
-    let existed = database.exists();
+    let existed = Store::is_at(&database);
     let missing = match call.missing_database() {
         _ if existed => MissingDatabase::Create,
         MissingDatabase::StandInUnlessNamed if globals.names_database() => MissingDatabase::Refuse,

@@ -25,18 +25,18 @@ const BOLD: Style = Style::new().bold();
 pub(super) struct Output {
     json: bool,
     quiet: bool,
-    causes: bool,
+    verbose: bool,
     color: ColorChoice,
 }
 
 impl Output {
     pub(super) fn new(globals: &Globals) -> Self {
-        Self { json: globals.json, quiet: globals.quiet, causes: globals.verbose > 0, color: globals.color }
+        Self { json: globals.json, quiet: globals.quiet, verbose: globals.verbose > 0, color: globals.color }
     }
 
     /// Returns where a usage error goes under `--json`.
     pub(super) fn json() -> Self {
-        Self { json: true, quiet: true, causes: false, color: ColorChoice::Never }
+        Self { json: true, quiet: true, verbose: false, color: ColorChoice::Never }
     }
 
     /// Writes a reply: its data under `--json`, else its body, and its hints to stderr.
@@ -47,6 +47,9 @@ impl Output {
         self.body(reply.body)?;
         for warning in &reply.warnings {
             self.warning(warning);
+        }
+        for line in reply.details.iter().filter(|_| self.verbose) {
+            self.note(&format!("{line}\n"));
         }
         for hint in &reply.hints {
             self.hint(hint);
@@ -109,7 +112,7 @@ impl Output {
             return json_error(&present::error(error));
         }
         let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
-        if self.causes || error.code() == Code::Internal {
+        if self.verbose || error.code() == Code::Internal {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
                 text.push_str(&format!("  caused by: {cause}\n"));

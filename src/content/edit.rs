@@ -74,7 +74,7 @@ impl Edit {
                 )
                 .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
             }
-            prompt_ops::declare(&mut current.attributes, &mut text);
+            prompt_ops::declare(&mut current.attributes, &mut text, false);
             prompt_ops::check(&current.attributes, &text)?;
             prompts::update(db, author, project, current, "update", &text)
         })

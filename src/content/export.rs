@@ -2,7 +2,7 @@
 
 pub(super) mod layout;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,19 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::item;
-use super::import::manifest::{self, Entry, Manifest, What};
+use super::import::manifest::{self, Entry, Manifest, Origin, What};
+use super::import::merge;
+use super::import::place::Places;
 use super::import::scan::File;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
+use crate::store::modules::Row;
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::source::Source;
-use crate::store::{Db, prompts, resources};
+use crate::store::{Db, modules, prompts, resources};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -37,8 +40,8 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "Prompts become .claude/commands/NAME.md, skills .claude/skills/NAME/PATH, other resources files by \
-        their URI. What paths and front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.\n\n\
+    const HELP: &'static str = "What was imported goes back to the place that it had. Other prompts become .claude/commands/NAME.md, skills \
+        .claude/skills/NAME/PATH, resources files by their URI. What paths and front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.\n\n\
         Examples:\n  mcpkg export ./out\n  mcpkg import ./out --project other";
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -106,14 +109,24 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Returns what the project holds, each content in a file in `scratch`.
+/// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
     let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter();
-    let prompts = prompts.map(|prompt| (prompt.name, What::Prompt(prompt.attributes), prompt.blob));
+    let prompts = prompts.map(|prompt| (prompt.name, What::Prompt(prompt.attributes), prompt.uuid, prompt.blob));
     let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter();
-    let resources = resources.map(|resource| (resource.name, What::Resource(resource.attributes), resource.blob));
-    let all = prompts.chain(resources).map(|(name, what, blob)| (Entry { name, what }, blob)).collect();
-    fetch(db, all, scratch, context)
+    let resources =
+        resources.map(|resource| (resource.name, What::Resource(resource.attributes), resource.uuid, resource.blob));
+    let rows: HashMap<String, Row> =
+        modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
+    let all = prompts.chain(resources).map(|(name, what, uuid, blob)| {
+        let origin = rows.get(&merge::module(&what, uuid)).map(origin).unwrap_or_default();
+        (Entry { name, what, origin }, blob)
+    });
+    fetch(db, all.collect(), scratch, context)
+}
+
+fn origin(row: &Row) -> Origin {
+    Origin { applies: row.applies.clone(), agent: row.agent.clone(), path: row.path.clone() }
 }
 
 /// Writes each content to a file in `scratch`, from where it moves to its place.
@@ -144,13 +157,16 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
     loop {
         let mut order: Vec<&File> = files.iter().collect();
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
-        let understood = item::understand(order)?;
+        let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
+        let places: Vec<_> = order.iter().map(|file| places.of(&file.relative).ok()).collect();
+        let understood = item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)))?;
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let differs: Vec<bool> = files
             .iter()
             .zip(items)
             .map(|(file, (entry, content))| {
-                back.get(file.relative.as_str()).is_none_or(|item| item.entry != *entry || item.content != *content)
+                back.get(file.relative.as_str())
+                    .is_none_or(|item| !comes_back(&item.entry, entry) || item.content != *content)
             })
             .collect();
         if !differs.contains(&true) {
@@ -164,6 +180,14 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
             file.content.clone_from(content);
         }
     }
+}
+
+/// Whether what an import would read is what was exported. Where an item has no file that it came from, that of the export
+/// is as good as any.
+fn comes_back(read: &Entry, entry: &Entry) -> bool {
+    let placed = entry.origin.path.is_none()
+        || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);
+    placed && read.name == entry.name && read.what == entry.what && read.origin.applies == entry.origin.applies
 }
 
 /// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once

@@ -94,33 +94,29 @@ impl Operation for Search {
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let hits = context.store.read(|db| {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
-            search::find(db, project, &words, limit)?
-                .into_iter()
-                .map(|hit| {
-                    // A damaged content must not hide the others.
-                    let mut body = Vec::new();
-                    let read = blobs::stream_by_id(db, hit.blob, Verify::Checksum, |piece| {
-                        if body.len() < search::INDEXED << 20 {
-                            body.extend_from_slice(piece);
-                        }
-                        Ok(())
-                    });
-                    let snippet = match read {
-                        Ok(()) => snippet(&legible(body), &lower),
-                        Err(error) if error.code() == Code::Damaged => "(its content is damaged)".to_owned(),
-                        Err(error) => return Err(error),
-                    };
-                    Ok(Hit {
-                        kind: hit.kind.word(),
-                        project: hit.project,
-                        name: hit.name,
-                        uri: hit.uri,
-                        description: hit.description,
-                        snippet,
-                    })
-                })
-                .collect::<Result<Vec<_>>>()
+            search::find(db, project, &words, limit, |_, content| {
+                // A damaged content must not hide the others.
+                const DAMAGED: &str = "(its content is damaged)";
+                let Some(content) = content else { return Ok(DAMAGED.to_owned()) };
+                let mut body = Vec::new();
+                let read = blobs::stream(db, content, Verify::Checksum, |piece| {
+                    if body.len() < search::INDEXED << 20 {
+                        body.extend_from_slice(piece);
+                    }
+                    Ok(())
+                });
+                match read {
+                    Ok(()) => Ok(snippet(&legible(body), &lower)),
+                    Err(error) if error.code() == Code::Damaged => Ok(DAMAGED.to_owned()),
+                    Err(error) => Err(error),
+                }
+            })
         })?;
+        let hits = hits.into_iter().map(|(hit, snippet)| {
+            let search::Hit { kind, project, name, uri, description, score: _ } = hit;
+            Hit { kind: kind.word(), project, name, uri, description, snippet }
+        });
+        let hits: Vec<Hit> = hits.collect();
         let rows = hits
             .iter()
             .map(|hit| {

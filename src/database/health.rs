@@ -63,6 +63,10 @@ fn space(context: &Context) -> Result<Option<Finding>> {
 }
 
 fn file(context: &Context) -> Finding {
+    if let Some(missing) = &context.stands_for {
+        let what = format!("{} does not exist", missing.display());
+        return Finding::new("database", Health::Note, what).action("mcpkg init");
+    }
     let shown = context.store.location();
     let problem = |what: String| Finding::new("database", Health::Problem, what);
     match context.store.access() {

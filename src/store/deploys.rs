@@ -1,5 +1,7 @@
 //! What is deployed where: places, and the files that are kept there.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -176,6 +178,15 @@ fn key_from_row(row: &Row<'_>) -> Result<PlaceKey> {
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
     db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
+}
+
+/// Returns the names of the targets that files of a place are for.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn targets_of_place(db: &Db<'_>, place: i64) -> Result<BTreeSet<String>> {
+    let sql = sql!("SELECT DISTINCT targets FROM deployed WHERE place_id = ?1");
+    Ok(db.all(sql, params![place], |row| words(row, 0))?.into_iter().flatten().collect())
 }
 
 /// Returns the file at a path of a machine, whoever keeps it.

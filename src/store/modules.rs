@@ -117,7 +117,7 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
 }
 
 /// Returns the SHA-256 of all that a project's modules are made of: the revision of each prompt, of each resource below
-/// `skill://` and `instructions://` or with a row, and the rows. No content is read.
+/// `skill://`, `instructions://` and `subagent://` or with a row, and the rows. No content is read.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -128,7 +128,9 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
             "SELECT uuid, revision FROM prompt WHERE project_id = ?1
               UNION ALL SELECT uuid, revision FROM resource WHERE project_id = ?1 AND uri >= 'skill://' AND uri < 'skill:/0'
               UNION ALL SELECT uuid, revision FROM resource
-                         WHERE project_id = ?1 AND uri >= 'instructions://' AND uri < 'instructions:/0'"
+                         WHERE project_id = ?1 AND uri >= 'instructions://' AND uri < 'instructions:/0'
+              UNION ALL SELECT uuid, revision FROM resource
+                         WHERE project_id = ?1 AND uri >= 'subagent://' AND uri < 'subagent:/0'"
         ),
         params![project],
         |row| Ok((row.get(0)?, row.get(1)?)),
@@ -145,7 +147,8 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         hash.update(revision.to_le_bytes());
     }
     for row in rows {
-        let row = serde_json::json!([row.item, row.kind, row.tags, row.targets, row.enabled, row.applies]);
+        let Row { item, kind, tags, targets, enabled, applies, agent, path } = row;
+        let row = serde_json::json!([item, kind, tags, targets, enabled, applies, agent, path]);
         hash.update(row.to_string());
     }
     Ok(hash.finalize().into())

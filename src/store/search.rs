@@ -1,6 +1,7 @@
 //! Full-text search over prompts and textual resources. Each engine has an index of its own.
 
 use super::Db;
+use super::blobs::Blob;
 use super::engine::sqlite::search as engine;
 use super::revisions::Kind;
 use crate::error::Result;
@@ -36,10 +37,26 @@ pub(super) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     engine::unindex_project(db, project)
 }
 
-/// Returns the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all.
+/// Finds the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all. Hands `each` an
+/// item with its content, which is `None` where it is gone, in any order, and returns the items with what it makes of them, best first.
 ///
 /// # Errors
-/// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: usize) -> Result<Vec<Hit>> {
-    engine::find(db, project, words, i64::try_from(limit).unwrap_or(i64::MAX))
+/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find<T>(
+    db: &Db<'_>,
+    project: Option<i64>,
+    words: &[&str],
+    limit: usize,
+    mut each: impl FnMut(&Hit, Option<Blob<'_>>) -> Result<T>,
+) -> Result<Vec<(Hit, T)>> {
+    let mut found = Vec::new();
+    engine::find(db, project, words, i64::try_from(limit).unwrap_or(i64::MAX), |hit, content| {
+        let made = each(&hit, content)?;
+        found.push((hit, made));
+        Ok(())
+    })?;
+    found.sort_by(|(a, _), (b, _)| {
+        b.score.total_cmp(&a.score).then_with(|| (&a.project, &a.name).cmp(&(&b.project, &b.name)))
+    });
+    Ok(found)
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::check::{self, Findings};
 use super::deadline::Deadline;
-use super::engine::sqlite::Access;
+use super::engine::sqlite::{Access, is_taken};
 use super::engine::{Connection, Engine, Intent, Pooled, Progress};
 use super::{Db, Location, Reader};
 use crate::error::{Code, Error, Result};
@@ -42,6 +42,11 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, deadline: None };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
+    }
+
+    /// Whether [`Store::open`] finds something at `path`, a database or not; else it makes one.
+    pub fn is_at(path: &Path) -> bool {
+        is_taken(path)
     }
 
     /// Returns a handle through which nothing can be written, for a caller who may only read.

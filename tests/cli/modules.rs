@@ -22,10 +22,10 @@ fn modules_are_listed_shown_and_changed() {
     assert_snapshot!(scratch.run(&["module", "list"]), @r#"
     status: 0
     --- stdout
-    command:dir.review	command	all		yes	1
-    command:hello	command	all		yes	1
-    instructions:CLAUDE.md	instructions	all		yes	1
-    skill:pdf	skill	all		yes	2
+    command:dir.review	command	all		yes	1	
+    command:hello	command	all		yes	1	
+    instructions:CLAUDE.md	instructions	all		yes	1	always
+    skill:pdf	skill	all		yes	2	
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["module", "show", "skill:pdf"]), @r#"
@@ -71,11 +71,11 @@ fn modules_are_listed_shown_and_changed() {
     assert_snapshot!(scratch.run(&["module", "list"]), @r#"
     status: 0
     --- stdout
-    command:dir.review	command	all		yes	1
-    instructions:CLAUDE.md	instructions	all		yes	1
-    instructions:hello	instructions	all		yes	1
-    instructions:style	instructions	all		yes	1
-    skill:pdf	skill	codex	a,b	no	2
+    command:dir.review	command	all		yes	1	
+    instructions:CLAUDE.md	instructions	all		yes	1	always
+    instructions:hello	instructions	all		yes	1	always
+    instructions:style	instructions	all		yes	1	always
+    skill:pdf	skill	codex	a,b	no	2	
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["module", "remove", "instructions:style"]), @r#"
@@ -124,7 +124,7 @@ fn what_makes_no_sense_is_refused() {
     status: 2
     --- stdout
     --- stderr
-    error: At least one of --type, --tags, --targets or --enabled must be provided
+    error: At least one of --type, --tags, --targets, --applies, --globs or --enabled must be provided
     "#);
     assert_snapshot!(scratch.run(&["module", "set", "skill:pdf", "--type", "prompt"]), @r#"
     status: 2

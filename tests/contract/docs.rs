@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions};
+use mcpkg::deploy::targets::facts::{
+    AgentsMd, Commands, GlobList, OriginalForm, OriginalPlace, OwnInstructions, Rules, SubagentForm, ToolNames,
+};
 use mcpkg::error::Code;
 use mcpkg::operations;
 
@@ -111,7 +113,8 @@ fn docs_name_only_commands_that_exist() {
 fn docs_of_the_targets_are_current() {
     let mut page = String::from(
         "# Targets\n\nWhat `mcpkg deploy` writes for each agent, below the deploy root and, with `--scope user`, below the home\n\
-         folder. Several instructions modules in one file stand in a block between two marker lines.\n",
+         folder. Several instructions modules in one file stand in a block between two marker lines. Where Codex has instructions in a\n\
+         folder's `AGENTS.md`, the other agents that read that file have them by it, and not once more.\n",
     );
     for target in Target::ALL {
         let facts = target.facts();
@@ -121,7 +124,7 @@ fn docs_of_the_targets_are_current() {
             AgentsMd::UnlessHiddenBy(file) => format!("`AGENTS.md` where no `{file}` hides it"),
         };
         let own = project.own_instructions.map(|own| match own {
-            OwnInstructions::Rules(rules) => format!("`{}/NAME.{}`", rules.folder, rules.extension),
+            OwnInstructions::Rules(rules) => format!("`{}/NAME{}`", rules.folder, rules.ending),
             OwnInstructions::Block { folder, file } => format!("`{folder}/{file}`"),
         });
         let own = own.unwrap_or_else(|| "`AGENTS.md`".to_owned());
@@ -138,9 +141,46 @@ fn docs_of_the_targets_are_current() {
             .expect("text");
         writeln!(page, "| instructions for several agents | {shared} | {instructions} |").expect("text");
         writeln!(page, "| instructions for it alone | {own} | {instructions} |").expect("text");
+        let rules = |rules: Rules, home: &str| {
+            let matter = rules.matter;
+            let list = match matter.list {
+                GlobList::Yaml => format!("`{}:` as a list", matter.globs),
+                GlobList::Quoted => format!("`{}: \"a,b\"`", matter.globs),
+                GlobList::Bare => format!("`{}: a,b`", matter.globs),
+            };
+            let also = matter.always.map_or(String::new(), |key| format!(", `{key}`, by description, by hand"));
+            format!("`{home}{}/NAME{}`: {list}{also}", rules.folder, rules.ending)
+        };
+        let mut scoped: Vec<String> = project.scoped_rules.into_iter().map(|scoped| rules(scoped, "")).collect();
+        let in_folders = project.folder_file.filter(|_| scoped.is_empty());
+        scoped.extend(in_folders.map(|file| format!("`DIR/{}` for `DIR/**`, else left out", file.name)));
+        scoped.extend(project.also_reads.iter().map(|folder| format!("what another target has in `{folder}`")));
+        let of_user = user.scoped_rules.map_or_else(|| "left out".to_owned(), |scoped| rules(scoped, "~/"));
+        writeln!(page, "| instructions that do not always apply | {} | {of_user} |", scoped.join("; ")).expect("text");
+        let limit = project
+            .agents_md_limit
+            .map(|bytes| format!("{bytes} bytes of `AGENTS.md` from the root to where it starts"));
+        if let Some(limit) = limit {
+            writeln!(page, "| loaded at most | {limit} | no limit known |").expect("text");
+        }
         writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
         let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
         writeln!(page, "| commands | {below} | {home} |").expect("text");
+        if let Some(subagents) = facts.subagents {
+            let form = match subagents.form {
+                SubagentForm::Markdown { tools: ToolNames::Claude, .. } => "`tools: A, B`",
+                SubagentForm::Markdown { tools: ToolNames::VsCode, .. } => "`tools: [\"a\", \"b\"]`",
+                SubagentForm::Markdown { tools: ToolNames::ReadOnly, .. } => "`readonly` in place of tools",
+                SubagentForm::Toml => "TOML, no tools",
+            };
+            let file = format!("NAME{}", subagents.ending);
+            let below = format!("`{}/{file}`: {form}", subagents.project);
+            let home = subagents.user.map_or_else(
+                || "left out".to_owned(),
+                |folder| format!("`~/{}/{folder}/{file}`{moved}", facts.own_folder),
+            );
+            writeln!(page, "| subagents | {below} | {home} |").expect("text");
+        }
         if let Some(folder) = project.prompt_files {
             writeln!(page, "| prompt files, where asked for | `{folder}` | none |").expect("text");
         }

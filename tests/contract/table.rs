@@ -57,6 +57,10 @@ fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
             assert!(argument.get_help().is_some(), "{} of {} has no help", name, entry.tool);
             assert!(property["description"].is_string(), "{} of {} has no description", name, entry.tool);
             assert!(property["type"].is_string(), "{} of {} has no plain type: {property}", name, entry.tool);
+            // The shell may leave the name to the folder of `--from`, which agents do not have.
+            if (entry.tool, name.as_str()) == ("create_skill", "name") {
+                continue;
+            }
             assert_eq!(
                 argument.is_required_set(),
                 required.contains(&name.as_str().into()),

@@ -27,8 +27,15 @@ fn a_plan_and_its_preview() {
         {"target":"codex","op":"create","path":"<ROOT>/.agents/skills/tidy/SKILL.md","path_posix":"<ROOT>/.agents/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["codex"],"module_ids":["skill:tidy"]}
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/commands/review.md","path_posix":"<ROOT>/.cursor/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["cursor"],"module_ids":["command:review"]}
       summary: {"create":6,"update":0,"delete":0}
+      budget:
+        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
+        {"target":"codex","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":{"bytes":32768,"used":114,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
+        {"target":"vscode","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
     "#);
-    assert_eq!(place.data(&["diff"]), place.data(&["plan"]), "the data is the same; the shell shows lines");
+    let mut plan = place.data(&["plan"]);
+    plan.as_object_mut().expect("an object").shift_remove("budget");
+    assert_eq!(place.data(&["diff"]), plan, "the data is the same; the shell shows lines");
     assert_snapshot!(place.golden(&["preview", "--diff", "--target", "cursor"]), @r#"
     command: "preview"
     data:
@@ -199,6 +206,8 @@ fn drift_and_what_becomes_of_it() {
         {"action":"preview_diff","command":"mcpkg preview --diff --target claude_code --json"}
         {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
+      budget:
+        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["status", "--only", "extra"][..], &target].concat()), @r#"
     command: "status"
@@ -218,6 +227,8 @@ fn drift_and_what_becomes_of_it() {
         {"action":"preview_diff","command":"mcpkg preview --diff --target claude_code --json"}
         {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
+      budget:
+        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &target].concat()), @r#"
     command: "explain.status"

@@ -32,8 +32,13 @@ fn a_plan_and_its_preview() {
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","before_sha256":null,"after_sha256":"80a9b527","reason":"file missing","targets":["cursor"],"module_ids":["instructions:a"]}
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","before_sha256":null,"after_sha256":"0d0d088f","reason":"file missing","targets":["cursor"],"module_ids":["instructions:b"]}
       summary: {"create":4,"update":0,"delete":0}
+      budget:
+        {"target":"codex","bytes":148,"tokens":37,"files":[{"path":"<ROOT>/AGENTS.md","bytes":148}],"limit":{"bytes":32768,"used":148,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":325,"tokens":81,"files":[{"path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","bytes":80},{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":148}],"limit":null}
     "#);
-    assert_eq!(place.of_repo(&["diff"]), place.of_repo(&["plan"]));
+    let mut plan = place.of_repo(&["plan"]);
+    plan.as_object_mut().expect("an object").shift_remove("budget");
+    assert_eq!(place.of_repo(&["diff"]), plan);
     assert_snapshot!(place.golden(&[&["preview", "--diff", "--target", "codex"][..], &repo].concat()), @r#"
     command: "preview"
     data:
@@ -76,7 +81,7 @@ fn a_plan_and_its_preview() {
       next_actions: ["mkdir -p <ROOT>/.codex/skills","mkdir -p <ROOT>/.cursor/rules"]
       checks:
         {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
-        {"area":"database","state":"ok","what":"<SCRATCH>/test.db is sound","action":null}
+        {"area":"database","state":"note","what":"<SCRATCH>/test.db does not exist","action":"mcpkg init"}
         {"area":"selection","state":"note","what":"no project is selected: servers list nothing","action":"mcpkg project create NAME"}
     "#);
 }
@@ -184,6 +189,9 @@ fn drift_and_what_becomes_of_it() {
         {"action":"preview_diff","command":"mcpkg preview --diff --repo <REPO> --json"}
         {"action":"deploy_apply","command":"mcpkg deploy --apply --repo <REPO> --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --repo <REPO> --yes --json"}
+      budget:
+        {"target":"codex","bytes":156,"tokens":39,"files":[{"path":"<ROOT>/AGENTS.md","bytes":156}],"limit":{"bytes":32768,"used":156,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":253,"tokens":63,"files":[{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":156}],"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &repo].concat()), @r#"
     command: "explain.status"

@@ -93,7 +93,8 @@ fn f16_kill_while_the_file_is_made_leaves_none_or_a_whole_one() {
                 break;
             }
             killed += 1;
-            // What the next one finds is a new place or a sound database, with the project or without.
+            // What the next one finds is nothing or a sound database, with the project or without.
+            scratch.ok(&["init"]);
             let listed = scratch.json(&["project", "list"]);
             assert!(listed["projects"].as_array().is_some_and(|projects| projects.len() <= 1), "{listed}");
             assert_sound(&scratch);

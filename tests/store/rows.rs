@@ -82,7 +82,7 @@ fn deleting_a_project_takes_everything_with_it() {
     context
         .store
         .read(|db| {
-            assert_eq!(search::find(db, None, &["needle"], 10)?.len(), 0);
+            assert_eq!(search::find(db, None, &["needle"], 10, |_, _| Ok(()))?.len(), 0);
             assert_eq!(blobs::find(db, &b"needle".to_vec().into())?, None, "nothing refers to it");
             assert!(projects::resolve(db, &context.selection)?.is_none(), "nothing is selected");
             assert!(blobs::get(db, prompt.blob).is_err());
@@ -119,8 +119,8 @@ fn every_change_keeps_a_revision_and_deletion_is_one() {
     assert_eq!((restored.revision, restored.uuid), (4, prompt.uuid));
     project(&|db, project| {
         assert_eq!(blobs::get(db, prompts::get(db, project, "a")?.blob)?, b"one");
-        assert_eq!(search::find(db, Some(project.id), &["one"], 9)?.len(), 1);
-        assert_eq!(search::find(db, Some(project.id), &["two"], 9)?.len(), 0);
+        assert_eq!(search::find(db, Some(project.id), &["one"], 9, |_, _| Ok(()))?.len(), 1);
+        assert_eq!(search::find(db, Some(project.id), &["two"], 9, |_, _| Ok(()))?.len(), 0);
         Ok(())
     });
 }

@@ -62,8 +62,16 @@ pub fn front_matter(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {}\n---\n", Value::from(description))
 }
 
-/// Splits front matter from what follows it; the empty lines between belong to neither.
+/// Splits front matter from what follows it; a byte order mark before it and the empty lines between belong to neither.
 pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let marked = text.strip_prefix("\u{feff}".as_bytes());
+    match split_unmarked(marked.unwrap_or(text)) {
+        (None, _) => (None, text),
+        split => split,
+    }
+}
+
+fn split_unmarked(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let Some(first) = lines.next().filter(|line| line.trim_ascii_end() == b"---") else {
         return (None, text);

@@ -39,7 +39,10 @@ impl Layout {
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
         let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
-        if let Some(relative) = own_path(entry).filter(|path| is_safe(path) && self.claim(path)) {
+        for relative in [first_path(entry), own_path(entry)].into_iter().flatten() {
+            if !is_safe(&relative) || !self.claim(&relative) {
+                continue;
+            }
             let content = match &entry.what {
                 What::Prompt(attributes) => prompt(entry, attributes, content)?,
                 What::Resource(_) => content.clone(),
@@ -83,6 +86,19 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<So
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
+/// Returns the path that an item had when it was imported.
+fn first_path(entry: &Entry) -> Option<String> {
+    let path = entry.origin.path.clone()?;
+    match entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")) {
+        None => Some(path),
+        Some(file) => {
+            let folder = path.strip_suffix("SKILL.md")?;
+            let (_, below) = file.split_once('/')?;
+            Some(format!("{folder}{}", decode(below)?))
+        }
+    }
+}
+
 /// Returns the path at which agents, or people, would look for an item.
 fn own_path(entry: &Entry) -> Option<String> {
     let attributes = match &entry.what {
@@ -101,6 +117,9 @@ fn own_path(entry: &Entry) -> Option<String> {
     }
     if let Some(path) = uri.strip_prefix("skill://").filter(|path| path.contains('/')) {
         return Some(format!(".claude/skills/{}", decode(path)?));
+    }
+    if let Some(name) = uri.strip_prefix("subagent://").filter(|name| !name.contains(['/', '%'])) {
+        return Some(format!(".claude/agents/{name}.md"));
     }
     let name = uri.strip_prefix("instructions://").filter(|name| !name.contains(['/', '%']))?;
     Some(match name {

@@ -1,22 +1,31 @@
 //! From files to prompts and resources.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::manifest::{self, Entry, What};
+use super::agents::{Form, Role};
+use super::applies::{self, Scope};
+use super::manifest::{self, Entry, Origin, What};
 use super::matter::{self, Matter};
-use super::place::{self, Destination, Role, is_agents};
+use super::place::{self, Destination, InSkill};
+use super::reason::{LeftOut, Reason};
 use super::scan::File;
 use crate::content::answer::text;
+use crate::content::command::skill::MAX_DESCRIPTION;
 use crate::content::command::words::{self, Spelling};
 use crate::content::command::{self, Read};
+use crate::content::uri::encode;
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
+use crate::store::modules::Applies;
 use crate::store::prompts::Attributes;
 use crate::store::resources;
 use crate::store::source::Source;
+
+/// The file that makes a folder a skill.
+const MAIN: &str = "SKILL.md";
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,12 +39,29 @@ pub struct Item {
 }
 
 impl Item {
+    /// The word for what agents take it for.
+    pub fn word(&self) -> &'static str {
+        match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
+            None if self.entry.what.is_prompt() => "prompt",
+            Some("skill") => "skill",
+            Some("instructions") => "instructions",
+            Some("subagent") => "subagent",
+            _ => "resource",
+        }
+    }
+
     /// The item as data.
     pub fn data(&self) -> Value {
-        let what = &self.entry.what;
-        let mut data = json!({ "kind": what.word(), "name": self.entry.name, "path": self.path });
+        let Entry { name, what, origin } = &self.entry;
+        let mut data = json!({ "kind": what.word(), "type": self.word(), "name": name, "path": self.path });
         if let Some(uri) = what.uri() {
             data["uri"] = uri.into();
+        }
+        if self.word() == "instructions" {
+            data["applies"] = json!(origin.applies);
+        }
+        if let Some(agent) = &origin.agent {
+            data["agent"] = agent.as_str().into();
         }
         data
     }
@@ -46,14 +72,20 @@ impl Item {
 pub struct Understood {
     /// No two have the same name or URI.
     pub items: Vec<Item>,
-    /// Files that want a name or URI that another, different one has.
+    /// Files that are the same as another, with that.
+    pub same: Vec<(String, String)>,
+    /// Files that could not be taken.
+    pub left_out: Vec<LeftOut>,
+    /// Files that want a URI that another, different one has.
     pub clashes: Vec<Clash>,
-    /// What people should know of it.
-    pub hints: Vec<String>,
+    /// What people should know of a file.
+    pub notes: Vec<Note>,
     names: [HashSet<String>; 2],
     uris: HashMap<String, usize>,
+    /// The items that asked for a name, whether or not they got it.
+    wanted: HashMap<(Role, String), Vec<usize>>,
     files: HashSet<String>,
-    strangers: usize,
+    skills: HashMap<String, Vec<usize>>,
 }
 
 /// Two files that want one name or URI.
@@ -65,136 +97,276 @@ pub struct Clash {
     pub path: String,
 }
 
+/// What people should know of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// What goes on behind the file's name.
+    pub text: String,
+}
+
 /// Bytes of a file whose front matter is looked at.
 const MAX_DESCRIBED: u64 = 16 << 20;
 
-/// Returns what `files`, sorted by path, become. What a manifest lists goes first: its names are exact.
+/// Returns what `files`, sorted by path, become by their places. What a manifest lists has none, and goes first: its names
+/// are exact.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored; `E_FILE_FAILED` where a file is no
 /// longer what it was.
-pub fn understand<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<Understood> {
+pub fn understand<'f>(files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>) -> Result<Understood> {
     let mut understood = Understood::default();
-    let (listed, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.listed.is_some());
-    for file in listed {
-        if let Some(entry) = file.listed.clone() {
-            manifest::check(&entry, &file.content).map_err(|error| naming(&file.relative, error))?;
-            let fresh = understood.names[usize::from(entry.what.is_prompt())].insert(entry.name.clone());
-            if fresh {
-                understood.add(file, entry, file.content.clone());
-            } else {
-                understood.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
-            }
+    let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
+    for (file, place) in files {
+        match (&file.listed, place) {
+            (Some(entry), _) => understood.listed(file, entry).map_err(|error| naming(&file.relative, error))?,
+            (None, Some(place)) => match &place.skill {
+                Some(skill) => skills.entry(skill).or_insert_with(|| (place, Vec::new())).1.push(file),
+                None => others.push((file, place)),
+            },
+            (None, None) => {}
         }
     }
-    for file in others {
-        understood.place(file).map_err(|error| naming(&file.relative, error))?;
+    for (skill, (place, files)) in skills {
+        understood.skill(skill, place, &files)?;
     }
-    if understood.strangers > 0 {
-        let files = understood.strangers;
-        understood.hints.push(format!("left out of agents' folders, as no command, skill or rule: {files} files"));
+    for (file, place) in others {
+        understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
     }
     Ok(understood)
 }
 
 impl Understood {
+    /// Adds what a manifest lists.
+    fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
+        manifest::check(entry, &file.content)?;
+        if self.names[usize::from(entry.what.is_prompt())].insert(entry.name.clone()) {
+            self.add(file, entry.clone(), file.content.clone());
+        } else {
+            self.clashes.push(Clash { wanted: entry.name.clone(), path: file.relative.clone() });
+        }
+        Ok(())
+    }
+
     /// Adds what the rules of paths make of a file.
-    fn place(&mut self, file: &File) -> Result<()> {
-        let place = Destination::of(&file.relative);
-        // An agent's folder holds settings, transcripts and credentials too, which nobody means to serve.
-        if place.role == Role::File && is_agents(Path::new(&file.relative), Path::new("")) {
-            self.strangers += 1;
+    fn place(&mut self, file: &File, place: &Destination) -> Result<()> {
+        if let Some(note) = place.note {
+            self.note(file, None, note);
+        }
+        if place.role != Role::File && !file.content.is_text() {
+            self.leave_out(file, Reason::NotText);
             return Ok(());
         }
-        match (place.role, file.content.is_text()) {
-            (Role::Prompt, true) => {
-                self.prompt(file, &place, &text(file.content.bytes()?.into_owned())?);
+        match place.role {
+            Role::Prompt => {
+                self.prompt(file, place, &text(file.content.bytes()?.into_owned())?);
                 Ok(())
             }
-            (Role::Prompt, false) => {
-                self.hints
-                    .push(format!("`{}` is not UTF-8 text, so it is no prompt; it was not imported", file.relative));
-                Ok(())
-            }
-            _ => self.resource(file, &place),
+            Role::Instructions | Role::Subagent => self.loaded(file, place),
+            Role::Skill | Role::File => self.document(file, place),
         }
     }
 
     fn prompt(&mut self, file: &File, place: &Destination, text: &str) {
         let Read { mut attributes, content, odd } = command::read(text, place.dialect);
         if let Some(error) = odd {
-            self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
+            self.note(file, line_of(&error), format!("was imported as it stands: {error}"));
         }
         if content.is_empty() {
-            self.hints.push(format!("`{}` has no text, so it is no prompt; it was not imported", file.relative));
-            return;
+            return self.leave_out(file, Reason::Empty);
         }
         // What comes in as it stands stays where it is.
         let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
         // Agents that have folders of their own may have the same command.
         let wanted = place.wanted_name();
         let is_same = |item: &Item| match &item.entry.what {
-            What::Prompt(other) if item.entry.name == wanted => {
+            What::Prompt(other) => {
                 let same =
                     item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
                 same || is_spelled_from(item, other, text)
             }
-            _ => false,
+            What::Resource(_) => false,
         };
-        if self.names[1].contains(&wanted) && self.items.iter().any(is_same) {
+        if self.merge(file, place.role, &wanted, is_same) {
             return;
         }
-        let name = self.name(true, wanted, &file.relative);
+        let name = self.name(true, wanted.clone(), &place.origins(&file.relative), &file.relative);
         let own = format!("{name}.md");
         attributes.file = place.file.clone().filter(|path| *path != own && self.files.insert(path.to_lowercase()));
         if attributes.file.is_none() {
             self.files.insert(own.to_lowercase());
         }
-        self.add(file, Entry { name, what: What::Prompt(attributes) }, content);
+        let origin = origin(file, place, Applies::Always);
+        self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
+        self.add(file, Entry { name, what: What::Prompt(attributes), origin }, content);
     }
 
-    fn resource(&mut self, file: &File, place: &Destination) -> Result<()> {
-        let described = matches!(place.role, Role::Skill | Role::Instructions)
-            && Path::new(&file.relative).extension().is_some_and(|ending| ending == "md" || ending == "mdc")
-            && file.content.is_text()
-            && file.content.size() <= MAX_DESCRIBED;
-        let description = if described {
-            self.front_matter(file, &text(file.content.bytes()?.into_owned())?).0.description
+    /// Adds what an agent loads by itself: instructions, or a subagent.
+    fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
+        let scope = match file.content.size() <= MAX_DESCRIBED {
+            true => self.scope(file, place)?,
+            false if place.form == Form::Plain => Scope::default(),
+            false => Scope { applies: Applies::Manual, ..Scope::default() },
+        };
+        let Scope { applies, description, notes } = scope.within(&place.scope);
+        for (line, note) in notes {
+            self.note(file, line, note);
+        }
+        let wanted = place.wanted_name();
+        let is_same = |item: &Item| match &item.entry.what {
+            What::Resource(other) => {
+                item.content == file.content && item.entry.origin.applies == applies && other.description == description
+            }
+            What::Prompt(_) => false,
+        };
+        if self.merge(file, place.role, &wanted, is_same) {
+            return Ok(());
+        }
+        let origins = place.origins(&file.relative);
+        let (name, uri) = if place.role == Role::Subagent {
+            let mut names = place::names(wanted.clone(), &origins, &file.relative);
+            let taken = &mut self.names[0];
+            let free = |subagent: &String| subagent.len() <= MAX_SUBAGENT && taken.insert(of_subagent(subagent));
+            let subagent = names.find(free).unwrap_or_default();
+            (of_subagent(&subagent), place.uri(&subagent))
         } else {
-            None
+            let name = self.name(false, wanted.clone(), &origins, &file.relative);
+            let uri = place.uri(&name);
+            (name, uri)
         };
+        self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
+        let origin = origin(file, place, applies);
+        self.resource(file, name, uri, description, origin)
+    }
+
+    /// Returns what a file says of itself, and when it applies.
+    fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
+        let text = text(file.content.bytes()?.into_owned())?;
+        let mut scope = applies::read(place.form, &text);
+        if place.form == Form::Plain {
+            let keys = self.front_matter(file, &text);
+            if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {
+                self.note(file, None, "has no `name` or no `description`, so Claude Code does not load it");
+            }
+            scope.description = keys.description;
+        }
+        scope.description = scope.description.filter(|text| names::description(Some(text.clone())).is_ok());
+        Ok(scope)
+    }
+
+    /// Adds a file that no agent loads by itself.
+    fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
         // `add` merges what is the same under the same URI; that must not use up a name.
-        let known = match place.role {
-            Role::Instructions => None,
-            _ => self.uris.get(&place.uri("")).map(|at| self.items[*at].entry.name.clone()),
-        };
-        let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &file.relative));
+        let known = self.uris.get(&place.uri("")).map(|at| self.items[*at].entry.name.clone());
+        let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &[], &file.relative));
         let uri = place.uri(&name);
+        self.resource(file, name, uri, None, Origin::default())
+    }
+
+    /// Adds a skill: under its folder's name, unless another, different one has it.
+    fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
+        let folder = |name: &str| if name.is_empty() { String::new() } else { format!("{name}/") };
+        let below = folder(&skill.folder);
+        let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
+        let main = format!("{below}{MAIN}");
+        for name in place::names(skill.name.clone(), &place.origins(&main), &main) {
+            let prefix = format!("skill://{}/", encode(&name));
+            if let Some(known) = self.skills.get(&name.to_lowercase()) {
+                let uri_of = |path: &str| format!("{prefix}{}", encode(path));
+                let twin = |file: &File| {
+                    let twin = known.iter().map(|at| &self.items[*at]).find(|item| {
+                        item.entry.what.uri() == Some(&uri_of(&path_of(file)))
+                            && item.content == file.content
+                            && is_executable(item) == file.executable
+                    })?;
+                    Some((file.relative.clone(), twin.path.clone()))
+                };
+                let twins: Option<Vec<_>> = files.iter().map(|file| twin(file)).collect();
+                match twins.filter(|twins| twins.len() == known.len()) {
+                    Some(twins) => {
+                        self.same.extend(twins);
+                        return Ok(());
+                    }
+                    None => continue,
+                }
+            }
+            let from = self.items.len();
+            for file in files {
+                let path = path_of(file);
+                let added = self.file_of_skill(file, place, &name, &path, &main);
+                added.map_err(|error| naming(&file.relative, error))?;
+            }
+            self.skills.insert(name.to_lowercase(), (from..self.items.len()).collect());
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn file_of_skill(&mut self, file: &File, place: &Destination, skill: &str, path: &str, main: &str) -> Result<()> {
+        let described = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
+        let mut description = None;
+        if described && file.content.is_text() && file.content.size() <= MAX_DESCRIBED {
+            let text = text(file.content.bytes()?.into_owned())?;
+            description = self.front_matter(file, &text).description;
+            if path == MAIN {
+                for (line, note) in odd_main(&text) {
+                    self.note(file, line, note);
+                }
+            }
+        }
+        let whole = format!("{skill}/{path}");
+        let uri = format!("skill://{}", encode(&whole));
+        let known = self.uris.get(&uri).map(|at| self.items[*at].entry.name.clone());
+        let name = known.unwrap_or_else(|| self.name(false, place::letters(&whole), &[], &file.relative));
+        let origin =
+            Origin { applies: Applies::Always, agent: place.agent.map(str::to_owned), path: Some(main.to_owned()) };
+        self.resource(file, name, uri, description, origin)
+    }
+
+    fn resource(
+        &mut self,
+        file: &File,
+        name: String,
+        uri: String,
+        description: Option<String>,
+        origin: Origin,
+    ) -> Result<()> {
         names::check_uri(&uri)?;
         let media = media::from_file(file.content.clone(), None, Path::new(&file.relative))?;
         let (mime_type, executable) = (Some(media.mime_type), file.executable);
         let what = What::Resource(resources::Attributes { uri, description, mime_type, text: media.text, executable });
-        self.add(file, Entry { name, what }, media.content);
+        self.add(file, Entry { name, what, origin }, media.content);
         Ok(())
     }
 
-    /// Splits off front matter; what is malformed is content like any other.
-    fn front_matter<'t>(&mut self, file: &File, text: &'t str) -> (Matter, &'t str) {
-        let read = matter::split(text)
-            .and_then(|split| split.map(|(yaml, body)| Ok((matter::parse(yaml)?, body))).transpose());
+    /// Reads front matter; what is malformed is content like any other.
+    fn front_matter(&mut self, file: &File, text: &str) -> Matter {
+        let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
         match read {
-            Ok(split) => split.unwrap_or_else(|| (Matter::default(), text)),
+            Ok(matter) => matter.unwrap_or_default(),
             Err(error) => {
-                self.hints.push(format!("`{}` was imported as it stands: {error}", file.relative));
-                (Matter::default(), text)
+                self.note(file, line_of(&error), format!("was imported as it stands: {error}"));
+                Matter::default()
             }
         }
     }
 
+    /// Whether a file is the same as one that asked for the same name; then it is told as that.
+    fn merge(&mut self, file: &File, role: Role, wanted: &str, is_same: impl Fn(&Item) -> bool) -> bool {
+        let known = self.wanted.get(&(role, wanted.to_owned())).into_iter().flatten();
+        let twin = known.map(|at| &self.items[*at]).find(|item| is_same(item)).map(|item| item.path.clone());
+        let is_merged = twin.is_some();
+        self.same.extend(twin.map(|twin| (file.relative.clone(), twin)));
+        is_merged
+    }
+
     /// Returns a free name.
-    fn name(&mut self, is_prompt: bool, wanted: String, relative: &str) -> String {
+    fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
-        place::names(wanted, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
+        place::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.
@@ -205,7 +377,9 @@ impl Understood {
             return self.items.push(item);
         };
         match self.uris.get(uri).and_then(|at| self.items.get(*at)) {
-            Some(same) if same.entry == item.entry && same.content == item.content => {}
+            Some(same) if same.entry == item.entry && same.content == item.content => {
+                self.same.push((item.path, same.path.clone()));
+            }
             Some(_) => self.clashes.push(Clash { wanted: uri.to_owned(), path: item.path }),
             None => {
                 self.uris.insert(uri.to_owned(), self.items.len());
@@ -213,6 +387,64 @@ impl Understood {
             }
         }
     }
+
+    fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
+        self.notes.push(Note { path: file.relative.clone(), line, text: text.into() });
+    }
+
+    fn leave_out(&mut self, file: &File, reason: Reason) {
+        self.left_out.push(LeftOut::file(&file.relative, reason));
+    }
+}
+
+/// Returns what is known of where a file came from.
+fn origin(file: &File, place: &Destination, applies: Applies) -> Origin {
+    Origin { applies, agent: place.agent.map(str::to_owned), path: Some(file.relative.clone()) }
+}
+
+/// Characters of a subagent's name: that of its resource is longer.
+const MAX_SUBAGENT: usize = 240;
+
+/// Returns the name of a subagent's resource.
+fn of_subagent(subagent: &str) -> String {
+    format!("agents.{subagent}.md")
+}
+
+/// Whether front matter names and describes a subagent.
+fn is_subagent(text: &str) -> bool {
+    let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
+    keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
+}
+
+/// Returns what keeps agents from loading a `SKILL.md`, each with its line.
+fn odd_main(text: &str) -> Vec<(Option<usize>, String)> {
+    let mut odd = Vec::new();
+    if text.starts_with('\u{feff}') {
+        odd.push((Some(1), "begins with a byte order mark; Codex and Gemini do not load it".to_owned()));
+    }
+    let Some((yaml, _)) = matter::split(text).ok().flatten() else { return odd };
+    let Ok(keys) = matter::keys(yaml) else { return odd };
+    if let Some((why, line)) = keys.odd {
+        odd.push((Some(line + 1), format!("has front matter that is no YAML ({why}); Copilot does not load it")));
+    }
+    let description = keys.map.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
+    if description.chars().count() > MAX_DESCRIPTION {
+        odd.push((
+            None,
+            format!("has a description of more than {MAX_DESCRIPTION} characters; Copilot does not load it"),
+        ));
+    }
+    odd
+}
+
+fn is_executable(item: &Item) -> bool {
+    matches!(&item.entry.what, What::Resource(attributes) if attributes.executable)
+}
+
+/// The line of a file, whose first one is the mark, in which front matter is malformed.
+fn line_of(error: &Error) -> Option<usize> {
+    let line = error.details().and_then(|details| details["line"].as_u64());
+    Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
 }
 
 /// Whether a file is what a deploy makes of this prompt for an agent that fills in no arguments.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
+use crate::store::modules::Applies;
 use crate::store::source::Source;
 use crate::store::{prompts, resources};
 
@@ -23,6 +24,30 @@ pub struct Entry {
     /// The rest.
     #[serde(flatten)]
     pub what: What,
+    /// When it applies, and where it lay when it was imported.
+    #[serde(default, skip_serializing_if = "Origin::is_empty")]
+    pub origin: Origin,
+}
+
+/// What a project says of an item as a module, as far as its file tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// When instructions apply.
+    #[serde(default)]
+    pub applies: Applies,
+    /// The agent whose form or folder it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The path of the file; of a skill's files that of its `SKILL.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl Origin {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What an item is, with its attributes.
@@ -107,6 +132,7 @@ fn stays_inside(path: &str) -> bool {
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
 pub fn check(entry: &Entry, content: &Source) -> Result<()> {
+    check_origin(&entry.origin)?;
     match &entry.what {
         What::Prompt(prompts::Attributes { description, template, dialect, arguments, front_matter, file }) => {
             names::check("Prompt", &entry.name)?;
@@ -132,6 +158,26 @@ pub fn check(entry: &Entry, content: &Source) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn check_origin(origin: &Origin) -> Result<()> {
+    let refuse = |what: &str, text: &str| {
+        Err(Error::new(Code::InvalidArgument, format!("`{}` is no {what}", text.escape_debug())))
+    };
+    match &origin.path {
+        Some(path) if !stays_inside(path) => return refuse("path inside the folder", path),
+        _ => {}
+    }
+    match &origin.agent {
+        Some(agent) if names::check("Agent", agent).is_err() => return refuse("agent's name", agent),
+        _ => {}
+    }
+    if let Applies::Globs(globs) = &origin.applies {
+        for glob in globs {
+            names::check_text("The pattern", glob)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

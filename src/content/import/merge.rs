@@ -1,12 +1,16 @@
 //! What an import does to a project: compare each item with what is there, then write the differences.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
 
 use super::item::Item;
-use super::manifest::What;
+use super::manifest::{Origin, What};
 use crate::clock::Clock;
 use crate::content::answer::text;
+use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
+use crate::store::modules::{self, Applies, Row};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
@@ -33,6 +37,8 @@ pub enum Existing {
     Prompt(Prompt),
     /// A resource.
     Resource(Resource),
+    /// The same, but for when it applies.
+    Same(Uuid),
 }
 
 impl Action {
@@ -47,34 +53,40 @@ impl Action {
     }
 }
 
+/// What a project has, as far as an import asks.
+struct Known<'p> {
+    project: &'p Project,
+    /// When its modules apply, where that is not always.
+    applies: HashMap<String, Applies>,
+    /// The rows that an item of the import is.
+    claimed: HashSet<(bool, i64)>,
+}
+
 /// Returns what happens to each item. With `update` what differs is updated, else it is a conflict.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Result<Vec<Action>> {
-    let mut claimed = HashSet::new();
-    items.iter().map(|item| action(db, project, item, update, &mut claimed)).collect()
+    let rows = modules::all(db, project.id)?.into_iter();
+    let applies = rows.filter(|row| row.applies != Applies::Always).map(|row| (row.item, row.applies)).collect();
+    let mut known = Known { project, applies, claimed: HashSet::new() };
+    items.iter().map(|item| action(db, item, update, &mut known)).collect()
 }
 
-fn action(
-    db: &Db<'_>,
-    project: &Project,
-    item: &Item,
-    update: bool,
-    claimed: &mut HashSet<(bool, i64)>,
-) -> Result<Action> {
+fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
-    let (existing, id, blob, same) = match &item.entry.what {
+    let project = known.project.id;
+    let (existing, uuid, id, blob, same) = match &item.entry.what {
         What::Prompt(attributes) => {
-            let Some(prompt) = prompts::find(db, project.id, name)? else {
+            let Some(prompt) = prompts::find(db, project, name)? else {
                 return Ok(Action::Create);
             };
             let same = prompt.attributes == *attributes;
-            (Existing::Prompt(prompt.clone()), prompt.id, prompt.blob, same)
+            (Existing::Prompt(prompt.clone()), prompt.uuid, prompt.id, prompt.blob, same)
         }
         What::Resource(attributes) => {
-            let by_name = resources::find(db, project.id, Key::Name(name))?;
-            let by_uri = resources::find(db, project.id, Key::Uri(&attributes.uri))?;
+            let by_name = resources::find(db, project, Key::Name(name))?;
+            let by_uri = resources::find(db, project, Key::Uri(&attributes.uri))?;
             let resource = match (by_name, by_uri) {
                 (None, None) => return Ok(Action::Create),
                 (Some(one), Some(other)) if one.id != other.id => {
@@ -83,16 +95,40 @@ fn action(
                 (Some(resource), _) | (None, Some(resource)) => resource,
             };
             let same = resource.name == *name && resource.attributes == *attributes;
-            (Existing::Resource(resource.clone()), resource.id, resource.blob, same)
+            (Existing::Resource(resource.clone()), resource.uuid, resource.id, resource.blob, same)
         }
     };
-    if !claimed.insert((item.entry.what.is_prompt(), id)) {
+    if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
     }
-    if same && blobs::find(db, &item.content)? == Some(blob) {
+    let is_same = same && blobs::find(db, &item.content)? == Some(blob);
+    let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
+    if is_same && *applies == item.entry.origin.applies {
         return Ok(Action::Unchanged);
     }
-    Ok(if update { Action::Update(existing) } else { Action::Conflict("it differs") })
+    Ok(match (update, is_same) {
+        (true, true) => Action::Update(Existing::Same(uuid)),
+        (true, false) => Action::Update(existing),
+        (false, true) => Action::Conflict("it applies otherwise"),
+        (false, false) => Action::Conflict("it differs"),
+    })
+}
+
+/// Returns the key of an item's row of modules.
+pub fn module(what: &What, uuid: Uuid) -> String {
+    match what {
+        What::Prompt(_) => format!("prompt:{uuid}"),
+        What::Resource(attributes) => match skill_of(&attributes.uri) {
+            Some(skill) => format!("skill:{skill}"),
+            None => format!("resource:{uuid}"),
+        },
+    }
+}
+
+/// Returns the skill that a URI lies in.
+fn skill_of(uri: &str) -> Option<String> {
+    let path = decode(uri.strip_prefix("skill://")?)?;
+    path.split_once('/').map(|(name, _)| name.to_owned())
 }
 
 /// Returns the failure of a plan with conflicts.
@@ -141,29 +177,55 @@ pub fn apply(
     items: &[Item],
     actions: Vec<Action>,
 ) -> Result<()> {
+    let mut rows: HashMap<String, Row> = HashMap::new();
+    for row in modules::all(db, project.id)? {
+        rows.insert(row.item.clone(), row);
+    }
     for (item, action) in items.iter().zip(actions) {
         let name = item.entry.name.clone();
-        match (item.entry.what.clone(), action) {
+        let uuid = match (item.entry.what.clone(), action) {
             (What::Prompt(attributes), Action::Create) => {
                 let content = text(item.content.bytes()?.into_owned())?;
-                prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?;
+                prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?.uuid
             }
             (What::Prompt(attributes), Action::Update(Existing::Prompt(prompt))) => {
                 let content = text(item.content.bytes()?.into_owned())?;
-                prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?;
+                prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?.uuid
             }
             (What::Resource(attributes), Action::Create) => {
-                resources::insert(db, author, project, clock.uuid(), &name, attributes, &item.content)?;
+                resources::insert(db, author, project, clock.uuid(), &name, attributes, &item.content)?.uuid
             }
             (What::Resource(attributes), Action::Update(Existing::Resource(resource))) => {
                 let resource = Resource { name, attributes, ..resource };
-                resources::update(db, author, project, resource, "update", Some(&item.content))?;
+                resources::update(db, author, project, resource, "update", Some(&item.content))?.uuid
             }
-            (_, Action::Unchanged) => {}
+            (_, Action::Update(Existing::Same(uuid))) => uuid,
+            (_, Action::Unchanged) => continue,
             (_, Action::Conflict(_) | Action::Update(_)) => {
                 return Err(Error::internal("a conflict came to be written"));
             }
-        }
+        };
+        say(db, project, module(&item.entry.what, uuid), &item.entry.origin, &mut rows)?;
+    }
+    Ok(())
+}
+
+/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are.
+fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, rows: &mut HashMap<String, Row>) -> Result<()> {
+    let known = rows.get(&item);
+    if known.is_none() && origin.is_empty() {
+        return Ok(());
+    }
+    let before = known.cloned().unwrap_or_else(|| Row { item: item.clone(), enabled: true, ..Row::default() });
+    let Origin { applies, agent, path } = origin.clone();
+    let row = match origin.is_empty() {
+        // What was written here by hand has no file that it came from.
+        true => Row { applies, ..before.clone() },
+        false => Row { applies, agent, path, ..before.clone() },
+    };
+    if known.is_none() || row != before {
+        modules::put(db, project.id, &row)?;
+        rows.insert(item, row);
     }
     Ok(())
 }

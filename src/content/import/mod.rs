@@ -1,19 +1,30 @@
 //! `mcpkg import`: files that agents read today become prompts and resources.
 //!
-//! Paths become files ([`scan`]), files become items ([`item`], by the rules of [`place`], [`matter`],
-//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one transaction.
+//! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the tables
+//! of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`], [`applies`],
+//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one
+//! transaction. What became of each file stands in the [`account`].
 
+pub mod agents;
 pub mod item;
 pub mod manifest;
 pub mod matter;
+pub mod merge;
 pub mod place;
 pub mod scan;
 
-mod merge;
+mod account;
+mod applies;
+mod cursor;
+mod folders;
+mod links;
+mod reason;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -23,8 +34,11 @@ use serde_json::{Map, Value};
 use super::GROUP;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::plural;
+use account::Account;
 use item::Item;
 use merge::Action;
+use place::Kind;
 
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
@@ -43,6 +57,15 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
+    /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    #[serde(default)]
+    only: Vec<String>,
+    /// Take the files for this, whatever their paths say
+    #[arg(long = "as", value_name = "KIND")]
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    kind: Option<Kind>,
 }
 
 impl Operation for Import {
@@ -50,11 +73,17 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .github/prompts) become \
-        prompts, and what their $ARGUMENTS, $1 and $name stand for arguments. Skills (.claude/skills, .agents/skills) become resources \
-        skill://NAME/PATH; CLAUDE.md, AGENTS.md and rules instructions://NAME; any other file file:///PATH, but for what else lies in agents' folders. \
-        All is imported, or nothing. .gitignore applies, and hidden files outside agents' folders are left out, but not in a folder that `mcpkg export` wrote.\n\n\
-        Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update";
+    const HELP: &'static str = "A folder with SKILL.md is a skill wherever it lies, with all files below it. Commands (.claude/commands, \
+        .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, *.prompt.md, the commands of a plugin) become \
+        prompts, and what their $ARGUMENTS, $1 and $name stand for arguments. AGENTS.md, CLAUDE.md, GEMINI.md, rules and \
+        *.instructions.md become instructions://NAME with what they apply to, as their agent reads it; subagents subagent://NAME; \
+        any other file file:///PATH. A name that is taken gets where the file came from before it, such as PLUGIN-NAME.\n\n\
+        Every file is accounted for: --dry-run and -v list those that are left out too, with the reason. That is what version \
+        control keeps, node_modules, what .gitignore names, hidden files, and of agents' folders what is none of the above: MCP \
+        servers, hooks, permissions and plugin manifests are not taken yet. A folder that `mcpkg export` wrote is read whole. A \
+        link and what it leads to are one thing; a link out of the folder is left out. All is imported, or nothing.\n\n\
+        Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update\n  \
+        mcpkg import . --only 'plugins/git/**'\n  mcpkg import tools --only '*.md' --as prompt";
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -66,23 +95,27 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let scan::Scanned { files, mut hints } = scan::scan(&self.paths, context)?;
-        let understood = item::understand(&files)?;
+        let choice = scan::Choice { only: &self.only, kind: self.kind };
+        let scan::Scanned { files, same, left_out } = scan::scan(&self.paths, &choice, context)?;
+        let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
         }
-        hints.extend(understood.hints);
         let items = understood.items;
-        if items.is_empty() {
-            hints.push("no file was found to import; .gitignore applies".to_owned());
-        }
+        let account = Account {
+            same: [same, understood.same].concat(),
+            left_out: [left_out, understood.left_out].concat(),
+            notes: understood.notes,
+        };
         let mut reply = if self.dry_run {
             let (actions, project) = context
                 .read(|db, project| Ok((merge::plan(db, project, &items, self.update)?, project.name.clone())))?;
-            let rows = items.iter().zip(&actions).map(|(item, action)| row(item, action)).collect();
+            let taken = items.iter().zip(&actions).map(|(item, action)| row(item, action));
+            let others = account.rows().map(|[what, why, path]| vec![what, String::new(), String::new(), why, path]);
             let columns = &["ACTION", "KIND", "NAME", "URI", "FILE"];
+            let rows = taken.chain(others).collect();
             let table = Table { columns, rows, empty: "Found nothing to import".to_owned() };
-            Reply::new(Body::Table(table), data(&project, &items, &actions))
+            Reply::new(Body::Table(table), data(&project, &items, &actions, &account))
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
@@ -101,17 +134,39 @@ impl Operation for Import {
                 }
                 Ok((actions, project.name.clone()))
             })?;
-            Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions))
+            Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions, &account))
         };
-        reply.hints = hints;
+        reply.hints = account.hints();
+        reply.hints.extend(among(&items));
+        reply.details = account.lines();
+        if items.is_empty() {
+            reply.hints.push("no file was found to import".to_owned());
+        }
         Ok(reply)
     }
+}
+
+/// Returns what agents take the resources for, where that is more than documents.
+fn among(items: &[Item]) -> Option<String> {
+    let skills: BTreeSet<_> =
+        items.iter().filter(|item| item.word() == "skill").map(|item| &item.entry.origin.path).collect();
+    let of = |word: &str| items.iter().filter(|item| item.word() == word).count();
+    let counts = [(skills.len(), "skill"), (of("instructions"), "file of instructions"), (of("subagent"), "subagent")];
+    let told: Vec<_> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| match noun {
+            "file of instructions" => format!("{} of instructions", plural::count(count, "file")),
+            noun => plural::count(count, noun),
+        })
+        .collect();
+    (!told.is_empty()).then(|| format!("among the resources: {}", told.join(", ")))
 }
 
 fn row(item: &Item, action: &Action) -> Vec<String> {
     let what = &item.entry.what;
     let uri = what.uri().unwrap_or_default().to_owned();
-    vec![action.word().to_owned(), what.word().to_owned(), item.entry.name.clone(), uri, item.path.clone()]
+    vec![action.word().to_owned(), item.word().to_owned(), item.entry.name.clone(), uri, item.path.clone()]
 }
 
 fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
@@ -119,7 +174,6 @@ fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
         let pairs = items.iter().zip(actions).filter(|(item, _)| item.entry.what.is_prompt() == prompts);
         pairs.filter(|(_, action)| matches!(action, Action::Create | Action::Update(_))).count()
     };
-    let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let of = |wanted: fn(&Action) -> bool, word: &str| {
         Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
     };
@@ -129,13 +183,16 @@ fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
     format!(
         "Imported {} and {} into project '{project}'{notes}",
-        count(written(true), "prompt"),
-        count(written(false), "resource")
+        plural::count(written(true), "prompt"),
+        plural::count(written(false), "resource")
     )
 }
 
-fn data(project: &str, items: &[Item], actions: &[Action]) -> Value {
-    let mut data = Map::from_iter([("project".to_owned(), Value::from(project))]);
+fn data(project: &str, items: &[Item], actions: &[Action], account: &Account) -> Value {
+    let mut data = Map::from_iter([
+        ("project".to_owned(), Value::from(project)),
+        ("files".to_owned(), account.counts(items.len())),
+    ]);
     let keys = [("created", "create"), ("updated", "update"), ("unchanged", "unchanged"), ("conflicts", "conflict")];
     for (key, word) in keys {
         let told: Vec<_> = items
@@ -146,5 +203,8 @@ fn data(project: &str, items: &[Item], actions: &[Action]) -> Value {
             .collect();
         data.insert(key.to_owned(), Value::from(told));
     }
+    data.insert("same".to_owned(), account.same_data());
+    data.insert("left_out".to_owned(), account.left_out_data());
+    data.insert("notes".to_owned(), account.notes_data());
     Value::Object(data)
 }

@@ -1,27 +1,17 @@
-//! What a path becomes: a prompt, a file of a skill, instructions, or a plain file; its name and its URI.
+//! What a path becomes: a prompt, a file of a skill, instructions, a subagent, or a plain file; its name and its URI.
 
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::agents::{self, Form, PLACES, Place, Role};
+use super::folders::Folders;
+use super::reason::Reason;
 use crate::content::command::dialect::Dialect;
 use crate::content::names;
 use crate::content::uri::encode;
 
 pub use crate::content::uri::decode;
-
-/// What a file is to an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// A slash command or prompt.
-    Prompt,
-    /// A file of a skill, `SKILL.md` among them.
-    Skill,
-    /// Standing instructions: CLAUDE.md, AGENTS.md, rules.
-    Instructions,
-    /// Anything else.
-    File,
-}
 
 /// Where a file belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,133 +20,387 @@ pub struct Destination {
     pub role: Role,
     /// The path that makes its name.
     pub label: String,
-    /// Of a prompt in the project's own folder of commands, its path below it.
+    /// Of a prompt in a folder of commands, its path below it.
     pub file: Option<String>,
     /// Of a prompt, whose placeholders it has.
     pub dialect: Dialect,
-    /// The URI, where the path alone decides it.
-    uri: Option<String>,
+    /// The agent whose own form or folder it is.
+    pub agent: Option<&'static str>,
+    /// Of instructions, how their agent finds out when they apply.
+    pub form: Form,
+    /// Of instructions, the folder that they are for; empty for all.
+    pub scope: String,
+    /// Of a file of a skill, which one.
+    pub skill: Option<InSkill>,
+    /// What people should know of it.
+    pub note: Option<&'static str>,
 }
 
-/// The folders agents look into, what they take there, and by which ending.
-const FOLDERS: &[([&str; 2], Role, &str)] = &[
-    ([".claude", "commands"], Role::Prompt, ".md"),
-    ([".opencode", "command"], Role::Prompt, ".md"),
-    ([".opencode", "commands"], Role::Prompt, ".md"),
-    ([".codex", "prompts"], Role::Prompt, ".md"),
-    ([".cursor", "commands"], Role::Prompt, ".md"),
-    ([".github", "prompts"], Role::Prompt, ".prompt.md"),
-    ([".claude", "skills"], Role::Skill, ""),
-    ([".agents", "skills"], Role::Skill, ""),
-    ([".claude", "rules"], Role::Instructions, ".md"),
-    ([".cursor", "rules"], Role::Instructions, ".mdc"),
-];
+/// The skill that a file belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InSkill {
+    /// Its folder below the import root; empty for the root itself.
+    pub folder: String,
+    /// The name of that folder.
+    pub name: String,
+}
 
-const MAX_NAME: usize = 255;
+/// What the user says that files are, whatever their paths say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Prompts
+    Prompt,
+    /// One skill: the whole folder
+    Skill,
+    /// Instructions
+    Instructions,
+    /// Subagents
+    Subagent,
+    /// Resources
+    Resource,
+}
+
+/// The places of the files below one import root.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// Its skills and plugins.
+    pub(super) folders: Folders,
+    /// What the user says that the files are.
+    pub(super) kind: Option<Kind>,
+    /// Whether hidden files are taken, as those of an export are.
+    pub(super) hidden: bool,
+    /// The name of the root's own folder: that of the skill that it holds beside other things.
+    pub(super) name: String,
+    /// What stands before the paths of a root that is one skill: its name.
+    pub(super) prefix: String,
+}
 
 const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
-/// Whether `relative`, below the folder `top`, is an agent's folder or lies in one.
-pub fn is_agents(relative: &Path, top: &Path) -> bool {
-    let known = |part: std::path::Component<'_>| FOLDERS.iter().any(|([folder, _], _, _)| part.as_os_str() == *folder);
-    relative.components().chain(top.components()).any(known)
-}
+/// Folders that are named for what lies in them, and so say nothing of where that came from.
+const GENERIC: &[&str] = &[
+    "agent",
+    "agents",
+    "chatmodes",
+    "command",
+    "commands",
+    "instructions",
+    "packages",
+    "plugins",
+    "prompts",
+    "rules",
+    "skill",
+    "skills",
+    "src",
+    "workflows",
+];
 
-impl Destination {
-    /// Returns where the file at `relative`, a path with `/` between, belongs. The outermost known folder decides:
-    /// what lies in a skill is the skill's.
-    pub fn of(relative: &str) -> Self {
+/// Folders that are left out of a name, where a file of this ending says by itself what it is.
+const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
+
+impl Places {
+    /// Returns those of an export's files: hidden ones are taken, and the folder gives its name to no skill.
+    pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
+        let mut folders = Folders::of(paths);
+        folders.forget_root();
+        Self { folders, hidden: true, ..Self::default() }
+    }
+
+    /// Returns where the file at `relative`, a path with `/` between, belongs.
+    ///
+    /// # Errors
+    /// Why it is left out.
+    pub fn of(&self, relative: &str) -> Result<Destination, Reason> {
+        if let Some(kind) = self.kind {
+            return Ok(self.told(kind, relative));
+        }
+        if let Some(folder) = self.folders.skill(relative) {
+            return Ok(self.skill(folder, relative));
+        }
         let parts: Vec<&str> = relative.split('/').collect();
+        // The outermost folder that is known decides.
         for start in 0..parts.len() {
             let (before, here) = parts.split_at(start);
-            let known = FOLDERS.iter().find(|(folder, _, _)| here.starts_with(folder) && here.len() > folder.len());
-            if let Some((folder, role, ending)) = known
-                && let Some(place) = Self::below(before, &here[folder.len()..], *role, ending)
-            {
-                // Codex counted from one as well, while it had prompts.
-                let counts_from_one = matches!(folder[0], ".opencode" | ".codex");
-                let dialect = if counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
-                return Self { dialect, ..place };
-            }
-            if here == COPILOT {
-                return Self::instructions(&[before, &here[1..]].concat());
+            if let Some(found) = self.in_agents_folder(before, here) {
+                return Ok(found);
             }
         }
-        match parts.last() {
-            Some(&("CLAUDE.md" | "AGENTS.md")) => Self::instructions(&parts),
-            _ => Self {
-                role: Role::File,
-                label: relative.to_owned(),
-                file: None,
-                dialect: Dialect::Claude,
-                uri: Some(format!("file:///{}", encode(relative))),
-            },
+        let plugin = self.folders.plugin(relative);
+        let inside = plugin.and_then(|plugin| below(relative, plugin));
+        let in_plugin =
+            |folder: &[&str]| inside.is_some_and(|rest| rest.starts_with(&format!("{}/", folder.join("/"))));
+        if let Some(reason) = agents::not_yet(&parts, in_plugin) {
+            return Err(reason);
+        }
+        if let Some(found) = instructions(&parts).or_else(|| by_ending(&parts, inside)) {
+            return Ok(found);
+        }
+        if let Some(found) = inside.and_then(in_plugins_folder).or_else(|| in_roots_folder(relative)) {
+            return Ok(found);
+        }
+        let folders = &parts[..parts.len() - 1];
+        if folders.iter().any(|part| agents::is_folder(part)) {
+            // An agent's folder holds transcripts and credentials too, which nobody means to serve.
+            return Err(Reason::NoPlace);
+        }
+        if !self.hidden && parts.iter().any(|part| part.starts_with('.')) {
+            return Err(Reason::Hidden);
+        }
+        Ok(Destination::plain(Role::File, relative.to_owned()))
+    }
+
+    /// Returns where a file belongs that the user named itself, hidden or not.
+    ///
+    /// # Errors
+    /// Why it is left out.
+    pub fn named(&self, relative: &str) -> Result<Destination, Reason> {
+        match self.of(relative) {
+            Err(Reason::Hidden) => Ok(Destination::plain(Role::File, relative.to_owned())),
+            place => place,
         }
     }
 
-    fn below(before: &[&str], inner: &[&str], role: Role, ending: &str) -> Option<Self> {
-        let label = [before, inner].concat().join("/");
-        match role {
-            Role::Prompt => {
-                let label = label.strip_suffix(ending)?.to_owned();
-                let file = before.is_empty().then(|| format!("{label}.md"));
-                Some(Self { role, label, file, dialect: Dialect::Claude, uri: None })
+    fn skill(&self, folder: &str, relative: &str) -> Destination {
+        let name = if folder.is_empty() { &self.name } else { folder.rsplit('/').next().unwrap_or_default() };
+        let skill = Some(InSkill { folder: folder.to_owned(), name: name.to_owned() });
+        let agent = folder.split('/').find_map(agents::of_folder);
+        Destination { agent, skill, ..Destination::plain(Role::Skill, relative.to_owned()) }
+    }
+
+    /// Returns what the user says that a file is.
+    fn told(&self, kind: Kind, relative: &str) -> Destination {
+        let stem = |endings: &[&str]| {
+            let ending = endings.iter().find_map(|ending| relative.strip_suffix(ending));
+            ending.unwrap_or(relative).to_owned()
+        };
+        match kind {
+            Kind::Prompt => Destination::plain(Role::Prompt, stem(&[".prompt.md", ".md", ".txt"])),
+            Kind::Skill => self.skill(relative.split('/').next().unwrap_or_default(), relative),
+            Kind::Instructions => {
+                let name = relative.rsplit('/').next().unwrap_or_default();
+                let (form, agent) = match agents::by_ending(name) {
+                    Some((Role::Instructions, form, agent, _)) => (form, Some(agent)),
+                    _ => (Form::Plain, None),
+                };
+                Destination { form, agent, ..Destination::plain(Role::Instructions, relative.to_owned()) }
             }
-            Role::Skill if inner.len() > 1 => {
-                let uri = Some(format!("skill://{}", encode(&inner.join("/"))));
-                Some(Self { role, label, file: None, dialect: Dialect::Claude, uri })
+            Kind::Subagent => Destination::plain(Role::Subagent, stem(SUBAGENTS)),
+            Kind::Resource => Destination::plain(Role::File, relative.to_owned()),
+        }
+    }
+
+    /// Returns where a file belongs that lies, below the folders `before`, at `here` in an agent's folder.
+    fn in_agents_folder(&self, before: &[&str], here: &[&str]) -> Option<Destination> {
+        let scope = before.join("/");
+        let known = |place: &&Place| here.starts_with(&place.folder) && here.len() > 2;
+        for place in PLACES.iter().filter(known) {
+            let inner = &here[2..];
+            let takes = inner.last().is_some_and(|name| name.ends_with(place.ending));
+            if takes && let Some(found) = self.at(place, before, inner) {
+                return Some(found);
             }
-            Role::Instructions if label.ends_with(ending) => {
-                Some(Self { role, label, file: None, dialect: Dialect::Claude, uri: None })
+        }
+        if here == COPILOT {
+            let label = [before, &here[1..]].concat().join("/");
+            return Some(Destination { agent: Some("vscode"), scope, ..Destination::plain(Role::Instructions, label) });
+        }
+        let label = || [before, here].concat().join("/");
+        match here {
+            [".claude", "CLAUDE.md"] => {
+                let plain = Destination::plain(Role::Instructions, label());
+                Some(Destination { agent: Some("claude_code"), scope, ..plain })
+            }
+            [".clinerules", .., name] if name.ends_with(".md") => {
+                let label = [before, &here[1..]].concat().join("/");
+                let plain = Destination::plain(Role::Instructions, label);
+                Some(Destination { agent: Some("cline"), form: Form::Claude, scope, ..plain })
             }
             _ => None,
         }
     }
 
-    fn instructions(parts: &[&str]) -> Self {
-        Self { role: Role::Instructions, label: parts.join("/"), file: None, dialect: Dialect::Claude, uri: None }
+    fn at(&self, place: &Place, before: &[&str], inner: &[&str]) -> Option<Destination> {
+        let label = [before, inner].concat().join("/");
+        let agent = place.agent;
+        let found = match place.role {
+            Role::Prompt => {
+                let label = label.strip_suffix(place.ending)?.to_owned();
+                let file = before.is_empty().then(|| format!("{label}.md"));
+                // Codex counted from one as well, while it had prompts.
+                let counts_from_one = matches!(agent, Some("opencode" | "codex"));
+                let dialect = if counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
+                Destination { file, dialect, ..Destination::plain(Role::Prompt, label) }
+            }
+            Role::Skill => {
+                let folder = [before, &place.folder, &inner[..1]].concat().join("/");
+                let is_one = inner.len() > 1 && !self.folders.has_skills_below(&folder);
+                let relative = format!("{folder}/{}", inner[1..].join("/"));
+                is_one.then(|| self.skill(&folder, &relative))?
+            }
+            Role::Instructions => {
+                let note =
+                    (place.form == Form::Unread).then_some("is not read by its agent there, so it applies by hand");
+                let scope = before.join("/");
+                Destination { form: place.form, scope, note, ..Destination::plain(Role::Instructions, label) }
+            }
+            Role::Subagent => {
+                let ending = SUBAGENTS.iter().find(|ending| label.ends_with(**ending))?;
+                Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
+            }
+            Role::File => {
+                let note = Some("was kept as a file: commands and subagents in TOML are not read yet");
+                let whole = [before, &place.folder, inner].concat().join("/");
+                Destination { note, ..Destination::plain(Role::File, whole) }
+            }
+        };
+        Some(Destination { agent, ..found })
+    }
+}
+
+/// The endings of a subagent's file, the longer ones first.
+const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md"];
+
+impl Destination {
+    fn plain(role: Role, label: String) -> Self {
+        Self {
+            role,
+            label,
+            file: None,
+            dialect: Dialect::Claude,
+            agent: None,
+            form: Form::Plain,
+            scope: String::new(),
+            skill: None,
+            note: None,
+        }
     }
 
-    /// Returns the name this place asks for; it may be taken, too long or no name at all.
+    /// Returns the name that this place asks for; it may be taken, too long or no name at all.
     pub fn wanted_name(&self) -> String {
-        let letter = |c: char| match c {
-            '/' => '.',
-            c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
-            _ => '-',
-        };
-        self.label.chars().map(letter).collect()
+        letters(&self.label)
     }
 
     /// Returns the URI of a resource of this name.
     pub fn uri(&self, name: &str) -> String {
-        self.uri.clone().unwrap_or_else(|| format!("instructions://{name}"))
+        match self.role {
+            Role::File => format!("file:///{}", encode(&self.label)),
+            Role::Subagent => format!("subagent://{name}"),
+            _ => format!("instructions://{name}"),
+        }
+    }
+
+    /// Returns the folders above the file at `relative` that tell it from another one of its name, the nearest first.
+    pub fn origins(&self, relative: &str) -> Vec<String> {
+        if self.role == Role::File {
+            return Vec::new();
+        }
+        let top = self.skill.as_ref().map_or(relative, |skill| skill.folder.as_str());
+        let mut above: Vec<&str> = top.split('/').collect();
+        above.pop();
+        let in_label = |part: &&str| self.skill.is_none() && self.label.split('/').any(|word| word == *part);
+        let words = above.into_iter().filter(|part| !GENERIC.contains(part)).filter(|part| !in_label(part));
+        let words = words.map(|part| letters(part.trim_start_matches('.'))).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().into_iter().rev().collect()
     }
 }
 
-/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, else with a hash of
-/// the path behind it.
-pub fn names(wanted: String, relative: &str) -> impl Iterator<Item = String> {
-    let good = !matches!(wanted.as_str(), "" | "." | "..") && wanted.len() <= MAX_NAME;
-    let first = good.then(|| wanted.clone());
+/// Returns the place of a file that is instructions by its name.
+fn instructions(parts: &[&str]) -> Option<Destination> {
+    let (name, above) = parts.split_last()?;
+    let (agent, form) = agents::instructions(name)?;
+    let nested_old = !above.is_empty() && agents::old_rules(name).is_some();
+    let (form, note) = match nested_old {
+        true => (Form::Unread, Some("is read at the root of a project alone, so it applies by hand")),
+        false => (form, None),
+    };
+    let plain = Destination::plain(Role::Instructions, parts.join("/"));
+    Some(Destination { agent, form, note, scope: above.join("/"), ..plain })
+}
+
+/// Returns the place of a file that is something by its ending; `inside` is its path in a plugin.
+fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
+    let (role, form, agent, ending) = agents::by_ending(parts.last()?)?;
+    let whole = parts.join("/");
+    let path = inside.unwrap_or(&whole);
+    let path = TOLD.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
+    let label = match role {
+        Role::Instructions => path,
+        _ => &path[..path.len() - ending.len()],
+    };
+    let file = (role == Role::Prompt).then(|| format!("{label}.md"));
+    Some(Destination { agent: Some(agent), form, file, ..Destination::plain(role, label.to_owned()) })
+}
+
+/// Returns the place of a file of a plugin, by its path in it.
+fn in_plugins_folder(inside: &str) -> Option<Destination> {
+    let label = inside.strip_suffix(".md").filter(|label| !label.ends_with("README"))?;
+    let agent = Some("claude_code");
+    if let Some(label) = label.strip_prefix("commands/") {
+        let file = Some(format!("{label}.md"));
+        return Some(Destination { agent, file, ..Destination::plain(Role::Prompt, label.to_owned()) });
+    }
+    let label = label.strip_prefix("agents/")?;
+    Some(Destination { agent, ..Destination::plain(Role::Subagent, label.to_owned()) })
+}
+
+/// Returns the place of a file in a folder of commands at the root, as collections have it.
+fn in_roots_folder(relative: &str) -> Option<Destination> {
+    relative.strip_prefix("commands/").and_then(|_| in_plugins_folder(relative))
+}
+
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') }
+}
+
+const MAX_NAME: usize = 255;
+
+/// Returns a text in the letters that names have, `.` for `/`.
+pub fn letters(text: &str) -> String {
+    let letter = |c: char| match c {
+        '/' => '.',
+        c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
+        _ => '-',
+    };
+    text.chars().map(letter).collect()
+}
+
+/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, then with more and
+/// more of where it came from before it, then with a hash of the path behind it.
+pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
+    let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
+    let prefixed = (1..=origins.len()).map(|count| {
+        let words: Vec<&str> = origins[..count].iter().rev().map(String::as_str).collect();
+        format!("{}-{wanted}", words.join("-"))
+    });
+    let told: Vec<String> = std::iter::once(wanted.clone()).chain(prefixed).filter(fits).collect();
     let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
     let hashed = seeds.map(move |seed| {
         let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
         format!("{stem}-{seed}")
     });
-    first.into_iter().chain(hashed)
+    told.into_iter().chain(hashed)
 }
 
 /// Returns the folder from which names count, where `path` is or lies in a folder agents look into.
 pub fn base(path: &Path) -> Option<PathBuf> {
-    let is_place = |path: &Path| FOLDERS.iter().any(|(folder, _, _)| path.ends_with(folder.join("/")));
+    let is_place = |path: &Path| PLACES.iter().any(|place| path.ends_with(place.folder.join("/")));
     if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
         return place.ancestors().nth(2).map(Path::to_path_buf);
     }
     if path.ends_with(COPILOT.join("/")) {
         return path.ancestors().nth(2).map(Path::to_path_buf);
     }
-    let is_agents = FOLDERS.iter().any(|(folder, _, _)| path.ends_with(folder[0]));
-    if is_agents { path.parent().map(Path::to_path_buf) } else { None }
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if agents::is_folder(name) {
+        return path.parent().map(Path::to_path_buf);
+    }
+    // A plugin's own folder, named alone.
+    let of_plugin = |folder: &Path| {
+        let is_one = folder.file_name().is_some_and(|name| name == "commands" || name == "agents");
+        folder.parent().filter(|parent| is_one && parent.join(".claude-plugin").is_dir()).map(Path::to_path_buf)
+    };
+    path.ancestors().find_map(of_plugin)
 }
 
 /// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
@@ -168,43 +412,95 @@ pub fn digest(text: &str, digits: usize) -> String {
 mod tests {
     use super::*;
 
+    fn of(paths: &[&str]) -> Vec<Result<Destination, Reason>> {
+        let places = Places { folders: Folders::of(paths.iter().copied()), ..Places::default() };
+        paths.iter().map(|path| places.of(path)).collect()
+    }
+
+    fn one(path: &str) -> Destination {
+        of(&[path]).remove(0).expect("it is taken")
+    }
+
     #[test]
     fn folders_decide_what_a_file_is() {
         let cases = [
-            (".claude/commands/review/pr.md", Role::Prompt, "review.pr", ""),
-            ("web/.claude/commands/pr.md", Role::Prompt, "web.pr", ""),
-            (".github/prompts/a.prompt.md", Role::Prompt, "a", ""),
-            (".codex/prompts/a b.md", Role::Prompt, "a-b", ""),
-            (".claude/skills/x/SKILL.md", Role::Skill, "x.SKILL.md", "skill://x/SKILL.md"),
-            (".agents/skills/x/s/run me.sh", Role::Skill, "x.s.run-me.sh", "skill://x/s/run%20me.sh"),
-            (
-                ".claude/skills/x/e/.claude/commands/a.md",
-                Role::Skill,
-                "x.e..claude.commands.a.md",
-                "skill://x/e/.claude/commands/a.md",
-            ),
-            ("CLAUDE.md", Role::Instructions, "CLAUDE.md", "instructions://CLAUDE.md"),
-            ("web/AGENTS.md", Role::Instructions, "web.AGENTS.md", "instructions://web.AGENTS.md"),
-            (".cursor/rules/a.mdc", Role::Instructions, "a.mdc", "instructions://a.mdc"),
-            (".claude/rules/ts/a.md", Role::Instructions, "ts.a.md", "instructions://ts.a.md"),
-            (
-                ".github/copilot-instructions.md",
-                Role::Instructions,
-                "copilot-instructions.md",
-                "instructions://copilot-instructions.md",
-            ),
-            ("docs/é#1.md", Role::File, "docs.--1.md", "file:///docs/%C3%A9%231.md"),
-            (".claude/commands/run.sh", Role::File, ".claude.commands.run.sh", "file:///.claude/commands/run.sh"),
-            (".claude/skills/README.md", Role::File, ".claude.skills.README.md", "file:///.claude/skills/README.md"),
+            (".claude/commands/review/pr.md", Role::Prompt, "review.pr"),
+            ("web/.claude/commands/pr.md", Role::Prompt, "web.pr"),
+            (".github/prompts/a.prompt.md", Role::Prompt, "a"),
+            ("prompts/a.prompt.md", Role::Prompt, "a"),
+            ("plugins/x/commands/git/a.md", Role::Prompt, "git.a"),
+            ("commands/a.md", Role::Prompt, "a"),
+            (".codex/prompts/a b.md", Role::Prompt, "a-b"),
+            (".windsurf/workflows/w.md", Role::Prompt, "w"),
+            (".claude/skills/x/scripts/run.sh", Role::Skill, ".claude.skills.x.scripts.run.sh"),
+            ("CLAUDE.md", Role::Instructions, "CLAUDE.md"),
+            ("web/AGENTS.md", Role::Instructions, "web.AGENTS.md"),
+            ("GEMINI.md", Role::Instructions, "GEMINI.md"),
+            (".cursor/rules/a.mdc", Role::Instructions, "a.mdc"),
+            (".cursor/rules/a.md", Role::Instructions, "a.md"),
+            ("rules-new/a.mdc", Role::Instructions, "rules-new.a.mdc"),
+            (".cursorrules", Role::Instructions, ".cursorrules"),
+            (".clinerules/a.md", Role::Instructions, "a.md"),
+            (".windsurf/rules/a.md", Role::Instructions, "a.md"),
+            (".claude/rules/ts/a.md", Role::Instructions, "ts.a.md"),
+            ("instructions/a.instructions.md", Role::Instructions, "a.instructions.md"),
+            (".github/copilot-instructions.md", Role::Instructions, "copilot-instructions.md"),
+            (".claude/agents/x/reviewer.md", Role::Subagent, "x.reviewer"),
+            ("plugins/x/agents/reviewer.md", Role::Subagent, "reviewer"),
+            ("agents/reviewer.agent.md", Role::Subagent, "reviewer"),
+            ("chatmodes/plan.chatmode.md", Role::Subagent, "plan"),
+            (".opencode/agent/a.md", Role::Subagent, "a"),
+            (".gemini/commands/a.toml", Role::File, ".gemini.commands.a.toml"),
+            ("plugins/x/README.md", Role::File, "plugins.x.README.md"),
+            ("commands/README.md", Role::File, "commands.README.md"),
+            ("docs/commands/a.md", Role::File, "docs.commands.a.md"),
+            ("agents/notes.md", Role::File, "agents.notes.md"),
+            ("docs/é#1.md", Role::File, "docs.--1.md"),
         ];
-        for (relative, role, name, uri) in cases {
-            let place = Destination::of(relative);
+        for (relative, role, name) in cases {
+            let place = one(relative);
             assert_eq!((place.role, place.wanted_name().as_str()), (role, name), "{relative}");
-            if role != Role::Prompt {
-                assert_eq!(place.uri(name), uri);
-                assert!(names::check_uri(uri).is_ok());
-            }
         }
+        assert_eq!(one("docs/é#1.md").uri("x"), "file:///docs/%C3%A9%231.md");
+        let skill = InSkill { folder: ".claude/skills/x".to_owned(), name: "x".to_owned() };
+        assert_eq!(one(".claude/skills/x/SKILL.md").skill, Some(skill));
+        assert_eq!(one("web/.cursor/rules/a.mdc").scope, "web");
+        assert_eq!(one("rules/x/.cursorrules").form, Form::Unread);
+        assert_eq!(one("rules/x/.cursorrules").wanted_name(), "rules.x..cursorrules");
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_reason() {
+        for (path, reason) in [
+            (".env", Reason::Hidden),
+            ("a/.b/c.md", Reason::Hidden),
+            (".claude/commands/run.sh", Reason::NoPlace),
+            (".claude/skills/README.md", Reason::NoPlace),
+            (".claude/.credentials.json", Reason::NoPlace),
+            (".claude/settings.json", Reason::Settings),
+            ("plugins/a/hooks/hooks.json", Reason::Hooks),
+            (".mcp.json", Reason::McpServers),
+        ] {
+            assert_eq!(of(&[path]).remove(0), Err(reason), "{path}");
+        }
+        // All that lies in a skill is the skill's.
+        let found = of(&["a/x/SKILL.md", "a/x/.mcp.json", "a/x/.claude/commands/y.md"]);
+        assert!(found.iter().all(|place| place.as_ref().is_ok_and(|place| place.role == Role::Skill)), "{found:?}");
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_where_it_came_from() {
+        let first = |path: &str, count: usize| {
+            let place = one(path);
+            let origins = place.origins(path);
+            names(place.wanted_name(), &origins, path).take(count).collect::<Vec<_>>()
+        };
+        assert_eq!(first("plugins/git/commands/x.md", 2), ["x", "git-x"]);
+        assert_eq!(first(".cursor/commands/dir/y.md", 2), ["dir.y", "cursor-dir.y"]);
+        let path = "a.md";
+        assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", digest(path, 8))]);
+        let main = "plugins/git/skills/pdf/SKILL.md";
+        assert_eq!(one(main).origins(main), ["git"]);
     }
 
     #[test]

@@ -1,20 +1,21 @@
-//! From paths to files: what lies there, what is ignored, where links lead.
+//! From paths to files: what lies there, what each is to an agent, and what is left out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 
-use ignore::WalkBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::agents;
+use super::folders::Folders;
+use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
-use super::place;
+use super::place::{self, Destination, Kind, Places};
+use super::reason::{LeftOut, Reason};
+use super::walk::{self, INSTALLED, Take, VERSION_CONTROL, Walked};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::Context;
 use crate::store::source::Source;
-
-/// The folders that version control keeps in a working copy.
-const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
 /// A file that is to be imported.
 #[derive(Debug)]
@@ -32,46 +33,395 @@ pub struct File {
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// By their relative path.
-    pub files: Vec<File>,
-    /// What people should know of it.
-    pub hints: Vec<String>,
+    /// By their relative path, each with its place, but for those that a manifest lists.
+    pub files: Vec<(File, Option<Destination>)>,
+    /// Links that are the same thing as what they lead to, with that.
+    pub same: Vec<(String, String)>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What the user says of the files.
+#[derive(Debug, Default)]
+pub struct Choice<'c> {
+    /// Patterns, of which one has to name each file.
+    pub only: &'c [String],
+    /// What they are.
+    pub kind: Option<Kind>,
+}
+
+/// A folder from which names count.
+struct Root {
+    /// Where it is.
+    base: PathBuf,
+    /// Whether it is the folder that was named, and not one above it.
+    is_named: bool,
+    /// Whether it is an export.
+    is_export: bool,
 }
 
 /// Where a file lies, before it is looked through.
 struct Candidate {
+    root: usize,
     relative: String,
     listed: Option<Entry>,
+    /// Whether the user named this very file.
+    is_named: bool,
+    /// Of what is reached through a link, the real path.
+    real: Option<PathBuf>,
+}
+
+/// A link to a folder.
+struct FolderLink {
+    root: usize,
+    relative: String,
+    real: PathBuf,
+    /// Whether the folder was looked into by itself.
+    is_known: bool,
+    behind: Vec<links::Behind>,
+}
+
+/// All that lies at and below the paths that were named.
+#[derive(Default)]
+struct Gathered {
+    roots: Vec<Root>,
+    candidates: BTreeMap<PathBuf, Candidate>,
+    folder_links: BTreeMap<PathBuf, FolderLink>,
+    left_out: BTreeMap<PathBuf, LeftOut>,
 }
 
 /// Looks through the files at and below `paths`.
 ///
 /// # Errors
-/// `E_NOT_FOUND`; `E_FILE_FAILED`, also for a link that leads out of its import root; `E_INVALID_ARGUMENT` for a
-/// manifest that is malformed; `E_CANCELLED`.
-pub fn scan(paths: &[PathBuf], context: &Context) -> Result<Scanned> {
-    let mut found = Scanned::default();
-    let mut candidates = BTreeMap::new();
+/// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` for a manifest or a pattern that is malformed; `E_CANCELLED`.
+pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result<Scanned> {
+    let only = Only::new(choice.only)?;
+    let mut gathered = Gathered::default();
     for path in paths {
-        gather(path, &mut candidates, &mut found.hints)?;
+        gathered.gather(path)?;
     }
-    // The database may stand in the folder, with SQLite's files beside it.
-    let database = context.store.location().to_string();
-    candidates.retain(|path, _| {
-        let path = path.to_string_lossy();
-        path.strip_prefix(&database).is_none_or(|suffix| {
-            !matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
-                && !suffix.starts_with(".before-restore-")
-                && !suffix.starts_with(".pre-v")
-        })
-    });
-
-    found.files = look_through(candidates, context)?;
+    gathered.leave_out_database(context);
+    let places = gathered.places(choice.kind);
+    let mut found = Scanned::default();
+    gathered.resolve_folder_links(&places, &mut found);
+    let relative_of = |path: &Path, candidates: &BTreeMap<PathBuf, Candidate>| {
+        candidates.get(path).map(|candidate| (candidate.root, candidate.relative.clone()))
+    };
+    let mut taken = Vec::new();
+    for (path, candidate) in &gathered.candidates {
+        let Candidate { root, relative, listed, is_named, real } = candidate;
+        if !only.takes(relative) {
+            found.left_out.push(LeftOut::file(relative, Reason::NotNamed));
+            continue;
+        }
+        if listed.is_some() {
+            taken.push((path, candidate, None));
+            continue;
+        }
+        let places_here = &places[*root];
+        let place = match if *is_named { places_here.named(relative) } else { places_here.of(relative) } {
+            Ok(place) => place,
+            Err(reason) => {
+                found.left_out.push(LeftOut::file(relative, reason));
+                continue;
+            }
+        };
+        let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
+        match end {
+            Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
+                found.same.push((relative.clone(), end));
+            }
+            _ => taken.push((path, candidate, Some(place))),
+        }
+    }
+    found.left_out.extend(gathered.left_out.values().cloned());
+    found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    found.files = look_through(taken, context)?;
     Ok(found)
 }
 
-/// What npm puts beside a project's own files.
-const INSTALLED: &str = "node_modules";
+/// Whether what a link leads to is the same to an agent as the link itself.
+fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
+    places.of(end).is_ok_and(|other| other.role == place.role)
+}
+
+/// What `--only` says.
+struct Only {
+    named: Gitignore,
+    excluded: Gitignore,
+}
+
+impl Only {
+    fn new(patterns: &[String]) -> Result<Self> {
+        let failed = |error: ignore::Error| Error::new(Code::InvalidArgument, format!("--only: {error}"));
+        let matcher = |excludes: bool| {
+            let mut builder = GitignoreBuilder::new("");
+            for pattern in patterns.iter().filter(|pattern| pattern.starts_with('!') == excludes) {
+                builder.add_line(None, pattern.trim_start_matches('!')).map_err(failed)?;
+            }
+            builder.build().map_err(failed)
+        };
+        Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
+    }
+
+    /// Whether a pattern names a file, or a folder that it lies in, and none excludes it.
+    fn takes(&self, relative: &str) -> bool {
+        let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
+        (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)
+    }
+}
+
+impl Gathered {
+    /// Adds what lies at and below `path`; what was found before stays as it was found.
+    fn gather(&mut self, path: &Path) -> Result<()> {
+        let failed = |error| Error::file("read", path, error);
+        let named = absolute(path).map_err(failed)?;
+        let metadata = std::fs::metadata(&named).map_err(failed)?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is neither a file nor a folder", path.display()),
+            ));
+        }
+        let manifest = if metadata.is_dir() { Manifest::read(&named)? } else { None };
+        let is_export = manifest.is_some();
+        let base = match (is_export, metadata.is_dir()) {
+            (true, _) => named.clone(),
+            (false, true) => place::base(&named).unwrap_or_else(|| named.clone()),
+            (false, false) => place::base(&named)
+                .or_else(|| named.parent().map(Path::to_path_buf))
+                .ok_or_else(|| Error::internal("a file has no folder"))?,
+        };
+        let real_base = base.canonicalize().map_err(failed)?;
+        stay_inside(&named, &real_base)?;
+        let root = self.root(base.clone(), base == named, is_export);
+        for (relative, entry) in manifest.into_iter().flat_map(|manifest| manifest.files) {
+            let file = named.join(&relative);
+            stay_inside(&file, &real_base)?;
+            if !file.is_file() {
+                return Err(Error::new(
+                    Code::NotFound,
+                    format!("`{}` lists `{relative}`, which is no file", manifest::FILE),
+                ));
+            }
+            let candidate = Candidate { root, relative, listed: Some(entry), is_named: false, real: None };
+            self.candidates.entry(file).or_insert(candidate);
+        }
+        if metadata.is_file() {
+            let relative = relative(&named, &base);
+            let candidate = Candidate { root, relative, listed: None, is_named: true, real: None };
+            self.candidates.entry(named).or_insert(candidate);
+            return Ok(());
+        }
+        let take = if is_export { Take::Export } else { Take::Project };
+        let mut walked = walk::walk(&named, take)?;
+        if is_export {
+            walked.files.retain(|file| *file != named.join(manifest::FILE));
+        }
+        self.add(walked, root, &named, &base, &real_base, take)
+    }
+
+    fn root(&mut self, base: PathBuf, is_named: bool, is_export: bool) -> usize {
+        match self.roots.iter().position(|root| root.base == base && root.is_export == is_export) {
+            Some(at) => {
+                self.roots[at].is_named |= is_named;
+                at
+            }
+            None => {
+                self.roots.push(Root { base, is_named, is_export });
+                self.roots.len() - 1
+            }
+        }
+    }
+
+    /// Adds what was found below the folder `named`.
+    fn add(
+        &mut self,
+        walked: Walked,
+        root: usize,
+        named: &Path,
+        base: &Path,
+        real_base: &Path,
+        take: Take,
+    ) -> Result<()> {
+        let real_named = named.canonicalize().map_err(|error| Error::file("read", named, error))?;
+        // What was found lies below the path that was named, which may be a link.
+        let found_at = |real: &Path| real.strip_prefix(&real_named).map(|rest| named.join(rest)).ok();
+        for link in walked.links {
+            let at = relative(&link, base);
+            match links::follow(&link, real_base)? {
+                End::None(reason) => {
+                    self.left_out.entry(link).or_insert_with(|| LeftOut::file(at, reason));
+                }
+                End::File(real) => {
+                    let real = Some(found_at(&real).unwrap_or(real));
+                    let candidate = Candidate { root, relative: at, listed: None, is_named: false, real };
+                    self.candidates.entry(link).or_insert(candidate);
+                }
+                End::Folder(real) => {
+                    let is_known = found_at(&real).is_some_and(|path| walked.folders.contains(&path));
+                    let Reached { mut files, dead } = match is_known && !lies_in_agents_folder(&at) {
+                        true => Reached::default(),
+                        false => links::behind(&link, &real, real_base, take)?,
+                    };
+                    for file in &mut files {
+                        if let Some(found) = found_at(&file.real) {
+                            file.real = found;
+                        }
+                    }
+                    if !is_known {
+                        let dead = dead.into_iter().map(|(path, reason)| {
+                            let at = relative(&path, base);
+                            (path, LeftOut::file(at, reason))
+                        });
+                        self.left_out.extend(dead);
+                    }
+                    let real = found_at(&real).unwrap_or(real);
+                    let link_to = FolderLink { root, relative: at, real, is_known, behind: files };
+                    self.folder_links.entry(link).or_insert(link_to);
+                }
+            }
+        }
+        for file in walked.files {
+            let relative = relative(&file, base);
+            let candidate = Candidate { root, relative, listed: None, is_named: false, real: None };
+            self.candidates.entry(file).or_insert(candidate);
+        }
+        for left in walked.left_out {
+            let mut path = relative(&left.path, base);
+            if left.below.is_some() {
+                path.push('/');
+            }
+            let files = left.below.unwrap_or(1);
+            self.left_out.entry(left.path).or_insert(LeftOut { path, reason: left.reason, files });
+        }
+        Ok(())
+    }
+
+    /// Leaves out the database, which may stand in the folder, with SQLite's files beside it.
+    fn leave_out_database(&mut self, context: &Context) {
+        let database = context.store.location().to_string();
+        let is_database = |path: &Path| {
+            let path = path.to_string_lossy();
+            path.strip_prefix(&database).is_some_and(|suffix| {
+                matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
+                    || suffix.starts_with(".before-restore-")
+                    || suffix.starts_with(".pre-v")
+            })
+        };
+        for (path, candidate) in self.candidates.extract_if(.., |path, _| is_database(path)) {
+            self.left_out.insert(path, LeftOut::file(candidate.relative, Reason::Database));
+        }
+    }
+
+    /// Returns the places of each root's files. A folder that is one skill as a whole gives its name to what lies in it.
+    fn places(&mut self, kind: Option<Kind>) -> Vec<Places> {
+        let mut all = Vec::new();
+        for (at, root) in self.roots.iter().enumerate() {
+            let files = || self.candidates.values().filter(|file| file.root == at).map(|file| file.relative.as_str());
+            let shown: Vec<String> = self
+                .folder_links
+                .values()
+                .filter(|link| link.root == at)
+                .flat_map(|link| link.behind.iter().map(|file| relative(&file.shown, &root.base)))
+                .collect();
+            let paths = || files().chain(shown.iter().map(String::as_str));
+            if root.is_export {
+                all.push(Places::of_export(paths().collect::<Vec<_>>().into_iter()));
+                continue;
+            }
+            let mut folders = Folders::of(paths().collect::<Vec<_>>().into_iter());
+            let name = root.base.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_one_skill = kind == Some(Kind::Skill) || (root.is_named && folders.is_one_skill());
+            let mut prefix = String::new();
+            if is_one_skill {
+                prefix = format!("{name}/");
+                for file in self.candidates.values_mut().filter(|file| file.root == at) {
+                    file.relative.insert_str(0, &prefix);
+                }
+                folders = Folders::one_skill(&name);
+            }
+            all.push(Places { folders, kind, hidden: false, name, prefix });
+        }
+        all
+    }
+
+    /// Finds out which links to folders are the same as what they lead to; of the others the files are taken.
+    fn resolve_folder_links(&mut self, places: &[Places], found: &mut Scanned) {
+        for (_, link) in std::mem::take(&mut self.folder_links) {
+            let base = &self.roots[link.root].base;
+            let here = &places[link.root];
+            let path_of = |path: &Path| here.prefix.clone() + &relative(path, base);
+            let differs = |file: &links::Behind| match self.candidates.get(&file.real) {
+                Some(end) => {
+                    here.of(&path_of(&file.shown)).is_ok_and(|place| !is_same(&places[end.root], &end.relative, &place))
+                }
+                None => true,
+            };
+            if link.is_known && !link.behind.iter().any(differs) {
+                found.same.push((link.relative, relative(&link.real, base)));
+                continue;
+            }
+            for links::Behind { shown, real } in link.behind {
+                let relative = path_of(&shown);
+                let candidate =
+                    Candidate { root: link.root, relative, listed: None, is_named: false, real: Some(real) };
+                self.candidates.entry(shown).or_insert(candidate);
+            }
+        }
+    }
+}
+
+fn lies_in_agents_folder(relative: &str) -> bool {
+    relative.split('/').any(agents::is_folder)
+}
+
+/// Bytes of a file that is kept in memory until it is stored, and of all of them together: what is larger is read again.
+const SMALL: u64 = 256 << 10;
+const ALL_SMALL: u64 = 64 << 20;
+
+/// Reads the files, and returns them by their relative path.
+fn look_through(
+    taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
+    context: &Context,
+) -> Result<Vec<(File, Option<Destination>)>> {
+    let total = taken.len() as u64;
+    let mut files = Vec::new();
+    let mut kept = 0;
+    for (done, (path, candidate, place)) in (1..).zip(taken) {
+        if context.is_cancelled() {
+            return Err(cancelled());
+        }
+        let Candidate { relative, listed, .. } = candidate;
+        let (content, executable) = read(path, &mut kept)?;
+        files.push((File { relative: relative.clone(), content, executable, listed: listed.clone() }, place));
+        (context.progress)("Importing", done, total);
+    }
+    files.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
+    Ok(files)
+}
+
+/// Reads a file, and returns whether it can be executed; `kept` counts the bytes that are in memory.
+fn read(path: &Path, kept: &mut u64) -> Result<(Source, bool)> {
+    let failed = |error| Error::file("read", path, error);
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let executable = is_executable(&metadata);
+    if metadata.is_file() && metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
+        let bytes = file::read(path, file::TEXT).map_err(failed)?;
+        *kept += bytes.len() as u64;
+        return Ok((bytes.into(), executable));
+    }
+    Ok((Source::file(path)?, executable))
+}
+
+/// What was found in one folder.
+#[derive(Debug, Default)]
+pub struct Folder {
+    /// By their path in it.
+    pub files: Vec<File>,
+    /// What people should know of it.
+    pub hints: Vec<String>,
+}
 
 /// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
 /// any skill's folder.
@@ -79,14 +429,23 @@ const INSTALLED: &str = "node_modules";
 /// # Errors
 /// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
 /// `E_CANCELLED`.
-pub fn folder(path: &Path, context: &Context) -> Result<Scanned> {
+pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
     }
-    let mut found = Scanned::default();
-    let take = Take { hidden: true, ignored: false };
-    let mut files = walk(&root, &root, take, &mut found.hints)?;
+    let mut found = Folder::default();
+    let Reached { files, dead } = links::behind(&root, &root, &root, Take::Skill)?;
+    for (link, reason) in dead {
+        match reason {
+            Reason::LinkOut => stay_inside(&link, &root)?,
+            Reason::LinkLoop => {
+                found.hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()))
+            }
+            _ => found.hints.push(format!("`{}` was left out: {}", relative(&link, &root), reason.text())),
+        }
+    }
+    let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.shown).collect();
     let is_in = |folder: &str, file: &Path| {
         file.strip_prefix(&root).unwrap_or(file).components().any(|part| part.as_os_str() == folder)
     };
@@ -111,143 +470,16 @@ pub fn folder(path: &Path, context: &Context) -> Result<Scanned> {
         let why = format!("{installed} files of `{INSTALLED}` were taken; a .gitignore that names it keeps them out");
         found.hints.push(why);
     }
-    let candidate = |file: PathBuf| {
-        let relative = relative(&file, &root);
-        (file, Candidate { relative, listed: None })
-    };
-    found.files = look_through(files.into_iter().map(candidate).collect(), context)?;
+    let candidates: Vec<(PathBuf, Candidate)> = files
+        .into_iter()
+        .map(|file| {
+            let relative = relative(&file, &root);
+            (file, Candidate { root: 0, relative, listed: None, is_named: false, real: None })
+        })
+        .collect();
+    let taken = candidates.iter().map(|(path, candidate)| (path, candidate, None)).collect();
+    found.files = look_through(taken, context)?.into_iter().map(|(file, _)| file).collect();
     Ok(found)
-}
-
-/// Returns the files by their relative path.
-fn look_through(candidates: BTreeMap<PathBuf, Candidate>, context: &Context) -> Result<Vec<File>> {
-    let total = candidates.len() as u64;
-    let mut files = Vec::new();
-    for (done, (path, Candidate { relative, listed })) in (1..).zip(candidates) {
-        if context.is_cancelled() {
-            return Err(cancelled());
-        }
-        let failed = |error| Error::file("read", &path, error);
-        let content = Source::file(&path)?;
-        let executable = is_executable(&std::fs::metadata(&path).map_err(failed)?);
-        files.push(File { relative, content, executable, listed });
-        (context.progress)("Importing", done, total);
-    }
-    files.sort_by(|a, b| a.relative.cmp(&b.relative));
-    Ok(files)
-}
-
-/// Adds the files at and below `path`; one that was found before stays as it was found.
-fn gather(path: &Path, candidates: &mut BTreeMap<PathBuf, Candidate>, hints: &mut Vec<String>) -> Result<()> {
-    let failed = |error| Error::file("read", path, error);
-    let named = absolute(path).map_err(failed)?;
-    let metadata = std::fs::metadata(&named).map_err(failed)?;
-    if !metadata.is_dir() && !metadata.is_file() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{}` is neither a file nor a folder", path.display())));
-    }
-    let manifest = if metadata.is_dir() { Manifest::read(&named)? } else { None };
-    let is_export = manifest.is_some();
-    let base = match (is_export, metadata.is_dir()) {
-        (true, _) => named.clone(),
-        (false, true) => place::base(&named).unwrap_or_else(|| named.clone()),
-        (false, false) => place::base(&named)
-            .or_else(|| named.parent().map(Path::to_path_buf))
-            .ok_or_else(|| Error::internal("a file has no folder"))?,
-    };
-    let root = base.canonicalize().map_err(failed)?;
-    stay_inside(&named, &root)?;
-    for (relative, entry) in manifest.into_iter().flat_map(|manifest| manifest.files) {
-        let file = named.join(&relative);
-        stay_inside(&file, &root)?;
-        if !file.is_file() {
-            return Err(Error::new(
-                Code::NotFound,
-                format!("`{}` lists `{relative}`, which is no file", manifest::FILE),
-            ));
-        }
-        candidates.entry(file).or_insert(Candidate { relative, listed: Some(entry) });
-    }
-    for file in walk(&named, &root, Take { hidden: is_export, ignored: is_export }, hints)? {
-        if is_export && file == named.join(manifest::FILE) {
-            continue;
-        }
-        let relative = relative(&file, &base);
-        candidates.entry(file).or_insert(Candidate { relative, listed: None });
-    }
-    Ok(())
-}
-
-/// What is taken of a folder beside the rest. An export is read whole; elsewhere `.gitignore` applies, and what is hidden
-/// is left out, such as `.env`, but for agents' folders and what lies in them.
-#[derive(Clone, Copy)]
-struct Take {
-    hidden: bool,
-    ignored: bool,
-}
-
-/// Returns the files at and below `named`.
-fn walk(named: &Path, root: &Path, take: Take, hints: &mut Vec<String>) -> Result<Vec<PathBuf>> {
-    let (refused, refusals) = mpsc::channel();
-    let mut walk = WalkBuilder::new(named);
-    walk.standard_filters(!take.ignored).hidden(false).require_git(false).follow_links(true);
-    check_ignore_files(named)?;
-    let (root, top) = (root.to_path_buf(), named.to_path_buf());
-    walk.filter_entry(move |entry| {
-        let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden && !take.hidden && !place::is_agents(entry.path().strip_prefix(&top).unwrap_or(entry.path()), &top) {
-            return false;
-        }
-        let inside = if entry.path_is_symlink() { stay_inside(entry.path(), &root) } else { Ok(()) };
-        // The other end is read below, and lives as long as this.
-        inside.and_then(|()| check_ignore_files(entry.path())).map_err(|error| refused.send(error)).is_ok()
-            && entry.file_name() != ".git"
-    });
-    let mut files = Vec::new();
-    for entry in walk.build() {
-        match entry {
-            // What is neither file nor folder, such as a socket, has no content.
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => files.push(entry.into_path()),
-            Ok(_) => {}
-            Err(error) => match loop_at(&error) {
-                Some(link) => {
-                    hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()));
-                }
-                None => return Err(unreadable(named, &error)),
-            },
-        }
-    }
-    match refusals.try_recv() {
-        Ok(error) => Err(error),
-        Err(_) => Ok(files),
-    }
-}
-
-/// Refuses a folder with a named pipe or a device for an ignore file: the walker would wait for it.
-fn check_ignore_files(folder: &Path) -> Result<()> {
-    for name in [".gitignore", ".ignore", ".git/info/exclude", ".git/commondir"] {
-        let path = folder.join(name);
-        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            file::open(&path).map_err(|error| Error::file("read", &path, error))?;
-        }
-    }
-    Ok(())
-}
-
-fn loop_at(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::Loop { child, .. } => Some(child),
-        ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } => loop_at(err),
-        _ => None,
-    }
-}
-
-/// Returns the failure of a folder or link at or below `named`.
-fn unreadable(named: &Path, error: &ignore::Error) -> Error {
-    match (error, error.io_error()) {
-        (ignore::Error::WithPath { path, .. }, Some(cause)) => Error::file("read", path, cause.kind().into()),
-        (ignore::Error::WithDepth { err, .. }, _) => unreadable(named, err),
-        _ => Error::new(Code::FileFailed, format!("Cannot read `{}`: {error}", named.display())),
-    }
 }
 
 /// Refuses a path that leads out of `root` by a link.

@@ -38,7 +38,7 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a new prompt in the selected project";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
         Front matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it a template, as in \
-        `mcpkg import`; any other content goes out byte for byte.\n\n\
+        `mcpkg import`; that of a file is kept beside the text, and describes it. Any other content goes out byte for byte.\n\n\
         Examples:\n  mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'\n  \
         mcpkg prompt create guide @guide.md\n  \
         mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
@@ -55,10 +55,11 @@ impl Operation for Create {
 
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Prompt", &self.name)?;
+        let from_file = matches!(self.content, Content::File(_));
         let mut content = self.content.read_prompt()?;
         let mut attributes = Attributes { template: self.template, ..Attributes::default() };
         let hints = match &self.arguments {
-            None => declare(&mut attributes, &mut content),
+            None => declare(&mut attributes, &mut content, from_file),
             Some(_) => Vec::new(),
         };
         if let Some(description) = self.description {

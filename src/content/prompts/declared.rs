@@ -46,10 +46,10 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
     }
 }
 
-/// Takes what front matter says that declares arguments, or takes the place of one that is kept, and leaves the text
-/// behind it; any other content stays byte for byte. Returns what people should know of it.
-pub(in crate::content) fn declare(attributes: &mut Attributes, content: &mut String) -> Vec<String> {
-    match command::declared(content, attributes.front_matter.is_some()) {
+/// Takes what front matter says that declares arguments, takes the place of one that is kept, or begins a file, and
+/// leaves the text behind it; any other content stays byte for byte. Returns what people should know of it.
+pub(in crate::content) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Vec<String> {
+    match command::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
             let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));

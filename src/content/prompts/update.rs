@@ -72,7 +72,7 @@ impl Operation for Update {
             let before = prompt.revision;
             let (content, mut hints) = match content {
                 Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
-                    let hints = declare(&mut prompt.attributes, &mut content);
+                    let hints = declare(&mut prompt.attributes, &mut content, false);
                     (content, hints)
                 }
                 Some(content) => {

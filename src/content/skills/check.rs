@@ -32,6 +32,18 @@ pub struct Main {
     pub matter: Option<Map<String, Value>>,
     /// What is wrong.
     pub problems: Vec<Problem>,
+    /// That it names itself otherwise than its folder: some agents go by the one, some by the other.
+    pub other_name: Option<Problem>,
+}
+
+impl Main {
+    /// Returns all that is wrong, another name than the folder's too.
+    pub fn all_problems(self) -> Vec<Problem> {
+        let mut problems = self.problems;
+        problems.extend(self.other_name);
+        problems.sort_by(|a, b| (a.line, &a.problem).cmp(&(b.line, &b.problem)));
+        problems
+    }
 }
 
 /// Returns what is wrong with a name.
@@ -73,7 +85,7 @@ pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)>
 pub fn main(folder: &str, text: &str) -> Main {
     let (matter::Keys { map, odd }, yaml) = match front_matter(text) {
         Ok(read) => read,
-        Err((line, why)) => return Main { matter: None, problems: vec![Problem::of(MAIN, line, why)] },
+        Err((line, why)) => return Main { problems: vec![Problem::of(MAIN, line, why)], ..Main::default() },
     };
     let line = |key: &str| {
         let is_key =
@@ -81,10 +93,12 @@ pub fn main(folder: &str, text: &str) -> Main {
         yaml.lines().position(is_key).map_or(1, |at| at + 2)
     };
     let mut problems = Vec::new();
+    let mut other_name = None;
     match map.get("name") {
         Some(Value::String(name)) if name == folder => problems.extend(self::name(name).map(|why| (line("name"), why))),
         Some(Value::String(name)) => {
-            problems.push((line("name"), format!("`name` is '{}' and the skill's is '{folder}'", name.escape_debug())));
+            let why = format!("`name` is '{}' and the skill's is '{folder}'", name.escape_debug());
+            other_name = Some(Problem::of(MAIN, line("name"), why));
         }
         Some(_) => problems.push((line("name"), "`name` is not a text".to_owned())),
         None => problems.push((1, "the front matter has no `name`".to_owned())),
@@ -101,10 +115,10 @@ pub fn main(folder: &str, text: &str) -> Main {
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is no YAML ({why}); put the value in quotes")));
     }
-    let matter = problems.is_empty().then_some(map);
+    let matter = (problems.is_empty() && other_name.is_none()).then_some(map);
     problems.sort();
     let problems = problems.into_iter().map(|(line, problem)| Problem::of(MAIN, line, problem)).collect();
-    Main { matter, problems }
+    Main { matter, problems, other_name }
 }
 
 /// Checks where the files of the skill `folder` are, by URI and size, and whether `SKILL.md` is among them.
@@ -142,12 +156,13 @@ mod tests {
     use super::*;
 
     fn problems(text: &str) -> Vec<String> {
-        main("pdf", text).problems.iter().map(|p| format!("{}: {}", p.line, p.problem)).collect()
+        main("pdf", text).all_problems().iter().map(|p| format!("{}: {}", p.line, p.problem)).collect()
     }
 
     #[test]
     fn a_good_one_is_taken_and_unknown_keys_stay() {
-        let Main { matter, problems } = main("pdf", "---\nname: pdf\ndescription: Reads PDFs\nlicense: MIT\n---\nText");
+        let Main { matter, problems, .. } =
+            main("pdf", "---\nname: pdf\ndescription: Reads PDFs\nlicense: MIT\n---\nText");
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(matter.unwrap()["license"], "MIT");
     }

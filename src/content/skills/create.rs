@@ -20,7 +20,10 @@ use crate::store::projects::Project;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Create {
     /// Skill name (lower-case letters, digits, single hyphens)
-    name: String,
+    #[arg(required_unless_present = "from")]
+    #[schemars(with = "String")]
+    #[serde(deserialize_with = "given")]
+    name: Option<String>,
     /// Text of SKILL.md, which begins with front matter that says name and description
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
@@ -33,15 +36,19 @@ pub struct Create {
     from: Option<PathBuf>,
 }
 
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
 impl Operation for Create {
     const TOOL: &'static str = "create_skill";
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, executable bits too, but \
+        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, under the folder's name unless NAME is given, executable bits too, but \
         for version control's; .gitignore applies, and a link out of the folder is refused.\n\n\
-        Examples:\n  mcpkg skill create pdf --from .claude/skills/pdf\n  \
+        Examples:\n  mcpkg skill create --from .claude/skills/pdf\n  \
         mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'\n  \
         mcpkg skill create review @SKILL.md";
     const ALIASES: &'static [&'static str] = &["add"];
@@ -52,14 +59,15 @@ impl Operation for Create {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.name.clone()
+        self.skill()
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if let Some(why) = check::name(&self.name) {
+        let name = self.skill();
+        if let Some(why) = check::name(&name) {
             let error = Error::new(Code::InvalidArgument, upper(&why));
             // Of a name without any such letter nothing is left.
-            let near = self.name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&self.name));
+            let near = name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&name));
             return Err(match near {
                 Some(near) => error.hint(format!("'{near}' is one")),
                 None => error,
@@ -67,35 +75,45 @@ impl Operation for Create {
         }
         let Given { files, hints } = match (self.content, &self.from) {
             (Some(content), None) => Given::text(
-                &self.name,
+                &name,
                 content,
                 self.description,
                 "a description, `-d` in the shell, makes the front matter",
             )?,
-            (None, Some(folder)) => Given::folder(&self.name, folder, context)?,
+            (None, Some(folder)) => Given::folder(&name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
                     .hint("from the shell, `--from DIR` takes all files of a folder"));
             }
         };
-        let (project, shadows) = context.write("skill.create", &self.name, |db, project, author| {
-            if super::stored(db, project.id, &self.name)?.is_some() {
-                return Err(taken(project, &self.name));
+        let (project, shadows) = context.write("skill.create", &name, |db, project, author| {
+            if super::stored(db, project.id, &name)?.is_some() {
+                return Err(taken(project, &name));
             }
             for (path, file) in &files {
-                files::add_to_skill(db, author, project, &context.clock, &self.name, path, file)?;
+                files::add_to_skill(db, author, project, &context.clock, &name, path, file)?;
             }
-            let shadows = crate::store::prompts::find(db, project.id, &self.name)?.is_some();
+            let shadows = crate::store::prompts::find(db, project.id, &name)?.is_some();
             Ok((project.name.clone(), shadows))
         })?;
-        let sentence = format!("Created skill '{}' in project '{project}'{}", self.name, with_files(files.len()));
-        let mut reply = Reply::sentence(sentence, data(&project, &self.name, files.len()));
+        let sentence = format!("Created skill '{}' in project '{project}'{}", name, with_files(files.len()));
+        let mut reply = Reply::sentence(sentence, data(&project, &name, files.len()));
         reply.hints = hints;
         if shadows {
-            let name = &self.name;
             return Ok(reply.hint(format!("agents no longer find the prompt '{name}' as a skill, but this one")));
         }
         Ok(reply)
+    }
+}
+
+impl Create {
+    /// The name of the skill: the one given, else that of the folder.
+    fn skill(&self) -> String {
+        let of_folder = || {
+            let folder = self.from.as_ref()?.canonicalize().ok()?;
+            Some(folder.file_name()?.to_string_lossy().into_owned())
+        };
+        self.name.clone().or_else(of_folder).unwrap_or_default()
     }
 }
 
@@ -134,7 +152,7 @@ impl Given {
             }
             None => text,
         };
-        refuse(name, check::main(name, &text).problems).map_err(|error| match has_front {
+        refuse(name, check::main(name, &text).all_problems()).map_err(|error| match has_front {
             false => error.hint(without),
             true => error,
         })?;
@@ -147,7 +165,7 @@ impl Given {
     /// # Errors
     /// `E_SKILL_INVALID`, and as [`scan::folder`].
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
-        let scan::Scanned { files, hints } = scan::folder(folder, context)?;
+        let scan::Folder { files, mut hints } = scan::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
             .iter()
             .map(|file| (uri_of(name, &file.relative), i64::try_from(file.content.size()).unwrap_or(i64::MAX)))
@@ -157,7 +175,11 @@ impl Given {
             for file in files.iter().filter(|file| file.relative == MAIN) {
                 let bytes = file.content.bytes()?;
                 match std::str::from_utf8(&bytes).ok().filter(|_| file.content.is_text()) {
-                    Some(text) => problems.extend(check::main(name, text).problems),
+                    Some(text) => {
+                        let main = check::main(name, text);
+                        problems.extend(main.problems);
+                        hints.extend(main.other_name.map(|other| format!("{}: some agents call it so", other.problem)));
+                    }
                     None => problems.push(check::Problem::of(MAIN, 1, "it is no UTF-8 text")),
                 }
             }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::left_out::{LeftOut, Reason};
 use super::output::{Desired, Form, Output, Part, Root, part};
 use super::sections;
 use crate::content::command::words::{self, Spelling};
@@ -51,6 +52,38 @@ impl Builder {
         if !self.desired.warnings.contains(&warning) {
             self.desired.warnings.push(warning);
         }
+    }
+
+    /// Says what a plan says once about where things stand.
+    pub fn note(&mut self, note: String) {
+        if !self.desired.notes.contains(&note) {
+            self.desired.notes.push(note);
+        }
+    }
+
+    /// Says that a module is not written for a target.
+    pub fn leave_out(&mut self, module: &Module, target: Target, reason: Reason) {
+        self.desired.left_out.push(LeftOut { module_id: module.id.clone(), target, reason });
+    }
+
+    /// Adds an instructions module as a rule, with this front matter in place of its own.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn rule(
+        &mut self,
+        targets: &[Target],
+        root: &Path,
+        relative: &str,
+        module: &Module,
+        front_matter: &str,
+    ) -> Result<()> {
+        let Some(file) = module.files.first() else { return Ok(()) };
+        let part = part(module, file);
+        let between = if front_matter.is_empty() { "" } else { "\n" };
+        let text = sections::with_newline(part.body());
+        let bytes = [front_matter.as_bytes(), between.as_bytes(), &text].concat();
+        self.add(targets, root, relative, Form::Rule, vec![part], bytes.into(), false)
     }
 
     /// Adds a module's file as it is, at `relative` below `root`.
@@ -218,6 +251,8 @@ impl Builder {
     pub fn finish(mut self, selected: &[Target]) -> Desired {
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
         self.desired.roots.retain(|root| selected.contains(&root.target));
+        self.desired.left_out.retain(|left_out| selected.contains(&left_out.target));
+        self.desired.left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
         self.desired
     }
 }

@@ -4,8 +4,12 @@
 
 pub mod builder;
 pub mod layout;
+pub mod left_out;
 pub mod output;
+pub mod rule;
 pub mod sections;
+pub mod subagent;
 pub mod unmap;
 
+pub use left_out::LeftOut;
 pub use output::{Desired, Form, Output, Part, Root};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::left_out::LeftOut;
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
 use crate::deploy::module::{Layer, Module, ModuleFile};
@@ -22,6 +23,10 @@ pub enum Form {
     Block,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
+    /// A rule: front matter of ours in place of the module's own.
+    Rule,
+    /// A subagent as TOML: its text is the module's without the front matter.
+    Toml,
     /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
     CommandSkill,
     /// A command with its arguments spelled out.
@@ -112,6 +117,10 @@ pub struct Desired {
     pub roots: Vec<Root>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What is not written for a target that a module is meant for.
+    pub left_out: Vec<LeftOut>,
+    /// What a plan says once about where things stand, for a person.
+    pub notes: Vec<String>,
 }
 
 /// Returns a module's file as a part.

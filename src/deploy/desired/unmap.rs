@@ -2,8 +2,8 @@
 
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words;
-use crate::deploy::desired::sections;
 use crate::deploy::desired::{Form, Output, Part};
+use crate::deploy::desired::{sections, subagent};
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,30 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                     found.lost.push("the front matter, which is mcpkg's".to_owned());
                     found.edit_line(first, split_front(disk).1);
                 }
+            }
+        }
+        Form::Rule => {
+            let text = sections::with_newline(first.body());
+            let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
+            match disk.strip_prefix(head) {
+                Some(rest) => found.edit_body(first, rest),
+                None => {
+                    let how = match first.module_id.starts_with("instructions:") {
+                        true => format!(" and says when the rule applies (`mcpkg module set {}`)", first.module_id),
+                        false => String::new(),
+                    };
+                    found.lost.push(format!("the front matter, which is mcpkg's{how}"));
+                    found.edit_body(first, split_front(disk).1);
+                }
+            }
+        }
+        Form::Toml => {
+            let (text, changed_keys) = subagent::from_toml(&output.bytes, disk)?;
+            if changed_keys {
+                found.lost.push("what stands beside the text, which is mcpkg's".to_owned());
+            }
+            if text.as_bytes() != first.body() {
+                found.edit(first, first.with_body(text.as_bytes()));
             }
         }
         Form::CommandSkill => {

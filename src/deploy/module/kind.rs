@@ -17,24 +17,29 @@ pub enum Kind {
     Prompt,
     /// A slash command.
     Command,
+    /// Instructions for an agent of its own, which another agent calls. Only projects have it: contract 000 does not.
+    #[serde(skip_deserializing)]
+    #[value(skip)]
+    Subagent,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 4] = [Kind::Instructions, Kind::Skill, Kind::Prompt, Kind::Command];
+    pub const ALL: [Kind; 5] = [Kind::Instructions, Kind::Skill, Kind::Prompt, Kind::Command, Kind::Subagent];
 
     /// Returns the kind with this word.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word of contract 000.
+    /// The word for it; contract 000's for the kinds that it has.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Instructions => "instructions",
             Kind::Skill => "skill",
             Kind::Prompt => "prompt",
             Kind::Command => "command",
+            Kind::Subagent => "subagent",
         }
     }
 }

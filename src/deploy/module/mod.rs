@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::deploy::targets::Target;
+use crate::store::modules::Applies;
 use crate::store::prompts::Argument;
 
 pub use file_name::{fs_key, sanitise, unbounded_fs_key};
@@ -42,6 +43,26 @@ pub struct ModuleFile {
     pub arguments: Arc<[Argument]>,
 }
 
+/// What a project says of a module beside its files; a config repo says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// When its instructions apply.
+    pub applies: Applies,
+    /// Its description.
+    pub description: Option<String>,
+    /// The agent whose form its file had when it was imported.
+    pub agent: Option<String>,
+    /// The path of that file below what was imported.
+    pub path: Option<String>,
+}
+
+impl About {
+    /// Whether its file has the form of `target`.
+    pub fn is_of(&self, target: Target) -> bool {
+        self.agent.as_deref().is_some_and(|agent| target.is_called(agent))
+    }
+}
+
 /// One deployable asset, composed: overlays are laid over it, and it is checked.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -53,6 +74,8 @@ pub struct Module {
     pub targets: Vec<Target>,
     /// Its files by path: one, but for a skill.
     pub files: Vec<ModuleFile>,
+    /// What its project says of it.
+    pub about: About,
 }
 
 impl Module {

@@ -73,7 +73,8 @@ fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
     if context.is_shell() && !prepared.plan.changes.is_empty() {
         reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", prepared.site.arguments()));
     }
-    Ok(reply.warn(prepared.warnings))
+    let said = prepared.said_with_plan();
+    Ok(reply.warn(prepared.warnings).warn(said))
 }
 
 /// Apply a plan that was confirmed

@@ -62,14 +62,14 @@ impl Operation for Doctor {
         match composed.and_then(|composed| context.store.read(|db| site.compose(db, composed))) {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
-                match layout::desired(&composed.modules, &site.configs, &site.selected, &site.bases) {
+                match layout::desired(&composed.modules, &site.configs, &site.selected, &site.selected, &site.bases) {
                     Ok(desired) => warnings.extend(desired.warnings),
                     Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
                 }
             }
             Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
         }
-        let desired = layout::desired(&[], &site.configs, &site.selected, &site.bases)?;
+        let desired = layout::desired(&[], &site.configs, &site.selected, &[], &site.bases)?;
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
         let mut actions: Vec<String> = Vec::new();
         for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::with_schema;
 use crate::deploy::GROUP;
+use crate::deploy::plan::budget::{self, Budget, When};
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::listed;
 use crate::deploy::source::Choice;
@@ -41,7 +42,8 @@ impl Operation for ShowPlan {
     const TITLE: &'static str = "Plan a deploy";
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
-    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, needs --adopt.\n\n\
+    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, needs --adopt. What each agent loads in each \
+        session is counted as it will be, without what the files import; tokens are estimated, four bytes each.\n\n\
         Examples:\n  mcpkg plan\n  mcpkg plan --target claude_code --check\n  mcpkg plan --repo ~/.agentpack/repo --json";
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -54,8 +56,12 @@ impl Operation for ShowPlan {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
-        let body = listed(&prepared);
-        Ok(shown(prepared, body, self.show.check))
+        let budgets = budget::of(&prepared, When::After)?;
+        let body = Body::Several(vec![listed(&prepared), Body::Sentence(budget::line(&budgets))]);
+        let said = prepared.said_with_plan();
+        let mut reply = shown(prepared, body, self.show.check).warn(said);
+        reply.data["budget"] = budgets.iter().map(Budget::json).collect();
+        Ok(reply.warn(budgets.iter().filter_map(Budget::warning)))
     }
 }
 

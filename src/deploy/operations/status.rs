@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::deploy::GROUP;
 use crate::deploy::desired::{Desired, Root};
 use crate::deploy::operations::with_schema;
+use crate::deploy::plan::budget::{self, Budget, When};
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
@@ -118,9 +119,13 @@ impl Operation for Status {
             data["next_actions_detailed"] =
                 actions.iter().map(|(action, command)| json!({ "action": action, "command": command })).collect();
         }
+        let budgets = budget::of(&prepared, When::Now)?;
+        data["budget"] = budgets.iter().map(Budget::json).collect();
         let asked = self.extras || self.only.contains(&Kind::Extra);
         let drifted: Vec<&Item> = shown.iter().filter(|item| asked || !item.is_own()).copied().collect();
-        let mut reply = Reply::new(table(&drifted, &prepared.site), data).warn(prepared.warnings);
+        let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::line(&budgets))]);
+        let mut reply = Reply::new(body, data).warn(prepared.warnings);
+        reply = reply.warn(budgets.iter().filter_map(Budget::warning));
         reply.differs = self.check && !drifted.is_empty();
         if context.is_shell() && (asked || !all.iter().all(Item::is_own)) {
             for (_, command) in actions {

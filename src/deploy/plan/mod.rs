@@ -1,6 +1,7 @@
 //! A plan: what an apply would do to each file, and how safe that is.
 
 pub mod block;
+pub mod budget;
 pub mod compare;
 pub mod json;
 pub mod prepare;

@@ -7,15 +7,17 @@ use sha2::{Digest, Sha256};
 
 use super::json::{changes_json, summary};
 use super::{After, Plan, RowChange, compare, names};
-use crate::deploy::desired::layout;
-use crate::deploy::module::Kind;
+use crate::deploy::desired::{LeftOut, layout, left_out};
+use crate::deploy::module::{Kind, Module};
 use crate::deploy::repo::Checkouts;
 use crate::deploy::source::{Choice, Composed, Site};
+use crate::deploy::targets::Target;
 use crate::disk;
 use crate::error::Result;
 use crate::hex;
 use crate::op::Context;
-use crate::store::Db;
+use crate::store::modules::Applies;
+use crate::store::{Db, deploys};
 
 /// A plan with what it was made of.
 pub struct Prepared {
@@ -65,7 +67,8 @@ impl Prepared {
     }
 
     fn at(db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
-        let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &site.bases)?;
+        let present = present(db, &site, &composed.modules)?;
+        let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &present, &site.bases)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
         let plan = compare::compare(db, &site, desired)?;
@@ -76,13 +79,39 @@ impl Prepared {
 
     /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).
     pub fn data(&self) -> Value {
-        json!({
+        let mut data = json!({
             "profile": self.site.profile,
             "targets": names(&self.site.selected),
             "changes": changes_json(&self.plan.changes),
             "summary": summary(&self.plan.changes),
-        })
+        });
+        let left_out = &self.plan.desired.left_out;
+        if !left_out.is_empty() {
+            data["left_out"] = left_out.iter().map(LeftOut::json).collect();
+        }
+        data
     }
+
+    /// What is said with the plan alone, and not by each command: what is left out of which target, and what stands for
+    /// several at once.
+    pub fn said_with_plan(&self) -> Vec<String> {
+        let desired = &self.plan.desired;
+        left_out::lines(&desired.left_out).into_iter().chain(desired.notes.iter().cloned()).collect()
+    }
+}
+
+/// Returns the targets that are chosen and those that files of this place stand for: of two that read one file both
+/// have it by that.
+fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
+    let mut present = site.selected.clone();
+    let is_scoped = |module: &Module| module.about.applies != Applies::Always;
+    if modules.iter().any(is_scoped)
+        && let Some(place) = deploys::place(db, &site.place)?
+    {
+        let names = deploys::targets_of_place(db, place)?;
+        present.extend(names.iter().filter_map(|name| Target::named(name)));
+    }
+    Ok(present)
 }
 
 /// The SHA-256 of what was asked for and of every change, in order: another byte, mode or path makes another hash.

@@ -20,6 +20,8 @@ use crate::store::resources::{self, Resource};
 pub const SKILL: &str = "skill://";
 /// Below it, instructions.
 pub const INSTRUCTIONS: &str = "instructions://";
+/// Below it, subagents.
+pub const SUBAGENT: &str = "subagent://";
 
 /// A module of a project, before its content is read.
 #[derive(Clone, Debug)]
@@ -75,9 +77,18 @@ impl Listed {
     pub fn is_added(&self) -> bool {
         match self.parts.first().map(|part| &part.source) {
             Some(Item::Resource(resource)) => {
-                self.kind != Kind::Skill && !resource.attributes.uri.starts_with(INSTRUCTIONS)
+                let uri = &resource.attributes.uri;
+                self.kind != Kind::Skill && !uri.starts_with(INSTRUCTIONS) && !uri.starts_with(SUBAGENT)
             }
             _ => false,
+        }
+    }
+
+    /// The description of its prompt or resource; a skill's stands in its SKILL.md.
+    pub fn description(&self) -> Option<&str> {
+        match &self.parts.first()?.source {
+            Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
+            Item::Resource(resource) => resource.attributes.description.as_deref(),
         }
     }
 
@@ -97,7 +108,10 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
         ..Catalog::default()
     };
     for resource in resources::below(db, project.id, INSTRUCTIONS)? {
-        catalog.instructions(resource);
+        catalog.named_by_uri(INSTRUCTIONS, Kind::Instructions, resource);
+    }
+    for resource in resources::below(db, project.id, SUBAGENT)? {
+        catalog.named_by_uri(SUBAGENT, Kind::Subagent, resource);
     }
     catalog.skills(resources::below(db, project.id, SKILL)?);
     for prompt in prompts::list(db, project.id, &Page::all())?.rows {
@@ -174,17 +188,18 @@ impl Catalog {
                 let path = command::path(&prompt.name, &prompt.attributes);
                 if self.commands.insert(path.to_lowercase()) { path } else { own }
             }
-            Kind::Prompt | Kind::Skill => own,
+            Kind::Prompt | Kind::Skill | Kind::Subagent => own,
         };
         let name = prompt.name.clone();
         self.add(kind, &name, row, vec![Part { path, source: Item::Prompt(Box::new(prompt)) }]);
     }
 
-    fn instructions(&mut self, resource: Resource) {
+    /// Adds a resource whose URI says what it is and what it is called.
+    fn named_by_uri(&mut self, below: &str, default: Kind, resource: Resource) {
         let (row, kind) = self.row(format!("resource:{}", resource.uuid));
-        let encoded = resource.attributes.uri.strip_prefix(INSTRUCTIONS).unwrap_or_default();
+        let encoded = resource.attributes.uri.strip_prefix(below).unwrap_or_default();
         match uri::decode(encoded).filter(|name| is_inside(name)) {
-            Some(name) => self.resource(kind.unwrap_or(Kind::Instructions), &name, row, resource),
+            Some(name) => self.resource(kind.unwrap_or(default), &name, row, resource),
             None => self.refused(&resource),
         }
     }

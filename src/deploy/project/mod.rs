@@ -7,8 +7,9 @@ use std::sync::Arc;
 use self::catalog::{Item, Listed, Part};
 use crate::clock::Clock;
 use crate::content::command;
+use crate::content::command::skill::{keys, split_front};
 use crate::content::files;
-use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
+use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile};
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -104,8 +105,20 @@ fn edit(
 /// # Errors
 /// As [`compose`].
 pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
-    let files = listed.parts.iter().map(|part| file(db, listed, part)).collect::<Result<_>>()?;
-    Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files })
+    let files = listed.parts.iter().map(|part| file(db, listed, part)).collect::<Result<Vec<_>>>()?;
+    let about = About {
+        applies: listed.row.applies.clone(),
+        description: listed.description().map(str::to_owned).or_else(|| described(listed.kind, &files)),
+        agent: listed.row.agent.clone(),
+        path: listed.row.path.clone(),
+    };
+    Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files, about })
+}
+
+/// The description in the front matter of instructions, which says when they apply.
+fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
+    let front = split_front(&files.first().filter(|_| kind == Kind::Instructions)?.bytes).0?;
+    keys(front)?.get("description")?.as_str().map(str::to_owned)
 }
 
 fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {

@@ -15,7 +15,7 @@ use super::overlay::{Overlay, Overlays};
 use super::select::select;
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
-use crate::deploy::module::{Kind, Layer, Module, ModuleFile};
+use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile};
 use crate::error::Result;
 
 /// The modules of a profile.
@@ -90,6 +90,7 @@ fn module(
         kind: declared.kind,
         targets: declared.targets.clone(),
         files: files.into_iter().map(file).collect(),
+        about: About::default(),
     })
 }
 

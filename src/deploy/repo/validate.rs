@@ -38,7 +38,7 @@ pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
             module.field(SKILL, &matter, "description")?;
             Ok(None)
         }
-        Kind::Prompt => module.only().map(|_| None),
+        Kind::Prompt | Kind::Subagent => module.only().map(|_| None),
         Kind::Command => {
             let (path, file) = module.only()?;
             let text = module.text(path, file)?;
@@ -131,6 +131,7 @@ impl Candidate<'_> {
             Kind::Skill => "a skill",
             Kind::Prompt => "a prompt",
             Kind::Command => "a command",
+            Kind::Subagent => "a subagent",
         }
     }
 

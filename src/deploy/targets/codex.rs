@@ -1,6 +1,9 @@
 //! Codex.
 
-use super::facts::{AgentsMd, Commands, Facts, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, UserPlaces};
+use super::facts::{
+    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, SubagentForm,
+    Subagents, UserPlaces,
+};
 use super::target::Target;
 use crate::deploy::module::Kind;
 
@@ -8,19 +11,37 @@ use crate::deploy::module::Kind;
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "codex",
     title: "Codex",
+    also_called: &[],
     own_folder: ".codex",
     moved_by: Some(MovedBy { variable: "CODEX_HOME", option: "codex_home" }),
     project: ProjectPlaces {
         instructions_folder: "",
         lists_extras: false,
         agents_md: AgentsMd::Always,
+        agents_md_limit: Some(32_768),
+        always_loaded: &[],
         own_instructions: None,
         scoped_rules: None,
+        also_reads: &[],
+        // Read where Codex is started in the folder or below.
+        folder_file: Some(FolderFile { name: "AGENTS.md", hidden_by: None }),
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: None,
     },
-    user: UserPlaces { instructions: Some("AGENTS.md"), skills: ".agents/skills", commands: Commands::Skills },
+    user: UserPlaces {
+        instructions: Some("AGENTS.md"),
+        scoped_rules: None,
+        skills: ".agents/skills",
+        commands: Commands::Skills,
+    },
+    subagents: Some(Subagents {
+        project: ".codex/agents",
+        user: Some("agents"),
+        ending: ".toml",
+        form: SubagentForm::Toml,
+        takes_plain: false,
+    }),
     runs_shell_lines: false,
     original_user: &[
         OriginalPlace {

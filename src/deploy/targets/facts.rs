@@ -8,6 +8,8 @@ pub struct Facts {
     pub name: &'static str,
     /// What people call it.
     pub title: &'static str,
+    /// Other names of agents that read the same files.
+    pub also_called: &'static [&'static str],
     /// Its own folder, relative to the home folder. A deploy root never lies in it.
     pub own_folder: &'static str,
     /// How users say that its own folder lies elsewhere.
@@ -16,6 +18,8 @@ pub struct Facts {
     pub project: ProjectPlaces,
     /// Where it reads what is deployed for the user.
     pub user: UserPlaces,
+    /// How it reads subagents.
+    pub subagents: Option<Subagents>,
     /// Whether it runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
     /// Where contract 000's original writes below the target's own folder (`scope: user`), in its order.
@@ -42,10 +46,18 @@ pub struct ProjectPlaces {
     pub lists_extras: bool,
     /// When it reads AGENTS.md.
     pub agents_md: AgentsMd,
+    /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
+    pub agents_md_limit: Option<u64>,
+    /// What else it loads in each session.
+    pub always_loaded: &'static [&'static str],
     /// Where it reads a text that the other targets shall not see; without one such a text is in AGENTS.md.
     pub own_instructions: Option<OwnInstructions>,
-    /// How a rule says that it is for some files only, as this target alone understands it.
-    pub scoped_rules: Option<ScopedRules>,
+    /// Where it reads instructions that do not always apply, each in a file of its own.
+    pub scoped_rules: Option<Rules>,
+    /// The folders of other targets' rules that it reads too.
+    pub also_reads: &'static [&'static str],
+    /// The file that it reads in a folder for the files below.
+    pub folder_file: Option<FolderFile>,
     /// The folder of skills.
     pub skills: &'static str,
     /// How it reads commands.
@@ -82,19 +94,44 @@ pub enum OwnInstructions {
 pub struct Rules {
     /// The folder.
     pub folder: &'static str,
-    /// The extension of the files.
-    pub extension: &'static str,
-    /// Whether a file begins with the front matter of a Cursor rule that always applies.
-    pub cursor_front_matter: bool,
+    /// How the files' names end.
+    pub ending: &'static str,
+    /// How their front matter says when they apply.
+    pub matter: RuleMatter,
 }
 
-/// The front matter by which a rule is for some files only.
+/// The front matter that says when a rule applies.
 #[derive(Clone, Copy, Debug)]
-pub struct ScopedRules {
+pub struct RuleMatter {
     /// The key that holds the globs.
     pub globs: &'static str,
-    /// The key whose `false` says that the rule does not always apply.
+    /// How they are written.
+    pub list: GlobList,
+    /// The key that says whether the rule always applies. A rule that has one can also apply by its description, or by
+    /// hand; without one a rule applies for its globs or always.
     pub always: Option<&'static str>,
+    /// Whether the agent reads a description.
+    pub description: bool,
+}
+
+/// How a rule's front matter lists globs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlobList {
+    /// A YAML list of quoted texts.
+    Yaml,
+    /// One quoted text with commas between.
+    Quoted,
+    /// The rest of the line as it is, with commas between: the agent does not read YAML.
+    Bare,
+}
+
+/// A file that an agent reads in a folder for the files below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FolderFile {
+    /// Its name.
+    pub name: &'static str,
+    /// The file that hides it where it stands in the same folder and does not import it.
+    pub hidden_by: Option<&'static str>,
 }
 
 /// How a target reads commands.
@@ -112,10 +149,52 @@ pub enum Commands {
 pub struct UserPlaces {
     /// The file of instructions in the target's own folder, where it reads any.
     pub instructions: Option<&'static str>,
+    /// Where it reads instructions that do not always apply, each in a file of its own.
+    pub scoped_rules: Option<Rules>,
     /// The folder of skills.
     pub skills: &'static str,
     /// How it reads commands.
     pub commands: Commands,
+}
+
+/// Where and how a target reads subagents, each in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Subagents {
+    /// The folder below the deploy root.
+    pub project: &'static str,
+    /// The folder in the target's own folder, where it reads them for the user.
+    pub user: Option<&'static str>,
+    /// How the files' names end.
+    pub ending: &'static str,
+    /// What a file looks like.
+    pub form: SubagentForm,
+    /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
+    pub takes_plain: bool,
+}
+
+/// What a subagent's file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentForm {
+    /// Markdown with front matter.
+    Markdown {
+        /// How it says which tools the subagent may use.
+        tools: ToolNames,
+        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
+        quoted: bool,
+    },
+    /// TOML with the text as `developer_instructions`; it has no list of tools.
+    Toml,
+}
+
+/// How an agent says which tools a subagent may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolNames {
+    /// By Claude Code's names, with commas between.
+    Claude,
+    /// By VS Code's names, in a list.
+    VsCode,
+    /// Only by `readonly`.
+    ReadOnly,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.

@@ -21,6 +21,11 @@ impl Target {
         self.0.name
     }
 
+    /// Whether `agent` is its name, or that of an agent that reads the same files.
+    pub fn is_called(self, agent: &str) -> bool {
+        self.name() == agent || self.0.also_called.contains(&agent)
+    }
+
     /// What its own file states about it.
     pub const fn facts(self) -> &'static Facts {
         self.0

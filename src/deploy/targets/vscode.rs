@@ -1,7 +1,8 @@
 //! VS Code.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, UserPlaces,
+    AgentsMd, Commands, Facts, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, RuleMatter,
+    Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
 };
 use super::target::Target;
 
@@ -9,19 +10,36 @@ use super::target::Target;
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "vscode",
     title: "VS Code",
+    also_called: &["copilot"],
     own_folder: ".copilot",
     moved_by: None,
     project: ProjectPlaces {
         instructions_folder: ".github",
         lists_extras: false,
         agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        always_loaded: &[".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
-        scoped_rules: None,
+        // Without `applyTo` Copilot's command line loads them always: by description and by hand cannot be said.
+        scoped_rules: Some(Rules {
+            folder: ".github/instructions",
+            ending: ".instructions.md",
+            matter: RuleMatter { globs: "applyTo", list: GlobList::Quoted, always: None, description: true },
+        }),
+        also_reads: &[".claude/rules"],
+        folder_file: None,
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: Some(".github/prompts"),
     },
-    user: UserPlaces { instructions: None, skills: ".agents/skills", commands: Commands::Skills },
+    user: UserPlaces { instructions: None, scoped_rules: None, skills: ".agents/skills", commands: Commands::Skills },
+    subagents: Some(Subagents {
+        project: ".github/agents",
+        user: None,
+        ending: ".agent.md",
+        form: SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true },
+        takes_plain: false,
+    }),
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[

@@ -17,6 +17,4 @@ pub struct Hit {
     pub description: Option<String>,
     /// How well it fits; higher is better, only comparable within one search.
     pub score: f64,
-    /// The key of its content.
-    pub blob: i64,
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::content::import::manifest::Entry;
+use crate::content::import::manifest::{Entry, Origin};
 use crate::content::media;
 use crate::store::source::Source;
 
@@ -77,7 +77,7 @@ fn resource() -> impl Strategy<Value = (Entry, Source)> {
             let decided = media::from_file(bytes.into(), mime_type, Path::new(&uri)).ok()?;
             let mime_type = Some(decided.mime_type);
             let attributes = resources::Attributes { uri, description, mime_type, text: decided.text, executable };
-            Some((Entry { name, what: What::Resource(attributes) }, decided.content))
+            Some((Entry { name, what: What::Resource(attributes), origin: Origin::default() }, decided.content))
         },
     )
 }
@@ -98,7 +98,7 @@ fn prompt() -> impl Strategy<Value = (Entry, Source)> {
     (name(), description(), made, prop::collection::vec(argument, 0..3), text, front, file).prop_map(
         |(name, description, (template, dialect), arguments, text, front_matter, file)| {
             let attributes = prompts::Attributes { description, template, dialect, arguments, front_matter, file };
-            (Entry { name, what: What::Prompt(attributes) }, text.into_bytes().into())
+            (Entry { name, what: What::Prompt(attributes), origin: Origin::default() }, text.into_bytes().into())
         },
     )
 }

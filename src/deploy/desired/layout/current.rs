@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{of_kind, prompt_files, skills};
-use super::instructions;
+use super::{instructions, subagents};
 use crate::content::command::skill;
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
@@ -19,13 +19,22 @@ use crate::error::Result;
 ///
 /// # Errors
 /// As [`super::desired`].
-pub(super) fn add(builder: &mut Builder, modules: &[Module], configs: &[&TargetConfig], bases: &Bases) -> Result<()> {
+pub(super) fn add(
+    builder: &mut Builder,
+    modules: &[Module],
+    configs: &[&TargetConfig],
+    present: &[Target],
+    bases: &Bases,
+) -> Result<()> {
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
-        instructions::for_project(builder, modules, &for_project, root)?;
+        instructions::for_project(builder, modules, &for_project, present, root)?;
         for config in &for_project {
             let places = &config.target.facts().project;
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
+        }
+        for config in &for_project {
+            subagents::for_project(builder, modules, config.target, root)?;
         }
         for config in &for_project {
             extra_prompt_files(builder, modules, config, root)?;
@@ -36,6 +45,7 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], configs: &[&TargetC
     for config in &for_user {
         let places = &config.target.facts().user;
         skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
+        subagents::for_user(builder, modules, config.target, &bases.own(config))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What both tables of places write alike.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
@@ -9,11 +9,17 @@ use crate::deploy::desired::output::{Form, part};
 use crate::deploy::desired::sections;
 use crate::deploy::module::{Kind, Module, sanitise};
 use crate::deploy::targets::Target;
+use crate::disk;
 use crate::error::Result;
 
 /// Returns the modules of a kind that are for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
     modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
+}
+
+/// Returns a folder below another; the empty one is that one.
+pub(super) fn below(root: &Path, folder: &str) -> PathBuf {
+    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
 /// The last part of a module file's path.
@@ -90,8 +96,46 @@ pub(super) fn cursor_rule(
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }
 
+/// Returns where a module's file stands in a target's folder of such files: where it stood there when it was imported,
+/// else by the module's name.
+pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Target) -> String {
+    let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
+    let inside = imported.and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+    match inside.filter(|path| path.ends_with(ending) && disk::stays_inside(path)) {
+        Some(path) => path.to_owned(),
+        None => own_name(module, ending),
+    }
+}
+
+/// Returns a module's name as a file's, without an ending of its own.
+fn own_name(module: &Module, ending: &str) -> String {
+    let name = file_name(module.name());
+    let endings = [".instructions.md", ".agent.md", ".chatmode.md", ".mdc", ".md", ".toml"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    format!("{}{ending}", sanitise(stem))
+}
+
 fn rule_head(description: &str) -> String {
     // A JSON string is a YAML string.
     let description = serde_json::Value::from(description);
     format!("---\ndescription: {description}\nglobs: []\nalwaysApply: true\n---\n\n")
+}
+
+/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
+pub fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
+    let path = root.join(file);
+    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
+    if !path.is_file() {
+        // A folder, or a link to nothing: there is no text that could hide another.
+        return Ok(None);
+    }
+    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+        return Ok(None);
+    }
+    let text = disk::read(&path)?;
+    let imports = text.split(|byte| *byte == b'\n').any(|line| {
+        let line = line.trim_ascii();
+        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
+    });
+    Ok((!imports).then_some(text))
 }

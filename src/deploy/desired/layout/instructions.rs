@@ -5,15 +5,17 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{cursor_rule, file_name, of_kind};
+use super::files::{below, cursor_rule, hiding_text, of_kind, path_in};
+use super::scoped;
 use crate::content::command::skill::{self, split_front};
 use crate::deploy::desired::builder::Builder;
-use crate::deploy::module::{Kind, Module, sanitise};
+use crate::deploy::desired::rule;
+use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
-use crate::disk;
 use crate::error::Result;
+use crate::store::modules::Applies;
 
 /// Adds instructions below the deploy root. A text that several agents shall have is in AGENTS.md once; one that only
 /// one of them shall have goes to that one's own place, so that the others do not read it.
@@ -24,6 +26,7 @@ pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
     configs: &[&TargetConfig],
+    present: &[Target],
     root: &Path,
 ) -> Result<()> {
     for config in configs {
@@ -38,7 +41,8 @@ pub(super) fn for_project(
     }
     let (mut shared, mut readers) = (Vec::new(), Vec::new());
     let mut blocks: BTreeMap<Target, Vec<&Module>> = BTreeMap::new();
-    for module in modules.iter().filter(|module| module.kind == Kind::Instructions) {
+    scoped::for_project(builder, modules, configs, present, root)?;
+    for module in modules.iter().filter(|module| always_applies(module)) {
         if let Some((owner, rules)) = scoped_to(module) {
             scoped_rule(builder, module, owner, rules, configs, root)?;
             continue;
@@ -82,6 +86,10 @@ pub(super) fn for_project(
     Ok(())
 }
 
+fn always_applies(module: &Module) -> bool {
+    module.kind == Kind::Instructions && module.about.applies == Applies::Always
+}
+
 /// Adds instructions for the user, in the targets' own folders.
 ///
 /// # Errors
@@ -94,7 +102,9 @@ pub(super) fn for_user(
 ) -> Result<()> {
     for config in configs {
         let target = config.target;
-        let instructions: Vec<&Module> = of_kind(modules, Kind::Instructions, target).collect();
+        scoped::for_user(builder, modules, target, &bases.home)?;
+        let instructions = of_kind(modules, Kind::Instructions, target).filter(|module| always_applies(module));
+        let instructions: Vec<&Module> = instructions.collect();
         let Some(file) = target.facts().user.instructions else {
             if !instructions.is_empty() {
                 builder.warn(format!("{} reads no instructions from the home folder", target.name()));
@@ -108,24 +118,33 @@ pub(super) fn for_user(
     Ok(())
 }
 
-fn below(root: &Path, folder: &str) -> std::path::PathBuf {
-    if folder.is_empty() { root.to_owned() } else { root.join(folder) }
-}
-
+/// Adds instructions that always apply as a rule of their own.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
-    let (folder, name) = (root.join(rules.folder), rule_name(module, rules));
-    if rules.cursor_front_matter {
-        return cursor_rule(builder, target, &folder, &name, module, None);
+    let Some(file) = module.files.first() else { return Ok(()) };
+    let (folder, name) = (root.join(rules.folder), path_in(rules.folder, rules.ending, module, target));
+    let about = &module.about;
+    if about.is_of(target) && rule::read(&rules.matter, &file.bytes) == Some(Applies::Always) {
+        return builder.copy(target, &folder, &name, module, file);
     }
-    match module.files.first() {
-        Some(file) => builder.copy(target, &folder, &name, module, file),
-        None => Ok(()),
+    if about.agent.is_some() {
+        // Its front matter says something else to this agent, or nothing.
+        let head = rule::write(&rules.matter, &Applies::Always, about.description.as_deref());
+        return builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default());
+    }
+    match rules.matter.always {
+        Some(_) => cursor_rule(builder, target, &folder, &name, module, None),
+        None => builder.copy(target, &folder, &name, module, file),
     }
 }
 
 /// Returns the target in whose words a rule says that it is for some files only, which no other target understands; of
 /// two the last by name.
+///
+/// Only where the project says nothing of it: a config repo never does.
 fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
+    if module.about.agent.is_some() {
+        return None;
+    }
     let front = split_front(&module.files.first()?.bytes).0?;
     let front = skill::keys(front)?;
     let says = |key: &str| match front.get(key) {
@@ -137,10 +156,8 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     let not_always = |key: &str| front.get(key) == Some(&Value::Bool(false));
     Target::ALL.iter().rev().find_map(|target| {
         let places = &target.facts().project;
-        let (scoped, Some(OwnInstructions::Rules(rules))) = (places.scoped_rules?, places.own_instructions) else {
-            return None;
-        };
-        (says(scoped.globs) || scoped.always.is_some_and(not_always)).then_some((*target, rules))
+        let Some(OwnInstructions::Rules(rules)) = places.own_instructions else { return None };
+        (says(rules.matter.globs) || rules.matter.always.is_some_and(not_always)).then_some((*target, rules))
     })
 }
 
@@ -155,7 +172,13 @@ fn scoped_rule(
 ) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
     if module.is_for(owner) && configs.iter().any(|config| config.target == owner) {
-        builder.copy(owner, &root.join(rules.folder), &rule_name(module, rules), module, file)?;
+        builder.copy(
+            owner,
+            &root.join(rules.folder),
+            &path_in(rules.folder, rules.ending, module, owner),
+            module,
+            file,
+        )?;
     }
     let others = configs.iter().filter(|config| config.target != owner && module.is_for(config.target));
     let others: Vec<&str> = others.map(|config| config.target.name()).collect();
@@ -168,30 +191,4 @@ fn scoped_rule(
         ));
     }
     Ok(())
-}
-
-/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
-fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
-    let path = root.join(file);
-    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
-    if !path.is_file() {
-        // A folder, or a link to nothing: there is no text that could hide another.
-        return Ok(None);
-    }
-    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
-        return Ok(None);
-    }
-    let text = disk::read(&path)?;
-    let imports = text.split(|byte| *byte == b'\n').any(|line| {
-        let line = line.trim_ascii();
-        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
-    });
-    Ok((!imports).then_some(text))
-}
-
-/// The file name of a rule: the module's name, without an extension of its own.
-fn rule_name(module: &Module, rules: Rules) -> String {
-    let name = file_name(module.name());
-    let stem = [".mdc", ".md"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    format!("{}.{}", sanitise(stem), rules.extension)
 }

@@ -4,6 +4,10 @@ mod current;
 mod files;
 mod instructions;
 mod original;
+mod scoped;
+mod subagents;
+
+pub use files::hiding_text;
 
 use std::collections::HashSet;
 
@@ -15,11 +19,18 @@ use crate::deploy::targets::{Layout, Target, TargetConfig};
 use crate::error::Result;
 
 /// Returns the files that the modules become for the targets `selected`. All that are configured take part, so that a
-/// choice of targets never moves a text from one file to another.
+/// choice of targets never moves a text from one file to another. `present` are the targets that files stand for, those
+/// selected among them: of two that read the same file one does not wait for a file that is never written.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
-pub fn desired(modules: &[Module], configs: &[TargetConfig], selected: &[Target], bases: &Bases) -> Result<Desired> {
+pub fn desired(
+    modules: &[Module],
+    configs: &[TargetConfig],
+    selected: &[Target],
+    present: &[Target],
+    bases: &Bases,
+) -> Result<Desired> {
     let mut builder = Builder::below(bases.limits(configs));
     if configs.iter().any(|config| config.project && selected.contains(&config.target)) {
         bases.root()?;
@@ -33,7 +44,7 @@ pub fn desired(modules: &[Module], configs: &[TargetConfig], selected: &[Target]
         original::add(&mut builder, modules, config, bases)?;
     }
     let current: Vec<&TargetConfig> = reachable.iter().filter(|config| config.layout == Layout::Current).collect();
-    current::add(&mut builder, modules, &current, bases)?;
+    current::add(&mut builder, modules, &current, present, bases)?;
     let mut desired = builder.finish(selected);
     warn_of_unplaced(&mut desired, modules, configs, selected);
     Ok(desired)
@@ -47,6 +58,7 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
             placed.extend(output.targets.iter().map(|target| (part.module_id.as_str(), *target)));
         }
     }
+    placed.extend(desired.left_out.iter().map(|left_out| (left_out.module_id.as_str(), left_out.target)));
     let mut warnings = Vec::new();
     for module in modules {
         let (id, kind) = (module.id.as_str(), module.kind.word());

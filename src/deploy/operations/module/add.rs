@@ -7,7 +7,7 @@ use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
 use crate::deploy::GROUP;
 use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL};
+use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::modules::{self, Row};
@@ -32,7 +32,7 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
     const ABOUT: &'static str = "Deploy a text resource that is no module by itself, or what `module remove` took out";
-    const HELP: &'static str = "Prompts, skills and resources below instructions:// are modules by themselves. Any other text resource, such as \
+    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules by themselves. Any other text resource, such as \
         file:///docs/style.md, becomes one by this: instructions, or a prompt file.\n\n\
         Examples:\n  mcpkg module add file:///docs/style.md\n  mcpkg module add checklist --type prompt";
     const EFFECT: Effect = Effect::Write;
@@ -95,7 +95,7 @@ impl Add {
             .ok_or_else(|| revisions::Kind::Resource.missing(db, project, &self.name))?;
         let uri = &resource.attributes.uri;
         let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
-        if uri.starts_with(SKILL) || uri.starts_with(INSTRUCTIONS) {
+        if [SKILL, INSTRUCTIONS, SUBAGENT].iter().any(|below| uri.starts_with(below)) {
             return refuse(format!("{} cannot be a module; `mcpkg module list` says why", uri.escape_debug()));
         }
         if !resource.attributes.text {

@@ -17,6 +17,7 @@ pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()>
         }
         Some(Item::Prompt(_)) => (Some(Kind::Command), &[Kind::Command, Kind::Prompt, Kind::Instructions][..]),
         _ if module.kind == Kind::Skill => (Some(Kind::Skill), &[Kind::Skill][..]),
+        _ if module.kind == Kind::Subagent => (Some(Kind::Subagent), &[Kind::Subagent][..]),
         _ if module.is_added() => (None, &[Kind::Instructions, Kind::Prompt][..]),
         _ => (Some(Kind::Instructions), &[Kind::Instructions, Kind::Prompt][..]),
     };

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::summary::{data, targets};
+use super::summary::{applies, data, targets};
 use crate::deploy::GROUP;
 use crate::deploy::project::catalog;
 use crate::error::Result;
@@ -20,7 +20,7 @@ impl Operation for List {
     const TITLE: &'static str = "List modules";
     const ABOUT: &'static str = "List what the project gives to a deploy: commands, skills, instructions";
     const HELP: &'static str = "Each prompt is a command, each skill://NAME/ with a SKILL.md a skill, each resource below instructions:// \
-        instructions, unless `mcpkg module set` says otherwise.";
+        instructions and below subagent:// a subagent, unless `mcpkg module set` says otherwise.";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -38,10 +38,11 @@ impl Operation for List {
                 module.row.tags.join(","),
                 if module.row.enabled { "yes" } else { "no" }.to_owned(),
                 module.parts.len().to_string(),
+                applies(module),
             ]
         });
         let table = Table {
-            columns: &["ID", "TYPE", "TARGETS", "TAGS", "ENABLED", "FILES"],
+            columns: &["ID", "TYPE", "TARGETS", "TAGS", "ENABLED", "FILES", "APPLIES"],
             rows: rows.collect(),
             empty: format!("Project '{project}' has no modules"),
         };

@@ -1,4 +1,4 @@
-//! `mcpkg module set`: a module's type, tags and targets, and whether it is deployed.
+//! `mcpkg module set`: a module's type, tags and targets, when it applies, and whether it is deployed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,10 +7,23 @@ use super::edit::{keep, set_kind};
 use super::summary::{data, described};
 use crate::deploy::GROUP;
 use crate::deploy::module::Kind;
-use crate::deploy::project::catalog;
+use crate::deploy::project::catalog::{self, Listed};
 use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::modules::Applies;
+
+/// When instructions apply that have no globs.
+#[derive(Clone, Copy, Debug, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    /// In every session.
+    Always,
+    /// Where the agent finds the description fitting.
+    Described,
+    /// Where the user names them.
+    Manual,
+}
 
 /// Change a module
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -27,6 +40,14 @@ pub struct Set {
     /// Targets, with commas between: claude_code, codex, cursor, vscode; an empty one means all
     #[arg(long, value_delimiter = ',')]
     targets: Option<Vec<String>>,
+    /// When its instructions apply: always, described (where the agent finds the description fitting) or manual
+    #[arg(long, value_name = "WHEN", conflicts_with = "globs")]
+    #[schemars(with = "Option<String>")]
+    applies: Option<When>,
+    /// Its instructions apply to the files that this pattern names, such as **/*.py; repeat for more
+    #[arg(long, value_name = "GLOB")]
+    #[serde(default)]
+    globs: Vec<String>,
     /// Whether it is deployed
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
@@ -40,7 +61,8 @@ impl Operation for Set {
     const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a prompt file. The id says the type, \
         so it changes with it. The prompts and resources themselves stay as they are.\n\n\
         Examples:\n  mcpkg module set skill:review --targets claude_code,codex\n  \
-        mcpkg module set command:style --type instructions\n  mcpkg module set command:old --enabled false";
+        mcpkg module set command:style --type instructions\n  mcpkg module set command:old --enabled false\n  \
+        mcpkg module set instructions:python --globs '**/*.py'";
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -50,11 +72,13 @@ impl Operation for Set {
         self.id.clone()
     }
 
-    fn run(self, context: &Context) -> Result<Reply> {
-        if self.kind.is_none() && self.tags.is_none() && self.targets.is_none() && self.enabled.is_none() {
+    fn run(mut self, context: &Context) -> Result<Reply> {
+        let applies = self.applies()?;
+        let says_what = self.kind.is_some() || self.tags.is_some() || self.targets.is_some();
+        if !says_what && applies.is_none() && self.enabled.is_none() {
             return Err(Error::new(
                 Code::InvalidArgument,
-                "At least one of --type, --tags, --targets or --enabled must be provided",
+                "At least one of --type, --tags, --targets, --applies, --globs or --enabled must be provided",
             ));
         }
         let tags = self.tags.map(listed_words);
@@ -68,12 +92,53 @@ impl Operation for Set {
             row.tags = tags.unwrap_or(row.tags);
             row.targets = targets.unwrap_or(row.targets);
             row.enabled = self.enabled.unwrap_or(row.enabled);
+            row.applies = applies.unwrap_or(row.applies);
             let after = keep(db, project, &row)?;
+            if after.kind != Kind::Instructions && after.row.applies != Applies::Always {
+                return Err(only_instructions(&after));
+            }
             Ok((before, after, project.name.clone()))
         })?;
         let sentence = format!("Changed module '{}' in project '{project}' to {}", before.id, described(&after));
         Ok(Reply::sentence(sentence, data(&after)))
     }
+}
+
+impl Set {
+    /// When the instructions shall apply; `None` where nothing is said of it.
+    fn applies(&mut self) -> Result<Option<Applies>> {
+        let globs = std::mem::take(&mut self.globs);
+        Ok(match (self.applies, globs.is_empty()) {
+            (None, true) => None,
+            (None, false) => Some(Applies::Globs(checked(globs)?)),
+            (Some(_), false) => {
+                return Err(Error::new(Code::InvalidArgument, "--applies and --globs exclude each other"));
+            }
+            (Some(When::Always), true) => Some(Applies::Always),
+            (Some(When::Described), true) => Some(Applies::Described),
+            (Some(When::Manual), true) => Some(Applies::Manual),
+        })
+    }
+}
+
+fn checked(globs: Vec<String>) -> Result<Vec<String>> {
+    for glob in &globs {
+        let why = match glob.trim() {
+            "" => "is empty",
+            _ if glob.contains(char::is_control) => "holds a control character",
+            _ => continue,
+        };
+        return Err(Error::new(Code::InvalidArgument, format!("The glob '{}' {why}", glob.escape_debug())));
+    }
+    Ok(globs)
+}
+
+fn only_instructions(module: &Listed) -> Error {
+    Error::new(
+        Code::InvalidArgument,
+        format!("Module '{}' is no instructions, so it applies when it is called", module.id),
+    )
+    .hint("`--type instructions` makes instructions of a prompt")
 }
 
 fn listed_words(words: Vec<String>) -> Vec<String> {

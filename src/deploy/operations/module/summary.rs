@@ -2,24 +2,43 @@
 
 use serde_json::{Value, json};
 
+use crate::deploy::module::Kind;
 use crate::deploy::project::catalog::Listed;
-use crate::store::modules::Row;
+use crate::store::modules::{Applies, Row};
 
 /// The targets that a row names.
 pub(super) fn targets(row: &Row) -> String {
     if row.targets.is_empty() { "all".to_owned() } else { row.targets.join(",") }
 }
 
+/// When a module's instructions apply; empty for other modules, which apply when they are called.
+pub(super) fn applies(module: &Listed) -> String {
+    if module.kind != Kind::Instructions {
+        return String::new();
+    }
+    match &module.row.applies {
+        Applies::Always => "always".to_owned(),
+        Applies::Globs(globs) => globs.join(" "),
+        Applies::Described => "described".to_owned(),
+        Applies::Manual => "manual".to_owned(),
+    }
+}
+
 /// What a module is, in a line.
 pub(super) fn described(module: &Listed) -> String {
     let tags = if module.row.tags.is_empty() { String::new() } else { format!(", tags {}", module.row.tags.join(",")) };
     let enabled = if module.row.enabled { "" } else { ", not enabled" };
-    format!("{}: {}, targets {}{tags}{enabled}", module.id, module.kind.word(), targets(&module.row))
+    let applies = match &module.row.applies {
+        Applies::Always => String::new(),
+        Applies::Globs(_) => format!(", applies to {}", applies(module)),
+        Applies::Described | Applies::Manual => format!(", applies {}", applies(module)),
+    };
+    format!("{}: {}, targets {}{applies}{tags}{enabled}", module.id, module.kind.word(), targets(&module.row))
 }
 
 /// The data of a module.
 pub(super) fn data(module: &Listed) -> Value {
-    json!({
+    let mut data = json!({
         "id": module.id,
         "type": module.kind.word(),
         "targets": module.row.targets,
@@ -27,5 +46,9 @@ pub(super) fn data(module: &Listed) -> Value {
         "enabled": module.row.enabled,
         "item": module.row.item,
         "files": module.parts.len(),
-    })
+    });
+    if module.kind == Kind::Instructions {
+        data["applies"] = json!(module.row.applies);
+    }
+    data
 }

@@ -88,6 +88,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sqlite_is_compiled_without_what_is_not_used() {
+        let connection = Connection::open_in_memory().unwrap();
+        let mut statement = connection.prepare("SELECT compile_options FROM pragma_compile_options").unwrap();
+        let options: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(options.iter().any(|option| option == "ENABLE_FTS5"), "{options:?}");
+        for unused in ["ENABLE_FTS3", "ENABLE_RTREE", "ENABLE_DBSTAT_VTAB", "SOUNDEX", "ENABLE_MEMORY_MANAGEMENT"] {
+            assert!(!options.iter().any(|option| option == unused), "{unused}: .cargo/config.toml was not read");
+        }
+    }
+
+    #[test]
     fn a_path_of_any_characters_is_one_path() {
         for name in ["plain.db", "a b.db", "50%.db", "%41.db", "what?.db", "a#b.db", "é\u{1F600}.db", "a'b\"c&=+.db"] {
             let folder = tempfile::tempdir().unwrap();

@@ -25,6 +25,11 @@ pub(super) fn file_size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
+/// Whether something stands at `path`, be it a link that leads nowhere, or a WAL beside it.
+pub(in crate::store) fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok() || wal_size(path) > 0
+}
+
 /// Bytes of what was committed and does not stand in the file itself yet.
 pub(super) fn wal_size(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())

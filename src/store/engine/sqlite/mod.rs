@@ -29,6 +29,7 @@ pub use access::Access;
 pub(super) use data_version::data_version;
 pub(super) use database::Database;
 pub(super) use errors::is_violated;
+pub(in crate::store) use files::is_taken;
 pub(in crate::store) use files::{beside, unavailable};
 pub(super) use integrity::faults;
 pub(in crate::store) use lock_file::open_lock_file;

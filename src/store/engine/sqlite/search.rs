@@ -6,6 +6,7 @@
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::blobs::{Blob, blob_columns};
 use crate::store::engine::{Row, Value, params};
 use crate::store::revisions::Kind;
 use crate::store::search::Hit;
@@ -43,8 +44,14 @@ pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()>
     Ok(())
 }
 
-/// Returns the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all.
-pub(in crate::store) fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], limit: i64) -> Result<Vec<Hit>> {
+/// As [`crate::store::search::find`], but for the order.
+pub(in crate::store) fn find(
+    db: &Db<'_>,
+    project: Option<i64>,
+    words: &[&str],
+    limit: i64,
+    mut each: impl FnMut(Hit, Option<Blob<'_>>) -> Result<()>,
+) -> Result<()> {
     // Each word is a quoted string with a star: no character of it is query syntax, but U+0000, which ends the query.
     let quoted = |word: &&str| format!("\"{}\"*", word.replace('\0', " ").replace('"', "\"\""));
     let words: Vec<String> = words.iter().map(quoted).collect();
@@ -56,26 +63,32 @@ pub(in crate::store) fn find(db: &Db<'_>, project: Option<i64>, words: &[&str], 
         "WITH hit AS MATERIALIZED (
            SELECT rowid AS id, bm25(search, 0, 10, 4, 1) AS badness FROM search
             WHERE search MATCH ?1 ORDER BY badness LIMIT ?2)
-         SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness, prompt.blob_id,
-                project_id, arguments, listed_sum
-           FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = project_id
+         SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness,
+                project_id, arguments, listed_sum, ",
+        blob_columns!(),
+        " FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = project_id
+               LEFT JOIN blob b ON b.id = prompt.blob_id
           WHERE hit.id % 2 = 0
          UNION ALL
-         SELECT 'resource', project.name, resource.name, uri, resource.description, badness, resource.blob_id,
-                project_id, mime_type, listed_sum
-           FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = project_id
-          WHERE hit.id % 2 = 1
-         ORDER BY badness, 2, 3"
+         SELECT 'resource', project.name, resource.name, uri, resource.description, badness,
+                project_id, mime_type, listed_sum, ",
+        blob_columns!(),
+        " FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = project_id
+               LEFT JOIN blob b ON b.id = resource.blob_id
+          WHERE hit.id % 2 = 1"
     );
-    db.all(sql, params![query, limit], hit)
+    db.each(sql, params![query, limit], |row| {
+        let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
+        each(hit(row)?, content)
+    })
 }
 
 fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
     // What lists show, in the order in which the checksum is over it; a prompt has no URI.
-    let listed: &[usize] = if kind == Kind::Prompt { &[7, 2, 4, 8] } else { &[7, 2, 3, 4, 8] };
+    let listed: &[usize] = if kind == Kind::Prompt { &[6, 2, 4, 7] } else { &[6, 2, 3, 4, 7] };
     let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
-    let damaged = row.get::<i64>(9)? != checksum(&values);
+    let damaged = row.get::<i64>(8)? != checksum(&values);
     Ok(Hit {
         kind,
         project: row.get(1)?,
@@ -83,7 +96,6 @@ fn hit(row: &Row<'_>) -> Result<Hit> {
         uri: if damaged { None } else { row.get(3)? },
         description: if damaged { Some(DAMAGED.to_owned()) } else { row.get(4)? },
         score: -row.get::<f64>(5)?,
-        blob: row.get(6)?,
     })
 }
 

@@ -2,8 +2,8 @@
 
 /// Makes a statement that only SQLite takes; for files in this folder alone.
 macro_rules! sqlite_sql {
-    ($text:literal) => {
-        const { $crate::store::engine::Sql::new($text) }
+    ($($text:expr),+ $(,)?) => {
+        const { $crate::store::engine::Sql::new(concat!($($text),+)) }
     };
 }
 pub(super) use sqlite_sql;

@@ -1,0 +1,187 @@
+//! What became of every file: imported, the same as another, or left out, and why.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::item::Note;
+use super::reason::{LeftOut, Reason};
+use crate::plural;
+
+/// Files that are named beside a count.
+const NAMED: usize = 3;
+
+/// Lines about single files that a terminal gets without `-v`.
+const MAX_LINES: usize = 20;
+
+/// What became of the files that became no item of their own.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// Files that are the same as another, with that.
+    pub same: Vec<(String, String)>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+    /// What people should know of single files.
+    pub notes: Vec<Note>,
+}
+
+impl Account {
+    /// The files that were left out.
+    fn left(&self) -> u64 {
+        self.left_out.iter().map(|left| left.files).sum()
+    }
+
+    /// Returns how many files there are, by what became of them; `items` became an item each.
+    pub fn counts(&self, items: usize) -> Value {
+        let (items, same, left) = (items as u64, self.same.len() as u64, self.left());
+        json!({ "total": items + same + left, "imported": items, "same": same, "left_out": left })
+    }
+
+    /// Returns each file that is the same as another.
+    pub fn same_data(&self) -> Value {
+        self.same.iter().map(|(path, other)| json!({ "path": path, "as": other })).collect()
+    }
+
+    /// Returns what was left out, a folder as one.
+    pub fn left_out_data(&self) -> Value {
+        self.left_out
+            .iter()
+            .map(|left| {
+                let mut data = json!({ "path": left.path, "reason": left.reason.text() });
+                if left.path.ends_with('/') {
+                    data["files"] = left.files.into();
+                }
+                data
+            })
+            .collect()
+    }
+
+    /// Returns what people should know of single files.
+    pub fn notes_data(&self) -> Value {
+        let note = |Note { path, line, text }: &Note| match line {
+            Some(line) => json!({ "path": path, "line": line, "note": text }),
+            None => json!({ "path": path, "note": text }),
+        };
+        self.notes.iter().map(note).collect()
+    }
+
+    /// Returns a row for each file that became no item: what happened to it, why, and its path.
+    pub fn rows(&self) -> impl Iterator<Item = [String; 3]> {
+        let same = self.same.iter().map(|(path, other)| ["same".to_owned(), format!("as {other}"), path.clone()]);
+        let left = self.left_out.iter().map(|left| {
+            let files = if left.path.ends_with('/') { format!(" ({})", files(left.files)) } else { String::new() };
+            ["left out".to_owned(), format!("{}{files}", left.reason.text()), left.path.clone()]
+        });
+        same.chain(left)
+    }
+
+    /// Returns what a terminal reads: the reasons with their counts, and what is odd with single files.
+    pub fn hints(&self) -> Vec<String> {
+        let mut hints = self.grouped_notes();
+        if !self.same.is_empty() {
+            let (path, other) = &self.same[0];
+            hints.push(match self.same.len() {
+                1 => format!("`{path}` is the same as `{other}`; it was imported once"),
+                count => format!(
+                    "{count} files are the same as others, such as `{path}` and `{other}`; they were imported once"
+                ),
+            });
+        }
+        let mut reasons: BTreeMap<Reason, (u64, Vec<&str>)> = BTreeMap::new();
+        for left in &self.left_out {
+            let (count, paths) = reasons.entry(left.reason).or_default();
+            *count += left.files;
+            paths.push(&left.path);
+        }
+        if !reasons.is_empty() {
+            let told = reasons.iter().map(|(reason, (count, paths))| {
+                let named = if reason.is_known() && paths.len() <= NAMED {
+                    format!(" ({})", paths.join(", "))
+                } else {
+                    String::new()
+                };
+                format!("{}: {count}{named}", reason.text())
+            });
+            let told: Vec<_> = told.collect();
+            hints.push(format!("left out {}: {}; `-v` lists them", files(self.left()), told.join("; ")));
+        }
+        hints
+    }
+
+    /// Returns each note once, with the files that it is about.
+    fn grouped_notes(&self) -> Vec<String> {
+        let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for note in &self.notes {
+            let at = *places.entry(&note.text).or_insert_with(|| {
+                groups.push((&note.text, Vec::new()));
+                groups.len() - 1
+            });
+            let line = note.line.map_or(String::new(), |line| format!(":{line}"));
+            groups[at].1.push(format!("`{}{line}`", note.path));
+        }
+        let more = groups.len().saturating_sub(MAX_LINES);
+        let mut lines: Vec<String> = groups
+            .into_iter()
+            .take(MAX_LINES)
+            .map(|(text, paths)| match paths.as_slice() {
+                [path] => format!("{path} {text}"),
+                paths => format!("{} each {text}: {}", files(paths.len() as u64), some(paths)),
+            })
+            .collect();
+        if more > 0 {
+            lines.push(format!("{more} more notes; `-v` lists them"));
+        }
+        lines
+    }
+
+    /// Returns a line for each file and each note.
+    pub fn lines(&self) -> Vec<String> {
+        let notes = self.notes.iter().map(|Note { path, line, text }| {
+            let line = line.map_or(String::new(), |line| format!(":{line}"));
+            format!("{path}{line}: {text}")
+        });
+        notes.chain(self.rows().map(|[what, why, path]| format!("{path}: {what}: {why}"))).collect()
+    }
+}
+
+/// Returns the first few of these, and how many more there are.
+fn some(paths: &[String]) -> String {
+    match paths.len() {
+        count if count <= NAMED => paths.join(", "),
+        count => format!("{} and {} more", paths[..NAMED - 1].join(", "), count - NAMED + 1),
+    }
+}
+
+fn files(count: u64) -> String {
+    plural::count(count, "file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_grouped_and_counts_add_up() {
+        let note = |path: &str| Note { path: path.to_owned(), line: Some(3), text: "is odd".to_owned() };
+        let account = Account {
+            same: vec![("CLAUDE.md".to_owned(), "AGENTS.md".to_owned())],
+            left_out: vec![
+                LeftOut { path: ".git/".to_owned(), reason: Reason::VersionControl, files: 40 },
+                LeftOut::file(".mcp.json", Reason::McpServers),
+                LeftOut::file(".env", Reason::Hidden),
+            ],
+            notes: ["a", "b", "c", "d"].map(note).to_vec(),
+        };
+        assert_eq!(account.counts(2), json!({ "total": 45, "imported": 2, "same": 1, "left_out": 42 }));
+        assert_eq!(
+            account.hints(),
+            [
+                "4 files each is odd: `a:3`, `b:3` and 2 more",
+                "`CLAUDE.md` is the same as `AGENTS.md`; it was imported once",
+                "left out 42 files: an MCP server, not taken yet: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
+            ]
+        );
+        assert_eq!(account.lines().len(), 8);
+    }
+}

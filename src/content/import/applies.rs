@@ -1,0 +1,374 @@
+//! When instructions apply, as the agent that they were written for finds out.
+
+use serde_json::Value;
+
+use super::agents::Form;
+use super::cursor::{Front, unquoted};
+use super::matter::{self, Keys};
+use crate::store::modules::Applies;
+
+/// What a file of instructions says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// When it applies.
+    pub applies: Applies,
+    /// What it is about.
+    pub description: Option<String>,
+    /// What people should know: a line of the file, where there is one, and what is odd there.
+    pub notes: Vec<(Option<usize>, String)>,
+}
+
+impl Scope {
+    fn note(&mut self, line: impl Into<Option<usize>>, text: impl Into<String>) {
+        self.notes.push((line.into(), text.into()));
+    }
+
+    /// Returns the scope of instructions that are for one folder of the project; an empty one is the whole project.
+    pub fn within(mut self, folder: &str) -> Self {
+        if !folder.is_empty() {
+            self.applies = match self.applies {
+                Applies::Always => Applies::Globs(vec![format!("{folder}/**")]),
+                Applies::Globs(globs) => Applies::Globs(globs.iter().map(|glob| inside(folder, glob)).collect()),
+                other => other,
+            };
+        }
+        self
+    }
+}
+
+/// Returns a pattern of a folder's rules as one of the whole project: without a slash it matches at any depth.
+fn inside(folder: &str, glob: &str) -> String {
+    let glob = glob.trim_start_matches('/');
+    if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
+}
+
+/// Reads the scope of a file. What is no front matter is text like any other, and said.
+pub fn read(form: Form, text: &str) -> Scope {
+    match form {
+        Form::Plain => Scope::default(),
+        Form::Claude => claude(text),
+        Form::Copilot => copilot(text),
+        Form::Cursor => cursor(text),
+        Form::Windsurf => windsurf(text),
+        Form::Unread => Scope { applies: Applies::Manual, description: described(text), ..Scope::default() },
+    }
+}
+
+/// Claude Code: `paths`, and nothing else; what it cannot read applies always.
+fn claude(text: &str) -> Scope {
+    let mut scope = Scope::default();
+    let Some((keys, yaml)) = front(text, &mut scope, "so it applies always") else {
+        return scope;
+    };
+    scope.description = text_of(&keys, yaml, "description");
+    let patterns = patterns_of(&keys, yaml, "paths");
+    if patterns.is_empty() {
+        let others = ["globs", "applyTo", "alwaysApply", "trigger"].into_iter().find(|key| keys.map.contains_key(*key));
+        if let Some(other) = others {
+            let why = format!("has `{other}`, which Claude Code does not read, so it applies always; it reads `paths`");
+            scope.note(line_of(yaml, other), why);
+        }
+        return scope;
+    }
+    let line = line_of(yaml, "paths");
+    if patterns.iter().any(|pattern| pattern.starts_with('!')) {
+        scope.note(line, "excludes a path by `!`, which Claude Code does not read");
+    }
+    if patterns.iter().any(|pattern| pattern.starts_with("./")) {
+        scope.note(line, "has a pattern that begins with `./`, which matches nothing in Claude Code");
+    }
+    let included: Vec<String> = patterns.iter().filter(|pattern| !pattern.starts_with('!')).cloned().collect();
+    if !included.iter().any(|pattern| pattern == "**") {
+        scope.applies = Applies::Globs(if included.is_empty() { patterns } else { included });
+    }
+    scope
+}
+
+/// Copilot and VS Code: `applyTo`. Without it the one loads the file always and the other never by itself: the narrower
+/// one is taken.
+fn copilot(text: &str) -> Scope {
+    let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
+    let front = front(text, &mut scope, "so it applies by hand");
+    let mut patterns = Vec::new();
+    if let Some((keys, yaml)) = &front {
+        scope.description = text_of(keys, yaml, "description");
+        patterns = patterns_of(keys, yaml, "applyTo");
+    }
+    scope.applies = match (patterns.iter().any(|pattern| pattern == "**"), patterns.is_empty()) {
+        (true, _) => Applies::Always,
+        (false, false) => Applies::Globs(patterns),
+        (false, true) => {
+            let how = if scope.description.is_some() { Applies::Described } else { Applies::Manual };
+            scope.note(
+                None,
+                "has no `applyTo`: Copilot CLI loads it always, VS Code does not; it was taken as VS Code does",
+            );
+            how
+        }
+    };
+    scope
+}
+
+/// Cursor: `alwaysApply`, else `globs`, else `description`, else by hand.
+fn cursor(text: &str) -> Scope {
+    let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
+    let Some(front) = Front::read(text) else {
+        scope.note(None, "has no front matter, so Cursor does not load it; it applies by hand");
+        return scope;
+    };
+    scope.description = front.get("description").map(|(text, _)| unquoted(text).to_owned());
+    let always = front.get("alwaysApply");
+    if always.is_some_and(|(value, _)| value == "true") {
+        scope.applies = Applies::Always;
+        return scope;
+    }
+    if let Some((value, line)) = always.filter(|(value, _)| *value != "false") {
+        scope.note(line, format!("has `alwaysApply: {value}`, which is not true to Cursor"));
+    }
+    let globs = front.get("globs");
+    if let Some((value, line)) = globs {
+        if value.starts_with('[') {
+            scope.note(
+                line,
+                "has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`",
+            );
+        } else if value.contains(" #") {
+            scope.note(line, "has a comment behind `globs`, which Cursor takes for a part of the pattern");
+        }
+        let patterns = split(unquoted(value));
+        if !patterns.is_empty() {
+            scope.applies = Applies::Globs(patterns);
+            return scope;
+        }
+    } else if let Some(line) = front.line_of("globs").filter(|line| has_list_at_the_edge(text, *line)) {
+        scope.note(line, "has `globs` as a list that is not indented, which Cursor does not read");
+    }
+    if scope.description.as_ref().is_some_and(|text| !text.is_empty()) {
+        scope.applies = Applies::Described;
+    }
+    scope
+}
+
+/// Whether the line after this one, from 1, is an item of a list at column 0.
+fn has_list_at_the_edge(text: &str, line: usize) -> bool {
+    text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
+}
+
+/// Windsurf: `trigger`; without one it is by hand.
+fn windsurf(text: &str) -> Scope {
+    let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
+    let Some((keys, yaml)) = front(text, &mut scope, "so it applies by hand") else {
+        return scope;
+    };
+    scope.description = text_of(&keys, yaml, "description");
+    let patterns = patterns_of(&keys, yaml, "globs");
+    scope.applies = match text_of(&keys, yaml, "trigger").as_deref() {
+        Some("always_on") => Applies::Always,
+        Some("glob") if !patterns.is_empty() => Applies::Globs(patterns),
+        Some("model_decision") => Applies::Described,
+        _ => Applies::Manual,
+    };
+    scope
+}
+
+/// What the front matter of a file that no agent reads says that it is about.
+fn described(text: &str) -> Option<String> {
+    let (yaml, _) = matter::split(text).ok().flatten()?;
+    text_of(&matter::keys(yaml).ok()?, yaml, "description")
+}
+
+/// Reads front matter as YAML, as leniently as agents do; where that fails it is noted, with what follows from it.
+fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
+    let failed = |scope: &mut Scope, error: &crate::error::Error| {
+        let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
+        // The first line of the file is the mark.
+        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was taken as it stands, {follows}: {error}"));
+    };
+    let yaml = match matter::split(text) {
+        Ok(split) => split?.0,
+        Err(error) => {
+            failed(scope, &error);
+            return None;
+        }
+    };
+    match matter::keys(yaml) {
+        Ok(keys) => Some((keys, yaml)),
+        Err(error) => {
+            // A list of patterns such as `- **/*.ts` is no YAML, but plain.
+            let is_list = yaml.lines().any(|line| line.trim_end() == "paths:");
+            let listed = is_list && Front::read(text).is_some_and(|front| front.get("paths").is_some());
+            if listed {
+                return Some((Keys::default(), yaml));
+            }
+            failed(scope, &error);
+            None
+        }
+    }
+}
+
+fn text_of(keys: &Keys, yaml: &str, key: &str) -> Option<String> {
+    let text = match keys.map.get(key)? {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        _ => yaml.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim().to_owned(),
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the patterns of a key: a list, or one text with commas between them.
+fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
+    match keys.map.get(key) {
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).flat_map(split).collect(),
+        Some(Value::String(text)) => split(text),
+        // As [`front`] has it: a list that is no YAML.
+        None if keys.map.is_empty() => {
+            let file = format!("---\n{yaml}---\n");
+            Front::read(&file).and_then(|front| front.get(key).map(|(text, _)| split(text))).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Splits patterns at commas, but not at those between braces.
+fn split(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// The line of a key in a file, whose first one is the mark.
+fn line_of(yaml: &str, key: &str) -> Option<usize> {
+    yaml.lines().position(|line| line.split(':').next() == Some(key)).map(|at| at + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn globs(patterns: &[&str]) -> Applies {
+        Applies::Globs(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
+    }
+
+    fn applies(form: Form, front: &str) -> Applies {
+        read(form, &format!("---\n{front}\n---\nText\n")).applies
+    }
+
+    fn is_noted(form: Form, text: &str, says: &str) {
+        let scope = read(form, text);
+        assert!(scope.notes.iter().any(|(_, note)| note.contains(says)), "{text:?}: {:?}", scope.notes);
+    }
+
+    #[test]
+    fn each_agent_reads_its_own_key() {
+        for value in ["*.py", "**/*.py", "src/**/*.{ts,tsx}"] {
+            assert_eq!(applies(Form::Claude, &format!("paths: {value}")), globs(&[value]));
+            assert_eq!(applies(Form::Copilot, &format!("applyTo: {value}")), globs(&[value]));
+            assert_eq!(applies(Form::Copilot, &format!("applyTo: '{value}'")), globs(&[value]));
+            assert_eq!(applies(Form::Cursor, &format!("globs: {value}\nalwaysApply: false")), globs(&[value]));
+            assert_eq!(applies(Form::Windsurf, &format!("trigger: glob\nglobs: {value}")), globs(&[value]));
+        }
+        let two = globs(&["*.{a,b}", "c"]);
+        assert_eq!(applies(Form::Claude, "paths: \"*.{a,b}, c\""), two);
+        assert_eq!(applies(Form::Claude, "paths: [\"*.{a,b}\", \"c\"]"), two);
+        assert_eq!(applies(Form::Claude, "paths:\n  - '*.{a,b}'\n  - c"), two);
+        assert_eq!(applies(Form::Claude, "paths:\n  - *.{a,b}\n  - c"), two);
+        assert_eq!(applies(Form::Copilot, "applyTo: '*.{a,b},c'"), two);
+        assert_eq!(applies(Form::Cursor, "globs: *.{a,b}, c"), two);
+        assert_eq!(applies(Form::Cursor, "globs:\n  - *.{a,b}\n  - c"), two);
+        assert_eq!(applies(Form::Windsurf, "trigger: always_on"), Applies::Always);
+        assert_eq!(applies(Form::Windsurf, "trigger: model_decision\ndescription: x"), Applies::Described);
+        assert_eq!(applies(Form::Windsurf, "trigger: manual"), Applies::Manual);
+    }
+
+    #[test]
+    fn a9_another_agents_key_means_nothing() {
+        for key in ["globs: **/*.py", "applyTo: '**/*.py'", "alwaysApply: false"] {
+            let text = format!("---\n{key}\n---\n");
+            assert_eq!(read(Form::Claude, &text).applies, Applies::Always, "{key}");
+            is_noted(Form::Claude, &text, "does not read");
+        }
+        assert_eq!(applies(Form::Cursor, "paths: *.py"), Applies::Manual);
+        assert_eq!(applies(Form::Copilot, "globs: '*.py'"), Applies::Manual);
+    }
+
+    #[test]
+    fn a10_cursor_is_read_as_cursor_acts_with_a_warning() {
+        let list = "---\nglobs: [\"*.py\", \"src/**\"]\n---\n";
+        assert_eq!(read(Form::Cursor, list).applies, globs(&["[\"*.py\"", "\"src/**\"]"]));
+        is_noted(Form::Cursor, list, "brackets");
+        let edge = "---\nglobs:\n- *.py\n---\n";
+        assert_eq!(read(Form::Cursor, edge).applies, Applies::Manual);
+        is_noted(Form::Cursor, edge, "not indented");
+        let comment = "---\nglobs: *.py # note\n---\n";
+        assert_eq!(read(Form::Cursor, comment).applies, globs(&["*.py # note"]));
+        is_noted(Form::Cursor, comment, "comment");
+        for value in ["\"true\"", "True"] {
+            let text = format!("---\nalwaysApply: {value}\n---\n");
+            assert_eq!(read(Form::Cursor, &text).applies, Applies::Manual, "{value}");
+            is_noted(Form::Cursor, &text, "not true");
+        }
+        assert_eq!(read(Form::Cursor, "No front matter").applies, Applies::Manual);
+        is_noted(Form::Cursor, "No front matter", "does not load it");
+        assert_eq!(applies(Form::Cursor, "alwaysApply: true\nglobs: *.py"), Applies::Always);
+        assert_eq!(applies(Form::Cursor, "description: About x\nglobs:\nalwaysApply: false"), Applies::Described);
+    }
+
+    #[test]
+    fn a11_what_its_agent_does_not_read_applies_by_hand() {
+        let scope = read(Form::Unread, "---\ndescription: x\nglobs: *.py\n---\n");
+        assert_eq!((scope.applies, scope.description.as_deref()), (Applies::Manual, Some("x")));
+    }
+
+    #[test]
+    fn a12_instructions_without_apply_to_are_taken_as_the_narrower_agent_does() {
+        assert_eq!(applies(Form::Copilot, "description: About x"), Applies::Described);
+        assert_eq!(applies(Form::Copilot, "applyTo:"), Applies::Manual);
+        is_noted(Form::Copilot, "Text", "no `applyTo`");
+        assert_eq!(applies(Form::Copilot, "applyTo: '**'"), Applies::Always);
+    }
+
+    #[test]
+    fn a13_patterns_that_claude_code_does_not_match_are_noted() {
+        let text = "---\npaths: ['src/**', '!src/x/**']\n---\n";
+        assert_eq!(read(Form::Claude, text).applies, globs(&["src/**"]));
+        is_noted(Form::Claude, text, "`!`");
+        let text = "---\npaths: ./src/**\n---\n";
+        assert_eq!(read(Form::Claude, text).applies, globs(&["./src/**"]));
+        is_noted(Form::Claude, text, "matches nothing");
+        assert_eq!(applies(Form::Claude, "paths: '**'"), Applies::Always);
+        assert_eq!(applies(Form::Claude, "paths:"), Applies::Always);
+    }
+
+    #[test]
+    fn a15_odd_front_matter_has_the_scope_that_its_agent_gives_it() {
+        let broken = "---\nx: [\npaths: {{{\n- y\n---\nText";
+        let scope = read(Form::Claude, broken);
+        assert_eq!(scope.applies, Applies::Always);
+        assert!(matches!(scope.notes.as_slice(), [(Some(_), note)] if note.contains("malformed")), "{:?}", scope.notes);
+        assert_eq!(read(Form::Claude, "\n---\npaths: '*.py'\n---\n").applies, Applies::Always);
+        assert_eq!(read(Form::Cursor, "\n---\nglobs: *.py\n---\n").applies, globs(&["*.py"]));
+        for (form, key) in [(Form::Claude, "paths"), (Form::Cursor, "globs"), (Form::Copilot, "applyTo")] {
+            let text = format!("\u{feff}---\r\n{key}: src/**\r\n---\r\nText\r\n");
+            assert_eq!(read(form, &text).applies, globs(&["src/**"]), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_folders_instructions_apply_to_the_folder() {
+        let within = |applies: Applies| Scope { applies, ..Scope::default() }.within("web/app").applies;
+        assert_eq!(within(Applies::Always), globs(&["web/app/**"]));
+        assert_eq!(
+            within(globs(&["*.ts", "src/**", "/a/b"])),
+            globs(&["web/app/**/*.ts", "web/app/src/**", "web/app/a/b"])
+        );
+        assert_eq!(within(Applies::Described), Applies::Described);
+        assert_eq!(Scope::default().within("").applies, Applies::Always);
+    }
+}

@@ -1,0 +1,195 @@
+//! Which folders are skills, and which are plugins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::agents;
+
+/// The file that makes a folder a skill.
+const MAIN: &str = "SKILL.md";
+
+/// The subfolders that the specification of skills names; a skill that shares its folder with others has no more.
+const OWN: [&str; 3] = ["assets", "references", "scripts"];
+
+/// How much of its folder a skill is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// All that lies below.
+    Whole,
+    /// `SKILL.md` and the subfolders of [`OWN`]: the folder holds more than this skill.
+    Own,
+}
+
+/// The folders below an import root that are skills and plugins.
+#[derive(Debug, Default)]
+pub struct Folders {
+    skills: BTreeMap<String, Extent>,
+    plugins: BTreeSet<String>,
+}
+
+impl Folders {
+    /// Finds them among the files at these paths.
+    pub fn of<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
+        let plugins: BTreeSet<String> = paths.clone().filter_map(plugin_of).collect();
+        let mains: BTreeSet<&str> = paths.clone().filter_map(folder_with_main).collect();
+        let shared: BTreeSet<&str> = paths.filter_map(shared_by).collect();
+        let mut skills: BTreeMap<String, Extent> = BTreeMap::new();
+        for folder in &mains {
+            let mut above = folder.match_indices('/').map(|(at, _)| &folder[..at]).chain([""]);
+            if above.any(|above| above != *folder && skills.get(above) == Some(&Extent::Whole)) {
+                continue;
+            }
+            let is_container = folder.is_empty() || plugins.contains(*folder) || last(folder) == "skills";
+            let others = || mains.iter().filter_map(|other| below(other, folder)).any(is_of_its_own);
+            let extent =
+                if is_container && (shared.contains(folder) || others()) { Extent::Own } else { Extent::Whole };
+            skills.insert((*folder).to_owned(), extent);
+        }
+        Self { skills, plugins }
+    }
+
+    /// Returns those of a root where one folder is a skill, whatever lies below it.
+    pub fn one_skill(folder: &str) -> Self {
+        Self { skills: BTreeMap::from([(folder.to_owned(), Extent::Whole)]), plugins: BTreeSet::new() }
+    }
+
+    /// Whether the root as a whole is a skill.
+    pub fn is_one_skill(&self) -> bool {
+        self.skills.get("") == Some(&Extent::Whole)
+    }
+
+    /// Takes the root for no skill: an export has a name of its own, and not that of one.
+    pub fn forget_root(&mut self) {
+        self.skills.remove("");
+    }
+
+    /// Returns the folder of the skill that a file belongs to, of several the outermost.
+    pub fn skill(&self, path: &str) -> Option<&str> {
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        std::iter::once(0).chain(ends).find_map(|end| {
+            let (folder, extent) = self.skills.get_key_value(&path[..end])?;
+            let rest = path[end..].trim_start_matches('/');
+            let first = rest.split_once('/').map(|(first, _)| first);
+            let is_own = || rest == MAIN || first.is_some_and(|first| OWN.contains(&first));
+            (*extent == Extent::Whole || is_own()).then_some(folder.as_str())
+        })
+    }
+
+    /// Whether a skill lies below a folder.
+    pub fn has_skills_below(&self, folder: &str) -> bool {
+        let from = format!("{folder}/");
+        self.skills.range(from.clone()..).next().is_some_and(|(skill, _)| skill.starts_with(&from))
+    }
+
+    /// Returns the folder of the plugin that a file belongs to, of several the innermost.
+    pub fn plugin(&self, path: &str) -> Option<&str> {
+        let ends = path.rmatch_indices('/').map(|(at, _)| at);
+        ends.chain([0]).find_map(|end| self.plugins.get(&path[..end])).map(String::as_str)
+    }
+}
+
+fn folder_with_main(path: &str) -> Option<&str> {
+    match path.strip_suffix(MAIN)? {
+        "" => Some(""),
+        folder => folder.strip_suffix('/'),
+    }
+}
+
+/// Returns the folder of the plugin that a file shows: one with a manifest, or one of the folder `plugins` at the root.
+fn plugin_of(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    if let [first, plugin, _, ..] = parts[..]
+        && first == "plugins"
+    {
+        return Some(format!("plugins/{plugin}"));
+    }
+    let manifest = |part: &&str| matches!(*part, ".claude-plugin" | ".codex-plugin" | ".cursor-plugin");
+    let at = parts[..parts.len() - 1].iter().position(manifest)?;
+    Some(parts[..at].join("/"))
+}
+
+/// Returns the folder that a file shows to be more than a skill's: beside it lie instructions, or an agent's folder.
+fn shared_by(path: &str) -> Option<&str> {
+    let mut from = 0;
+    for part in path.split('/') {
+        let is_last = from + part.len() == path.len();
+        let shows =
+            if is_last { agents::instructions(part).is_some() } else { agents::is_folder(part) && part != ".github" };
+        if shows {
+            return Some(path[..from].trim_end_matches('/'));
+        }
+        from += part.len() + 1;
+    }
+    None
+}
+
+/// Whether the skill at this path below another one is none of its examples: it lies directly there, or where agents or
+/// plugins have skills.
+fn is_of_its_own(rest: &str) -> bool {
+    !rest.contains('/') || rest.split('/').any(|part| matches!(part, "skills" | "plugins") || agents::is_folder(part))
+}
+
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    if folder.is_empty() {
+        return Some(path).filter(|path| !path.is_empty());
+    }
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+fn last(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill_of<'f>(folders: &'f Folders, path: &str) -> Option<&'f str> {
+        folders.skill(path)
+    }
+
+    #[test]
+    fn a_folder_with_its_main_file_is_a_skill_at_any_depth_and_the_outermost_wins() {
+        let paths = [
+            "a/b/pdf/SKILL.md",
+            "a/b/pdf/.hidden/x",
+            "a/b/pdf/examples/one/SKILL.md",
+            "a/b/README.md",
+            ".agents/skills/group/inner/SKILL.md",
+            "skills/.system/x/SKILL.md",
+            "low/skill.md",
+        ];
+        let folders = Folders::of(paths.into_iter());
+        let found: Vec<_> = paths.iter().map(|path| skill_of(&folders, path)).collect();
+        let pdf = Some("a/b/pdf");
+        let expected = [pdf, pdf, pdf, None, Some(".agents/skills/group/inner"), Some("skills/.system/x"), None];
+        assert_eq!(found, expected);
+        assert!(folders.has_skills_below(".agents/skills/group"));
+        assert!(!folders.has_skills_below("a/b/pdf"));
+    }
+
+    #[test]
+    fn the_root_is_a_skill_of_all_unless_it_holds_more() {
+        let alone = ["SKILL.md", "README.md", "agents/x.md", ".github/workflows/ci.yml", "assets/template/SKILL.md"];
+        let folders = Folders::of(alone.into_iter());
+        assert!(alone.iter().all(|path| folders.skill(path) == Some("")));
+        for other in ["skills/x/SKILL.md", "x/SKILL.md", "AGENTS.md", ".claude/commands/x.md"] {
+            let folders = Folders::of(["SKILL.md", "README.md", "scripts/a.py", other].into_iter());
+            assert_eq!(folders.skill("SKILL.md"), Some(""), "{other}");
+            assert_eq!(folders.skill("scripts/a.py"), Some(""), "{other}");
+            assert_eq!(folders.skill("README.md"), None, "{other}");
+            assert_ne!(folders.skill(other), Some(""), "{other}");
+        }
+    }
+
+    #[test]
+    fn plugins_have_a_manifest_or_lie_in_the_roots_folder() {
+        let folders = Folders::of(
+            ["plugins/a/commands/x.md", "b/c/.claude-plugin/plugin.json", "src/plugins/d/commands/x.md"].into_iter(),
+        );
+        assert_eq!(folders.plugin("plugins/a/commands/x.md"), Some("plugins/a"));
+        assert_eq!(folders.plugin("b/c/agents/x.md"), Some("b/c"));
+        assert_eq!(folders.plugin("src/plugins/d/commands/x.md"), None);
+        let market = Folders::of([".claude-plugin/marketplace.json"].into_iter());
+        assert_eq!(market.plugin("commands/x.md"), Some(""));
+    }
+}

@@ -1,0 +1,102 @@
+//! Where links lead.
+
+use std::path::{Path, PathBuf};
+
+use super::reason::Reason;
+use super::walk::{self, Take};
+use crate::error::{Error, Result};
+
+/// Folders that links lead to from one another, before they are no longer followed.
+const MAX_DEPTH: usize = 4;
+
+/// The other end of a link.
+pub enum End {
+    /// A file, by its real path.
+    File(PathBuf),
+    /// A folder, by its real path.
+    Folder(PathBuf),
+    /// Nothing that is taken.
+    None(Reason),
+}
+
+/// Returns where a link leads; it has to stay below `root`, a real path.
+///
+/// # Errors
+/// `E_FILE_FAILED` where that cannot be found out.
+pub fn follow(link: &Path, root: &Path) -> Result<End> {
+    let real = match link.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(End::None(Reason::LinkBroken)),
+        // A link to itself, or to a file as if that were a folder.
+        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => return Ok(End::None(Reason::LinkBroken)),
+        Err(error) => return Err(Error::file("follow", link, error)),
+    };
+    if !real.starts_with(root) {
+        return Ok(End::None(Reason::LinkOut));
+    }
+    if real.components().any(|part| walk::VERSION_CONTROL.iter().any(|name| part.as_os_str() == *name)) {
+        return Ok(End::None(Reason::VersionControl));
+    }
+    let metadata = std::fs::metadata(&real).map_err(|error| Error::file("follow", link, error))?;
+    if metadata.is_file() {
+        return Ok(End::File(real));
+    }
+    if !metadata.is_dir() {
+        return Ok(End::None(Reason::Special));
+    }
+    let lies_in = link.parent().and_then(|folder| folder.canonicalize().ok());
+    if lies_in.is_some_and(|folder| folder.starts_with(&real)) {
+        return Ok(End::None(Reason::LinkLoop));
+    }
+    Ok(End::Folder(real))
+}
+
+/// A file that is reached through a link to a folder.
+pub struct Behind {
+    /// Where it shows.
+    pub shown: PathBuf,
+    /// Its real path.
+    pub real: PathBuf,
+}
+
+/// What lies behind a link to a folder.
+#[derive(Default)]
+pub struct Reached {
+    /// The files, those behind further links too.
+    pub files: Vec<Behind>,
+    /// The links that lead to nothing that is taken, with the reason.
+    pub dead: Vec<(PathBuf, Reason)>,
+}
+
+/// Returns what lies in the folder `real`, as it shows below the link to it.
+///
+/// # Errors
+/// As [`follow`] and [`walk::walk`].
+pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<Reached> {
+    let mut reached = Reached::default();
+    reached.gather(link, real, root, take, &mut vec![real.to_path_buf()])?;
+    Ok(reached)
+}
+
+impl Reached {
+    fn gather(&mut self, link: &Path, real: &Path, root: &Path, take: Take, above: &mut Vec<PathBuf>) -> Result<()> {
+        let walked = walk::walk(real, take)?;
+        let shown = |path: &Path| link.join(path.strip_prefix(real).unwrap_or(path));
+        self.files.extend(walked.files.into_iter().map(|path| Behind { shown: shown(&path), real: path }));
+        for path in walked.links {
+            match follow(&path, root)? {
+                End::File(end) => self.files.push(Behind { shown: shown(&path), real: end }),
+                End::Folder(end) if above.contains(&end) || above.len() >= MAX_DEPTH => {
+                    self.dead.push((shown(&path), Reason::LinkLoop));
+                }
+                End::Folder(end) => {
+                    above.push(end.clone());
+                    self.gather(&shown(&path), &end, root, take, above)?;
+                    above.pop();
+                }
+                End::None(reason) => self.dead.push((shown(&path), reason)),
+            }
+        }
+        Ok(())
+    }
+}

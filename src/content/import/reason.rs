@@ -1,0 +1,106 @@
+//! Why a file is left out of an import.
+
+/// Why a file, or a whole folder, is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// An MCP server's entry, or settings that hold some.
+    McpServers,
+    /// Hooks.
+    Hooks,
+    /// An agent's settings.
+    Settings,
+    /// Permissions.
+    Permissions,
+    /// An agent's ignore file.
+    IgnoreFile,
+    /// The manifest of a plugin or a marketplace.
+    Manifest,
+    /// Code that an agent loads.
+    Plugin,
+    /// In an agent's folder, and nothing that it reads from there.
+    NoPlace,
+    /// No UTF-8 text, where text is needed.
+    NotText,
+    /// No text, where some is needed.
+    Empty,
+    /// Hidden, and in no agent's folder.
+    Hidden,
+    /// An ignore file of version control names it.
+    Ignored,
+    /// What a package manager installed.
+    Installed,
+    /// Version control's own.
+    VersionControl,
+    /// Not what `--only` names.
+    NotNamed,
+    /// A link that leads out of the folder.
+    LinkOut,
+    /// A link that leads nowhere.
+    LinkBroken,
+    /// A link to a folder that it lies in.
+    LinkLoop,
+    /// Neither a file nor a folder.
+    Special,
+    /// The database that is imported into.
+    Database,
+}
+
+impl Reason {
+    /// The reason in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Reason::McpServers => "an MCP server, not taken yet",
+            Reason::Hooks => "a hook, not taken yet",
+            Reason::Settings => "settings of an agent, not taken yet",
+            Reason::Permissions => "permissions, not taken yet",
+            Reason::IgnoreFile => "an ignore file of an agent, not taken yet",
+            Reason::Manifest => "a manifest of plugins, not taken yet",
+            Reason::Plugin => "code that an agent loads, not taken yet",
+            Reason::NoPlace => "in an agent's folder, as no command, skill, rule or subagent",
+            Reason::NotText => "no UTF-8 text",
+            Reason::Empty => "no text",
+            Reason::Hidden => "hidden",
+            Reason::Ignored => "named by .gitignore",
+            Reason::Installed => "node_modules",
+            Reason::VersionControl => "version control",
+            Reason::NotNamed => "not named by --only",
+            Reason::LinkOut => "a link out of the folder",
+            Reason::LinkBroken => "a link to nothing",
+            Reason::LinkLoop => "a link to a folder that it lies in",
+            Reason::Special => "neither a file nor a folder",
+            Reason::Database => "the database",
+        }
+    }
+
+    /// Whether mcpkg knows what the file is, and will take it one day.
+    pub const fn is_known(self) -> bool {
+        matches!(
+            self,
+            Reason::McpServers
+                | Reason::Hooks
+                | Reason::Settings
+                | Reason::Permissions
+                | Reason::IgnoreFile
+                | Reason::Manifest
+                | Reason::Plugin
+        )
+    }
+}
+
+/// A file or folder that is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its path; a folder's ends with `/`.
+    pub path: String,
+    /// Why.
+    pub reason: Reason,
+    /// The files that it stands for: those below a folder, else one.
+    pub files: u64,
+}
+
+impl LeftOut {
+    /// Returns a file that is left out.
+    pub fn file(path: impl Into<String>, reason: Reason) -> Self {
+        Self { path: path.into(), reason, files: 1 }
+    }
+}

@@ -1,0 +1,188 @@
+//! The files at and below a folder: what is taken, what is left out, and which links there are.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::agents;
+use super::reason::Reason;
+use crate::error::{Code, Error, Result};
+use crate::file;
+
+/// The folders that version control keeps in a working copy.
+pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
+
+/// What npm puts beside a project's own files.
+pub const INSTALLED: &str = "node_modules";
+
+/// What is taken of a folder beside the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// What people keep for agents: ignore files apply, and of hidden folders those of agents and skills are looked into.
+    Project,
+    /// All but version control's: an export is read whole.
+    Export,
+    /// What belongs to a skill: ignore files apply, hidden files are its own.
+    Skill,
+}
+
+/// What was found. Links are not followed.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// Regular files.
+    pub files: Vec<PathBuf>,
+    /// Links.
+    pub links: Vec<PathBuf>,
+    /// The folders that were looked into.
+    pub folders: HashSet<PathBuf>,
+    /// What was left out, with the reason.
+    pub left_out: Vec<Left>,
+}
+
+/// A file or folder that was left out.
+#[derive(Debug)]
+pub struct Left {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+    /// The files below a folder; `None` for a file.
+    pub below: Option<u64>,
+}
+
+/// Returns what lies below the folder `top`.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn walk(top: &Path, take: Take) -> Result<Walked> {
+    let (refused, refusals) = mpsc::channel();
+    let mut walk = WalkBuilder::new(top);
+    walk.standard_filters(take != Take::Export).hidden(false).require_git(false).follow_links(false);
+    check_ignore_files(top)?;
+    let above = top.to_path_buf();
+    walk.filter_entry(move |entry| {
+        if entry.depth() == 0 {
+            return true;
+        }
+        let checked = if is_folder(entry) { check_ignore_files(entry.path()) } else { Ok(()) };
+        // The other end is read below, and lives as long as this.
+        checked.map_err(|error| refused.send(error)).is_ok()
+            && enters(entry.path(), is_folder(entry), &above, take).is_ok()
+    });
+    let mut walked = Walked::default();
+    for entry in walk.build() {
+        let entry = entry.map_err(|error| unreadable(top, &error))?;
+        let kind = entry.file_type();
+        if entry.depth() == 0 || is_folder(&entry) {
+            walked.folders.insert(entry.into_path());
+        } else if kind.is_some_and(|kind| kind.is_symlink()) {
+            walked.links.push(entry.into_path());
+        } else if kind.is_some_and(|kind| kind.is_file()) {
+            walked.files.push(entry.into_path());
+        } else {
+            walked.left_out.push(Left { path: entry.into_path(), reason: Reason::Special, below: None });
+        }
+    }
+    if let Ok(error) = refusals.try_recv() {
+        return Err(error);
+    }
+    walked.leave_out(top, take)?;
+    Ok(walked)
+}
+
+impl Walked {
+    /// Adds what the folders hold beside what was found.
+    fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
+        let found: HashSet<&Path> = self.files.iter().chain(&self.links).map(PathBuf::as_path).collect();
+        let special: HashSet<PathBuf> = self.left_out.iter().map(|left| left.path.clone()).collect();
+        let mut left_out = Vec::new();
+        for folder in &self.folders {
+            let failed = |error| Error::file("read", folder, error);
+            for entry in std::fs::read_dir(folder).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let path = entry.path();
+                if found.contains(path.as_path()) || self.folders.contains(&path) || special.contains(&path) {
+                    continue;
+                }
+                let is_folder = entry.file_type().map_err(failed)?.is_dir();
+                let reason = enters(&path, is_folder, top, take).err().unwrap_or(Reason::Ignored);
+                let below = is_folder.then(|| count(&path));
+                left_out.push(Left { path, reason, below });
+            }
+        }
+        self.left_out.extend(left_out);
+        Ok(())
+    }
+}
+
+/// Returns the files and links below a folder; one that cannot be read has none.
+fn count(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => count(&entry.path()),
+            _ => 1,
+        })
+        .sum()
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// Returns why a file or folder is left out by its name.
+fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::Result<(), Reason> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name == ".git" {
+        return Err(Reason::VersionControl);
+    }
+    if take != Take::Project || !is_folder {
+        return Ok(());
+    }
+    if VERSION_CONTROL.contains(&&*name) {
+        return Err(Reason::VersionControl);
+    }
+    if name == INSTALLED {
+        return Err(Reason::Installed);
+    }
+    if name.starts_with('.') && !agents::is_folder(&name) && !holds_skills(path, top) {
+        return Err(Reason::Hidden);
+    }
+    Ok(())
+}
+
+/// Whether a folder lies where hidden ones belong to what is imported: in an agent's folder, among skills, or in one.
+fn holds_skills(path: &Path, top: &Path) -> bool {
+    let known = |part: std::path::Component<'_>| {
+        let name = part.as_os_str().to_string_lossy();
+        agents::is_folder(&name) || name == "skills"
+    };
+    let below = path.strip_prefix(top).unwrap_or(path);
+    let mut above = path.ancestors().skip(1).take(below.components().count());
+    below.components().any(known)
+        || top.components().any(|part| agents::is_folder(&part.as_os_str().to_string_lossy()))
+        || top.file_name().is_some_and(|name| name == "skills")
+        || above.any(|folder| folder.join("SKILL.md").is_file())
+}
+
+/// Refuses a folder with a named pipe or a device for an ignore file: the walker would wait for it.
+fn check_ignore_files(folder: &Path) -> Result<()> {
+    for name in [".gitignore", ".ignore", ".git/info/exclude", ".git/commondir"] {
+        let path = folder.join(name);
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            file::open(&path).map_err(|error| Error::file("read", &path, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the failure of a folder at or below `top`.
+fn unreadable(top: &Path, error: &ignore::Error) -> Error {
+    match (error, error.io_error()) {
+        (ignore::Error::WithPath { path, .. }, Some(cause)) => Error::file("read", path, cause.kind().into()),
+        (ignore::Error::WithDepth { err, .. }, _) => unreadable(top, err),
+        _ => Error::new(Code::FileFailed, format!("Cannot read `{}`: {error}", top.display())),
+    }
+}

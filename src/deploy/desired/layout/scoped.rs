@@ -1,0 +1,204 @@
+//! Where instructions go that do not always apply: to each target in its own form, or not at all. What a target cannot
+//! say is never written for it in a file that it always loads.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::files::{below, hiding_text, path_in};
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::left_out::Reason;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::desired::rule;
+use crate::deploy::module::{Kind, Module};
+use crate::deploy::targets::facts::Rules;
+use crate::deploy::targets::{Target, TargetConfig};
+use crate::disk;
+use crate::error::Result;
+use crate::store::modules::Applies;
+
+/// The files of folders that hold instructions, by folder and name, with the targets that read them.
+type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
+
+/// Adds the files below the deploy root. A target that reads what is written for another has it by that.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_project(
+    builder: &mut Builder,
+    modules: &[Module],
+    configs: &[&TargetConfig],
+    present: &[Target],
+    root: &Path,
+) -> Result<()> {
+    let mut folder_files = FolderFiles::new();
+    for module in scoped(modules) {
+        let wanting = configs.iter().map(|config| config.target);
+        let wanting = wanting.filter(|target| module.is_for(*target) && present.contains(target)).collect();
+        let rest = in_folders(builder, &mut folder_files, module, wanting, root)?;
+        as_rules(builder, module, rest, root)?;
+    }
+    for ((folder, file), (modules, mut readers)) in folder_files {
+        readers.sort_unstable();
+        readers.dedup();
+        builder.block(&readers, root, &format!("{folder}/{file}"), &modules)?;
+    }
+    Ok(())
+}
+
+/// Adds the files of one target for the user, below the home folder.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, home: &Path) -> Result<()> {
+    for module in scoped(modules).filter(|module| module.is_for(target)) {
+        match target.facts().user.scoped_rules {
+            None => builder.leave_out(module, target, Reason::NotForTheUser),
+            Some(rules) => match Written::of(module, target, rules) {
+                Ok(written) => written.add(builder, &[target], rules, module, home)?,
+                Err(reason) => builder.leave_out(module, target, reason),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn scoped(modules: &[Module]) -> impl Iterator<Item = &Module> {
+    modules.iter().filter(|module| module.kind == Kind::Instructions && module.about.applies != Applies::Always)
+}
+
+/// Gives a module to the targets that have no rules, where its globs are folders and they read a file there. Returns the
+/// targets that read none of these files.
+fn in_folders<'m>(
+    builder: &mut Builder,
+    files: &mut FolderFiles<'m>,
+    module: &'m Module,
+    wanting: Vec<Target>,
+    root: &Path,
+) -> Result<Vec<Target>> {
+    let (mut rest, bare): (Vec<Target>, Vec<Target>) =
+        wanting.into_iter().partition(|target| target.facts().project.scoped_rules.is_some());
+    for target in bare {
+        let file = target.facts().project.folder_file;
+        let (Some(file), Some(folders)) = (file, folders(&module.about.applies, root)) else {
+            builder.leave_out(module, target, without_rules(&module.about.applies));
+            continue;
+        };
+        let mut readers = vec![target];
+        for other in std::mem::take(&mut rest) {
+            let list = if reads(other, file.name, &folders, root)? { &mut readers } else { &mut rest };
+            list.push(other);
+        }
+        for folder in folders {
+            let (modules, known) = files.entry((folder, file.name)).or_default();
+            known.extend(&readers);
+            if !modules.iter().any(|known| known.id == module.id) {
+                modules.push(module);
+            }
+        }
+    }
+    Ok(rest)
+}
+
+const fn without_rules(applies: &Applies) -> Reason {
+    match applies {
+        Applies::Described => Reason::ByDescription,
+        Applies::Manual => Reason::ByHand,
+        Applies::Always | Applies::Globs(_) => Reason::NotAFolder,
+    }
+}
+
+/// Whether a target reads this file in every one of the folders.
+fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<bool> {
+    let Some(file) = target.facts().project.folder_file.filter(|file| file.name == name) else { return Ok(false) };
+    for folder in folders {
+        if let Some(hiding) = file.hidden_by
+            && hiding_text(&root.join(folder), hiding)?.is_some()
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the folders below the root that globs name, where each names all files of one.
+fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
+    let Applies::Globs(globs) = applies else { return None };
+    let folder = |glob: &String| {
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        let folder = glob.strip_suffix("/**").or_else(|| glob.strip_suffix("/**/*"))?;
+        let is_plain = !folder.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
+        let is_folder = root.join(folder).metadata().map_or(true, |metadata| metadata.is_dir());
+        let is_gits = folder.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
+        (is_plain && is_folder && !is_gits && !folder.is_empty() && disk::stays_inside(folder))
+            .then(|| folder.to_owned())
+    };
+    globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
+}
+
+/// Adds a module as a rule of each target, once where one reads what stands there for another.
+fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: &Path) -> Result<()> {
+    let mut written: Vec<(Vec<Target>, Rules, Written)> = Vec::new();
+    for target in targets {
+        let Some(rules) = target.facts().project.scoped_rules else { continue };
+        match Written::of(module, target, rules) {
+            Ok(form) => written.push((vec![target], rules, form)),
+            Err(reason) => builder.leave_out(module, target, reason),
+        }
+    }
+    // Which of the files are read by another target that would get its own.
+    let twice: Vec<(usize, usize)> = (0..written.len())
+        .filter_map(|at| {
+            let also_reads = written[at].0[0].facts().project.also_reads;
+            let other = written.iter().position(|(_, rules, _)| also_reads.contains(&rules.folder));
+            other.filter(|other| *other != at).map(|other| (at, other))
+        })
+        .collect();
+    for (at, other) in &twice {
+        let reader = written[*at].0[0];
+        written[*other].0.push(reader);
+        let (folder, own) = (written[*other].1.folder, written[*at].1.folder);
+        let title = reader.facts().title;
+        builder.note(format!("{title} reads `{folder}` too: what stands there for it is not in `{own}` once more"));
+    }
+    for (at, (targets, rules, form)) in written.iter().enumerate() {
+        if !twice.iter().any(|(given, _)| *given == at) {
+            form.add(builder, targets, *rules, module, root)?;
+        }
+    }
+    Ok(())
+}
+
+/// A rule as it is written for a target.
+enum Written {
+    /// As its own file, which says the same to this target.
+    AsItIs,
+    /// With this front matter.
+    With(String),
+}
+
+impl Written {
+    fn of(module: &Module, target: Target, rules: Rules) -> Result<Self, Reason> {
+        let about = &module.about;
+        let is_own = about.agent.is_none() || about.is_of(target);
+        let own = module.files.first().filter(|_| is_own).and_then(|file| rule::read(&rules.matter, &file.bytes));
+        if own.as_ref() == Some(&about.applies) {
+            return Ok(Written::AsItIs);
+        }
+        rule::write(&rules.matter, &about.applies, about.description.as_deref()).map(Written::With)
+    }
+
+    fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {
+        let (Some(owner), Some(file)) = (targets.first(), module.files.first()) else { return Ok(()) };
+        let (folder, path) = (below(base, rules.folder), path_in(rules.folder, rules.ending, module, *owner));
+        for target in targets {
+            builder.root(*target, &folder, target.facts().project.lists_extras);
+        }
+        match self {
+            Written::With(head) => builder.rule(targets, &folder, &path, module, head),
+            Written::AsItIs => {
+                let bytes = std::sync::Arc::clone(&file.bytes);
+                builder.add(targets, &folder, &path, Form::Copy, vec![part(module, file)], bytes, file.executable)
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Subagents: each target gets them in its own form.
+
+use std::path::Path;
+
+use super::files::{of_kind, path_in};
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::left_out::Reason;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::desired::subagent::{self, Subagent};
+use crate::deploy::module::{Kind, Module};
+use crate::deploy::targets::Target;
+use crate::deploy::targets::facts::{SubagentForm, Subagents};
+use crate::error::Result;
+
+/// Adds the files of a target below the deploy root.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
+    let Some(places) = target.facts().subagents else { return Ok(()) };
+    for module in of_kind(modules, Kind::Subagent, target) {
+        add(builder, module, target, places, &root.join(places.project))?;
+    }
+    Ok(())
+}
+
+/// Adds the files of a target in its own folder.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, own: &Path) -> Result<()> {
+    let places = target.facts().subagents.and_then(|places| Some((places, places.user?)));
+    for module in of_kind(modules, Kind::Subagent, target) {
+        match places {
+            Some((places, folder)) => add(builder, module, target, places, &own.join(folder))?,
+            None => builder.leave_out(module, target, Reason::NotForTheUser),
+        }
+    }
+    Ok(())
+}
+
+fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents, folder: &Path) -> Result<()> {
+    let Some(file) = module.files.first() else { return Ok(()) };
+    let path = path_in(places.project, places.ending, module, target);
+    let (id, title) = (&module.id, target.facts().title);
+    let subagent = Subagent::of(module, &file.bytes);
+    let is_plain = module.about.agent.is_none() && places.takes_plain && subagent.is_in(&places.form);
+    if module.about.is_of(target) || is_plain {
+        builder.root(target, folder, false);
+        return builder.copy(target, folder, &path, module, file);
+    }
+    let written = match subagent.write(&places.form) {
+        Ok(written) => written,
+        Err(reason) => {
+            builder.leave_out(module, target, reason);
+            return Ok(());
+        }
+    };
+    let part = part(module, file);
+    match places.form {
+        SubagentForm::Markdown { .. } => builder.rule(&[target], folder, &path, module, &written.head)?,
+        SubagentForm::Toml => {
+            let Ok(body) = std::str::from_utf8(part.body()) else {
+                builder.leave_out(module, target, Reason::NotText);
+                return Ok(());
+            };
+            let bytes = subagent::toml(&written.head, body);
+            builder.add(&[target], folder, &path, Form::Toml, vec![part], bytes.into(), false)?;
+        }
+    }
+    builder.root(target, folder, false);
+    if let Some(lost) = written.lost {
+        builder.note(format!("module '{id}' is written for {title}, {lost}"));
+    }
+    if !subagent.others().is_empty() {
+        let keys: Vec<String> = subagent.others().iter().map(|key| format!("`{key}`")).collect();
+        builder.note(format!("module '{id}': {} stay with the agent that they were written for", keys.join(", ")));
+    }
+    Ok(())
+}

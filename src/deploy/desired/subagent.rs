@@ -1,0 +1,229 @@
+//! A subagent's file in the form of another agent: its name, its description, its tools and its text.
+
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item};
+
+use super::left_out::Reason;
+use crate::content::command::skill::{keys, split_front};
+use crate::deploy::module::Module;
+use crate::deploy::targets::facts::{SubagentForm, ToolNames};
+
+/// A tool that several agents have under names of their own.
+struct Tool {
+    /// What Claude Code calls it; the first ones are written, in this number.
+    claude: (&'static [&'static str], usize),
+    /// What VS Code calls it.
+    vscode: &'static str,
+    /// What else agents call it.
+    aliases: &'static [&'static str],
+    /// Whether it changes nothing.
+    reads: bool,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool { claude: (&["Read", "NotebookRead"], 1), vscode: "read", aliases: &["view", "readfile"], reads: true },
+    Tool {
+        claude: (&["Edit", "Write", "MultiEdit", "NotebookEdit"], 2),
+        vscode: "edit",
+        aliases: &["create", "editfiles", "patch"],
+        reads: false,
+    },
+    Tool { claude: (&["Grep", "Glob", "LS"], 2), vscode: "search", aliases: &["codebase", "list"], reads: true },
+    Tool {
+        claude: (&["Bash"], 1),
+        vscode: "execute",
+        aliases: &["shell", "powershell", "runcommands", "runinterminal"],
+        reads: false,
+    },
+    Tool { claude: (&["WebFetch", "WebSearch"], 2), vscode: "web", aliases: &["fetch"], reads: true },
+    Tool { claude: (&["Task", "Agent"], 1), vscode: "agent", aliases: &["custom-agent"], reads: false },
+    Tool { claude: (&["TodoWrite"], 1), vscode: "todo", aliases: &["todos"], reads: true },
+];
+
+/// The keys that are said in every agent's own words.
+const SAID: [&str; 3] = ["name", "description", "tools"];
+
+/// What a subagent's file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subagent {
+    name: String,
+    description: Option<String>,
+    /// The tools that it may use; all of them where there is none.
+    tools: Option<Vec<String>>,
+    /// The keys that only the agent understands for which the file was written.
+    others: Vec<String>,
+}
+
+/// A subagent as it is written for an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The front matter with its marks, or the keys before the text.
+    pub head: String,
+    /// What of its tools the agent is not told, for a person.
+    pub lost: Option<String>,
+}
+
+impl Subagent {
+    /// Reads the file of a module.
+    pub fn of(module: &Module, file: &[u8]) -> Self {
+        let mut keys = split_front(file).0.and_then(keys).unwrap_or_default();
+        let mut text = |key: &str| match keys.shift_remove(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            _ => None,
+        };
+        let (name, description) = (text("name"), text("description"));
+        let tools = keys.shift_remove("tools").and_then(|tools| listed(&tools));
+        Self {
+            name: name.unwrap_or_else(|| module.name().to_owned()),
+            description: module.about.description.clone().or(description).filter(|text| !text.trim().is_empty()),
+            tools,
+            others: keys.into_iter().map(|(key, _)| key).filter(|key| !SAID.contains(&key.as_str())).collect(),
+        }
+    }
+
+    /// The keys that only the agent understands for which the file was written.
+    pub fn others(&self) -> &[String] {
+        &self.others
+    }
+
+    /// Whether an agent takes all of it as it stands: Claude Code refuses to start where it knows none of the tools.
+    pub fn is_in(&self, form: &SubagentForm) -> bool {
+        let SubagentForm::Markdown { tools: names, .. } = form else { return false };
+        let known = |tool: &String| names.named(tool);
+        self.description.is_some() && self.tools.iter().flatten().all(known)
+    }
+
+    /// Returns what stands before its text in an agent's form.
+    ///
+    /// # Errors
+    /// [`Reason::NoDescription`]: every agent needs one.
+    pub fn write(&self, form: &SubagentForm) -> Result<Written, Reason> {
+        let description = self.description.as_deref().ok_or(Reason::NoDescription)?;
+        let (tools, quoted) = match form {
+            SubagentForm::Toml => {
+                let lost = self.tools.is_some().then(|| "which has no list of tools: it may use every one".to_owned());
+                let mut head = DocumentMut::new();
+                head["name"] = toml_edit::value(self.name.as_str());
+                head["description"] = toml_edit::value(description);
+                return Ok(Written { head: head.to_string(), lost });
+            }
+            SubagentForm::Markdown { tools, quoted } => (tools, *quoted),
+        };
+        let line = |key: &str, text: &str| match quoted {
+            true => format!("{key}: {}\n", Value::from(text)),
+            false => format!("{key}: {}\n", one_line(text)),
+        };
+        let (listed, lost) = self.tools.as_ref().map(|own| tools.write(own)).unwrap_or_default();
+        let head = format!("---\nname: {}\n{}{listed}---\n", one_line(&self.name), line("description", description));
+        Ok(Written { head, lost })
+    }
+}
+
+/// Returns a subagent's text as TOML, after the keys that stand before it.
+pub fn toml(head: &str, body: &str) -> Vec<u8> {
+    let mut text = DocumentMut::new();
+    text[INSTRUCTIONS] = toml_edit::value(body);
+    format!("{head}{text}").into_bytes()
+}
+
+/// Returns the text of a subagent's TOML that was edited, and whether the other keys were as well.
+///
+/// # Errors
+/// Why it cannot be read, for a person.
+pub fn from_toml(written: &[u8], edited: &[u8]) -> Result<(String, bool), String> {
+    let parse = |bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text".to_owned())?;
+        text.parse::<DocumentMut>().map_err(|error| format!("it is no TOML: {}", error.message()))
+    };
+    let (mut before, mut after) = (parse(written)?, parse(edited)?);
+    before.remove(INSTRUCTIONS);
+    let text = after.remove(INSTRUCTIONS).and_then(|item| item.as_str().map(str::to_owned));
+    let text = text.ok_or_else(|| format!("it has no text as `{INSTRUCTIONS}`"))?;
+    let values = |document: &DocumentMut| -> Vec<(String, String)> {
+        let value = |item: &Item| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+        document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect()
+    };
+    Ok((text, values(&before) != values(&after)))
+}
+
+const INSTRUCTIONS: &str = "developer_instructions";
+
+impl ToolNames {
+    /// Whether the agent knows a tool by this name.
+    fn named(&self, tool: &str) -> bool {
+        match self {
+            ToolNames::Claude => {
+                let bare = tool.split('(').next().unwrap_or_default().trim();
+                bare.starts_with("mcp__") || TOOLS.iter().any(|known| known.claude.0.contains(&bare))
+            }
+            ToolNames::VsCode => TOOLS.iter().any(|known| known.vscode == tool),
+            ToolNames::ReadOnly => false,
+        }
+    }
+
+    /// Returns the line that says which tools a subagent may use, and what of it is lost.
+    fn write(&self, own: &[String]) -> (String, Option<String>) {
+        let mut names: Vec<String> = Vec::new();
+        let mut unknown: Vec<&str> = Vec::new();
+        let mut reads_only = true;
+        for name in own {
+            let tool = tool(name);
+            reads_only &= tool.is_some_and(|tool| tool.reads);
+            let known: Vec<&str> = match (self, tool) {
+                (ToolNames::ReadOnly, _) => continue,
+                (_, _) if self.named(name) => vec![name],
+                (ToolNames::Claude, Some(tool)) => tool.claude.0[..tool.claude.1].to_vec(),
+                (ToolNames::VsCode, Some(tool)) => vec![tool.vscode],
+                (_, None) => {
+                    unknown.push(name);
+                    continue;
+                }
+            };
+            for name in known {
+                if !names.iter().any(|listed| listed == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        match self {
+            ToolNames::ReadOnly if reads_only && !own.is_empty() => ("readonly: true\n".to_owned(), None),
+            ToolNames::ReadOnly => (String::new(), Some("which has no list of tools: it may use every one".to_owned())),
+            _ if names.is_empty() => {
+                (String::new(), Some("which knows none of its tools by name: it may use every one".to_owned()))
+            }
+            _ => {
+                let line = match self {
+                    ToolNames::VsCode => format!("tools: {}\n", Value::from(names)),
+                    _ => format!("tools: {}\n", names.join(", ")),
+                };
+                (line, (!unknown.is_empty()).then(|| format!("which does not know {}", unknown.join(", "))))
+            }
+        }
+    }
+}
+
+/// Returns the tool that an agent calls so. One that is limited, such as `Bash(git:*)`, is known to its own agent alone.
+fn tool(name: &str) -> Option<&'static Tool> {
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    TOOLS.iter().find(|tool| {
+        tool.vscode.eq_ignore_ascii_case(name) || tool.claude.0.iter().any(is) || tool.aliases.iter().any(is)
+    })
+}
+
+/// The tools that front matter lists: with commas between, in a list, or as a map of those that are on.
+fn listed(tools: &Value) -> Option<Vec<String>> {
+    let clean = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    match tools {
+        Value::String(text) => Some(text.split(',').filter_map(clean).collect()),
+        Value::Array(list) => Some(list.iter().filter_map(|name| clean(name.as_str()?)).collect()),
+        Value::Object(map) => {
+            Some(map.iter().filter(|(_, on)| **on == Value::Bool(true)).filter_map(|(name, _)| clean(name)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A text for an agent that reads its front matter line by line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

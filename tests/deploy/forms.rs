@@ -1,0 +1,423 @@
+//! Instructions that do not always apply: each target's own form, word for word, and never in a file that is always
+//! loaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use insta::assert_snapshot;
+use mcpkg::deploy::desired::{Form, layout, rule};
+use mcpkg::deploy::module::{About, Kind, Layer, Module, ModuleFile};
+use mcpkg::deploy::targets::bases::Bases;
+use mcpkg::deploy::targets::{Layout, Target, TargetConfig};
+use mcpkg::store::modules::{self, Applies, Row};
+use mcpkg::store::resources::{self, Key};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
+
+const EVERYBODY: &str = "instructions:style";
+
+impl Place {
+    /// A place whose project has instructions for Python files, with a description, and instructions that always apply.
+    fn with_rule() -> Self {
+        let place = Self::new();
+        place.ok(&["project", "create", "p"]);
+        place.instructions("style", "Be brief.\n");
+        place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n", "-d", "How we write Python"]);
+        place
+    }
+
+    /// Says when a module applies.
+    fn applies(&self, id: &str, more: &[&str]) {
+        self.ok(&[&["module", "set", id], more].concat());
+    }
+
+    /// Says what an import says of a resource: the agent whose form it has, and its path.
+    fn came_from(&self, uri: &str, agent: &str, path: &str, applies: &Applies) {
+        let written = self.scratch.context().write("test", "", |db, project, _| {
+            let resource = resources::find(db, project.id, Key::Uri(uri))?.expect("a resource");
+            let row = Row {
+                item: format!("resource:{}", resource.uuid),
+                enabled: true,
+                applies: applies.clone(),
+                agent: Some(agent.to_owned()),
+                path: Some(path.to_owned()),
+                ..Row::default()
+            };
+            modules::put(db, project.id, &row)
+        });
+        written.expect("a row");
+    }
+
+    /// The files below the root with their bytes, but for AGENTS.md.
+    fn written(&self) -> String {
+        let mut text = String::new();
+        for (path, what) in self.tree() {
+            let Some(path) = path.strip_prefix("root/").filter(|path| *path != "AGENTS.md") else { continue };
+            text += &format!("{path}: {}\n", what.strip_prefix("644 ").unwrap_or(&what).escape_debug());
+        }
+        text
+    }
+
+    /// What the plan says is left out, as `target reason`.
+    fn left_out(&self, more: &[&str]) -> Vec<String> {
+        let data = self.data(&[&["plan"], more].concat());
+        let said = |item: &Value| format!("{} {}", word(&item["target"]), word(&item["reason_code"]));
+        data["left_out"].as_array().map(|items| items.iter().map(said).collect()).unwrap_or_default()
+    }
+}
+
+fn globs(globs: &[&str]) -> Applies {
+    Applies::Globs(globs.iter().map(|glob| (*glob).to_owned()).collect())
+}
+
+#[test]
+fn each_target_has_a_scoped_rule_in_its_own_form() {
+    for (target, expected) in [
+        (
+            "claude_code",
+            ".claude/rules/py.md: ---\\npaths:\\n  - \\\"**/*.py\\\"\\n  - \\\"src/**/*.{pyi,pyx}\\\"\\n---\\n\\nType it.\\n\n",
+        ),
+        (
+            "cursor",
+            ".cursor/rules/py.mdc: ---\\ndescription: How we write Python\\nglobs: **/*.py,src/**/*.{pyi,pyx}\\nalwaysApply: false\\n---\\n\\nType it.\\n\n",
+        ),
+        (
+            "vscode",
+            ".github/instructions/py.instructions.md: ---\\ndescription: \\\"How we write Python\\\"\\napplyTo: \\\"**/*.py,src/**/*.{pyi,pyx}\\\"\\n---\\n\\nType it.\\n\n",
+        ),
+        ("codex", ""),
+    ] {
+        let place = Place::with_rule();
+        place.applies("instructions:py", &["--globs", "**/*.py", "--globs", "src/**/*.{pyi,pyx}"]);
+        let before = place.tree();
+        place.deploy(&["--target", target]);
+        assert_eq!(place.written(), expected, "{target}");
+        let always = place.read("root/AGENTS.md");
+        assert!(always.contains("Be brief.") && !always.contains("Type it."), "{target}: {always}");
+        assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
+        place.data(&["rollback", "--to", "pristine", "--yes"]);
+        assert_eq!(place.tree(), before, "{target}");
+    }
+}
+
+#[test]
+fn a_rule_by_description_or_by_hand_is_cursors_alone() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--applies", "described"]);
+    place.deploy(&[]);
+    assert_eq!(
+        place.written(),
+        ".cursor/rules/py.mdc: ---\\ndescription: How we write Python\\nalwaysApply: false\\n---\\n\\nType it.\\n\n"
+    );
+    let others = ["claude_code", "codex", "vscode"];
+    assert_eq!(place.left_out(&[]), others.map(|target| format!("{target} by_description")));
+    place.applies("instructions:py", &["--applies", "manual"]);
+    place.deploy(&[]);
+    assert_eq!(place.written(), ".cursor/rules/py.mdc: ---\\nalwaysApply: false\\n---\\n\\nType it.\\n\n");
+    assert_eq!(place.left_out(&[]), others.map(|target| format!("{target} by_hand")));
+    // Without a description there is nothing to apply by.
+    place.applies(EVERYBODY, &["--applies", "described"]);
+    place.deploy(&[]);
+    assert!(place.left_out(&[]).contains(&"cursor no_description".to_owned()));
+    assert!(!place.exists("root/AGENTS.md"), "what applied always does so no more");
+}
+
+#[test]
+fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--globs", "**/*.py"]);
+    let envelope = place.envelope(&["plan"]);
+    assert_snapshot!(serde_json::to_string_pretty(&envelope["warnings"]).expect("JSON"), @r#"
+    [
+      "module 'instructions:py' is not written for Codex, which takes instructions for whole folders only, such as src/**",
+      "VS Code reads `.claude/rules` too: what stands there for it is not in `.github/instructions` once more"
+    ]
+    "#);
+    let left_out = json!([{ "module_id": "instructions:py", "target": "codex", "reason_code": "not_a_folder" }]);
+    assert_eq!(envelope["data"]["left_out"], left_out);
+    let changes = envelope["data"]["changes"].as_array().expect("changes");
+    let rule = changes.iter().find(|change| word(&change["path"]).ends_with("py.md")).expect("a rule");
+    assert_eq!(rule["targets"], json!(["claude_code", "vscode"]));
+    for other in [&["status"][..], &["diff"], &["preview"], &["doctor"], &["deploy", "--apply", "--yes"]] {
+        assert_eq!(place.envelope(other)["warnings"], json!([]), "{other:?}");
+    }
+    assert!(!place.exists("root/.github"));
+    assert_eq!(place.left_out(&["--target", "vscode"]), [""; 0]);
+    // A choice of targets moves nothing of what stands there for all.
+    assert_eq!(place.planned(&["--target", "vscode"]), [""; 0]);
+    assert_eq!(place.planned(&["--target", "claude_code"]), [""; 0]);
+}
+
+#[test]
+fn which_files_are_shared_follows_from_the_targets_that_were_deployed_to() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--globs", "**/*.py"]);
+    let (own, shared) = ("root/.github/instructions/py.instructions.md", "root/.claude/rules/py.md");
+    place.deploy(&["--target", "vscode"]);
+    assert!(place.exists(own) && !place.exists(shared));
+    assert_eq!(place.planned(&["--target", "vscode"]), [""; 0]);
+    let planned = place.planned(&[]);
+    assert!(planned.contains(&format!("delete {own}")) && planned.contains(&format!("create {shared}")), "{planned:?}");
+    place.deploy(&[]);
+    assert!(place.exists(shared) && !place.exists(own));
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    place.deploy(&["--target", "vscode"]);
+    assert!(place.exists(own) && !place.exists(shared), "nothing stands there for Claude Code any more");
+}
+
+#[test]
+fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--globs", "src/py/**", "--globs", "./tests/**/*"]);
+    place.write("root/src/py/AGENTS.md", "Mine.\n");
+    let before = place.tree();
+    place.deploy(&["--adopt"]);
+    assert!(place.read("root/src/py/AGENTS.md").starts_with("Mine.\n"));
+    assert!(place.read("root/tests/AGENTS.md").contains("Type it.\n"));
+    // Claude Code and Cursor read these files; VS Code does not by itself.
+    assert!(!place.exists("root/.claude/rules") && !place.exists("root/.cursor/rules"));
+    assert!(place.exists("root/.github/instructions/py.instructions.md"));
+    assert_eq!(place.left_out(&[]), [""; 0]);
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+    // Where the folder's CLAUDE.md hides it, Claude Code has a rule.
+    place.write("root/tests/CLAUDE.md", "Other.\n");
+    place.deploy(&["--adopt"]);
+    assert!(place.read("root/.claude/rules/py.md").contains("\"src/py/**\""));
+    // What is no folder is no place.
+    for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
+        place.applies("instructions:py", &["--globs", glob]);
+        assert_eq!(place.left_out(&["--target", "codex"]), ["codex not_a_folder"], "{glob}");
+    }
+}
+
+#[test]
+fn a_rule_goes_back_to_its_own_agent_as_it_came() {
+    let cases = [
+        ("cursor", ".cursor/rules/web/ts.mdc", "---\r\nglobs: *.ts\r\nalwaysApply: false\r\nmine: 1\r\n---\r\nTS\r\n"),
+        ("claude_code", ".claude/rules/web/ts.md", "---\nmodel: x # kept\npaths: *.ts\n---\n\n\nTS"),
+        ("copilot", ".github/instructions/ts.instructions.md", "---\nname: T\napplyTo: '*.ts'\n---\nTS"),
+    ];
+    for (agent, path, text) in cases {
+        let place = Place::new();
+        place.ok(&["project", "create", "p"]);
+        place.instructions("ts", text);
+        place.came_from("instructions://ts", agent, path, &globs(&["*.ts"]));
+        let target = if agent == "copilot" { "vscode" } else { agent };
+        place.deploy(&["--target", target]);
+        assert_eq!(place.read(&format!("root/{path}")), text, "{agent}");
+        // The others have none of its keys.
+        for other in ["claude_code", "cursor", "vscode"].into_iter().filter(|other| *other != target) {
+            place.data(&["rollback", "--to", "pristine", "--yes"]);
+            place.deploy(&["--target", other]);
+            let written = place.written();
+            assert!(written.contains("*.ts") && written.contains("\\n\\nTS"), "{agent} to {other}: {written}");
+            assert!(
+                !written.contains("mine") && !written.contains("model") && !written.contains("name: T"),
+                "{written}"
+            );
+        }
+    }
+    // What was said since goes before what the file said.
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.instructions("ts", "---\npaths: *.ts\n---\nTS\n");
+    place.came_from("instructions://ts", "claude_code", ".claude/rules/ts.md", &globs(&["*.ts"]));
+    place.applies("instructions:ts", &["--globs", "*.tsx"]);
+    place.deploy(&["--target", "claude_code"]);
+    assert_eq!(place.read("root/.claude/rules/ts.md"), "---\npaths:\n  - \"*.tsx\"\n---\n\nTS\n");
+}
+
+#[test]
+fn a_rule_that_always_applies_is_told_to_each_agent_in_its_words() {
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.instructions("ts", "---\nglobs: *.ts\n---\nTS\n");
+    // Claude Code ignores `globs`: there it applied always.
+    place.came_from("instructions://ts", "claude_code", ".claude/rules/ts.md", &Applies::Always);
+    place.ok(&["module", "set", "instructions:ts", "--targets", "cursor"]);
+    place.deploy(&[]);
+    assert_eq!(place.written(), ".cursor/rules/ts.mdc: ---\\nalwaysApply: true\\n---\\n\\nTS\\n\n");
+}
+
+#[test]
+fn a_changed_rule_is_told_and_taken_back() {
+    let place = Place::with_rule();
+    place.ok(&["resource", "update", "py", "--content", "---\nextra: kept\n---\nType it.\n"]);
+    place.applies("instructions:py", &["--globs", "**/*.py"]);
+    place.deploy(&[]);
+    let rule = "root/.claude/rules/py.md";
+    place.write(rule, place.read(rule).replace("Type it.", "Type all of it."));
+    assert_eq!(place.drift(&[]), [format!("modified user_modified {rule}")]);
+    let data = place.data(&["evolve", "propose", "--yes"]);
+    place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
+    assert_eq!(place.ok(&["resource", "show", "py"]), "---\nextra: kept\n---\nType all of it.\n");
+    assert_eq!(place.planned(&["--target", "claude_code"]), [""; 0]);
+    place.deploy(&[]);
+    // Front matter of ours is not taken back; how it is changed is said.
+    place.write(rule, place.read(rule).replace("*.py", "*.rb").replace("all of it", "less"));
+    let envelope = place.envelope(&["evolve", "propose", "--yes"]);
+    assert!(envelope["warnings"].to_string().contains("mcpkg module set instructions:py"), "{envelope:#}");
+    place.ok(&["evolve", "accept", &envelope["data"]["proposals"][0]["id"].to_string(), "--yes"]);
+    assert!(place.ok(&["resource", "show", "py"]).ends_with("Type less.\n"));
+}
+
+#[test]
+fn for_the_user_claude_code_has_rules_and_the_others_have_none() {
+    let place = Place::with_rule();
+    place.applies("instructions:py", &["--globs", "**/*.py"]);
+    place.deploy(&["--scope", "user"]);
+    assert!(place.read("home/.claude/rules/py.md").contains("paths:"));
+    for file in ["home/.claude/CLAUDE.md", "home/.codex/AGENTS.md"] {
+        assert!(!place.read(file).contains("Type it."), "{file}");
+    }
+    let others = ["codex", "cursor", "vscode"].map(|target| format!("{target} not_for_the_user"));
+    assert_eq!(place.left_out(&["--scope", "user"]), others);
+}
+
+#[test]
+fn module_commands_tell_and_change_when_instructions_apply() {
+    let place = Place::with_rule();
+    assert_snapshot!(place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py", "--globs", "*.{a,b}"]), @"Changed module 'instructions:py' in project 'p' to instructions:py: instructions, targets all, applies to **/*.py *.{a,b}");
+    place.applies(EVERYBODY, &["--applies", "manual"]);
+    place.prompt("review", "Review.\n");
+    assert_snapshot!(place.ok(&["module", "list"]), @"
+    command:review	command	all		yes	1	
+    instructions:py	instructions	all		yes	1	**/*.py *.{a,b}
+    instructions:style	instructions	all		yes	1	manual
+    ");
+    let listed = place.scratch.finish(place.command().args(["--json", "module", "list"])).stdout;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["modules"][1]["applies"], json!({ "globs": ["**/*.py", "*.{a,b}"] }));
+    assert_eq!((&listed["modules"][2]["applies"], &listed["modules"][0]["applies"]), (&json!("manual"), &Value::Null));
+    assert!(
+        place
+            .ok(&["module", "show", EVERYBODY])
+            .starts_with("instructions:style: instructions, targets all, applies manual")
+    );
+    place.applies(EVERYBODY, &["--applies", "always"]);
+    assert!(place.ok(&["module", "list"]).contains("instructions:style\tinstructions\tall\t\tyes\t1\talways"));
+    for refused in [
+        &["command:review", "--globs", "x"][..],
+        &["instructions:py", "--globs", ""],
+        &["instructions:py", "--globs", "a\nb"],
+        &["instructions:py", "--applies", "always", "--globs", "x"],
+        &["instructions:py", "--applies", "never"],
+    ] {
+        let ran = place.run(&[&["module", "set"], refused].concat());
+        assert_eq!(ran.status, 2, "{refused:?}: {ran}");
+    }
+}
+
+fn applies() -> impl Strategy<Value = Applies> {
+    let glob = prop_oneof![
+        4 => proptest::sample::select(vec!["src/**", "a/b/**/*", "./src/**", "**/*.py", "*.{a,b}", "**", "src"]),
+        1 => proptest::sample::select(vec!["!x", "a,b", "", "../x/**", "/x/**", "x---y", "#", "- x", "'x"]),
+    ];
+    prop_oneof![
+        Just(Applies::Always),
+        Just(Applies::Described),
+        Just(Applies::Manual),
+        prop::collection::vec(glob.prop_map(str::to_owned), 1..3).prop_map(Applies::Globs),
+    ]
+}
+
+fn module(name: usize) -> impl Strategy<Value = Module> {
+    let fronts = vec![
+        "",
+        "---\npaths: \"**/*.py\"\n---\n",
+        "---\nglobs: **/*.py\nalwaysApply: false\n---\n",
+        "---\nalwaysApply: true\n---\n",
+        "---\napplyTo: \"**\"\n---\n",
+        "---\ndescription: d\n---\n",
+        "---\npaths: [\n---\n",
+    ];
+    let targets = prop::collection::vec(proptest::sample::select(Target::ALL.to_vec()), 0..3);
+    let agent = proptest::option::of(proptest::sample::select(vec!["cursor", "claude_code", "copilot", "windsurf"]));
+    let description = proptest::option::of(proptest::sample::select(vec!["d", "a --- b", " "]));
+    (applies(), agent, proptest::sample::select(fronts), targets, description).prop_map(
+        move |(applies, agent, front, targets, description)| Module {
+            id: format!("instructions:m{name}"),
+            kind: Kind::Instructions,
+            targets,
+            files: vec![ModuleFile {
+                path: "AGENTS.md".to_owned(),
+                bytes: format!("{front}Text {name}.\n").into_bytes().into(),
+                executable: false,
+                layer: Layer::Upstream,
+                arguments: std::sync::Arc::default(),
+            }],
+            about: About {
+                // Without an agent, always means that the project says nothing: then the front matter counts.
+                agent: agent.or((applies == Applies::Always).then_some("x")).map(str::to_owned),
+                description: description.map(str::to_owned),
+                path: None,
+                applies,
+            },
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Each module is written for each target that it is meant for, or is told as left out, and never both; what is
+    /// written says to that target what the module says, and stands in no file that it always loads.
+    #[test]
+    fn when_instructions_apply_is_never_widened(
+        modules in (module(0), module(1), module(2)),
+        chosen in proptest::sample::subsequence(Target::ALL.to_vec(), 1..=Target::ALL.len()),
+    ) {
+        let modules = [modules.0, modules.1, modules.2];
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let bases = Bases { root: Some(root.clone()), home: root.join("home"), moved: BTreeMap::new() };
+        let config = |target: &Target| TargetConfig {
+            target: *target, user: false, project: true, layout: Layout::Current, options: serde_json::Map::new(),
+        };
+        let configs: Vec<TargetConfig> = Target::ALL.iter().map(config).collect();
+        let desired = layout::desired(&modules, &configs, &chosen, &chosen, &bases).expect("a layout");
+        let mut given: BTreeSet<(&str, Target)> = BTreeSet::new();
+        for output in desired.outputs.values() {
+            let path = output.path.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();
+            for part in &output.parts {
+                let module = modules.iter().find(|module| module.id == part.module_id).expect("a module");
+                for target in output.targets.iter().filter(|target| chosen.contains(target)) {
+                    given.insert((&module.id, *target));
+                    if module.about.applies == Applies::Always {
+                        continue;
+                    }
+                    if output.form == Form::Block {
+                        let Applies::Globs(globs) = &module.about.applies else { panic!("{path}: {module:?}") };
+                        let folder = path.strip_suffix("/AGENTS.md").expect("a folder's file");
+                        prop_assert!(globs.iter().any(|glob| glob.trim_start_matches("./").starts_with(folder)));
+                        continue;
+                    }
+                    let mut all = Target::ALL.iter().filter_map(|target| target.facts().project.scoped_rules);
+                    let rules = all.find(|rules| path.starts_with(&format!("{}/", rules.folder))).expect("a rule");
+                    let facts = &target.facts().project;
+                    let own = facts.scoped_rules.is_some_and(|own| own.folder == rules.folder);
+                    prop_assert!(own || facts.also_reads.contains(&rules.folder), "{path} for {target:?}");
+                    let expected = match &module.about.applies {
+                        Applies::Globs(globs) => Applies::Globs(
+                            globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob).to_owned()).collect(),
+                        ),
+                        other => other.clone(),
+                    };
+                    let said = rule::read(&rules.matter, &output.bytes);
+                    prop_assert_eq!(said, Some(expected), "{}: {}", path, String::from_utf8_lossy(&output.bytes));
+                }
+            }
+        }
+        let left_out: BTreeSet<(&str, Target)> =
+            desired.left_out.iter().map(|left_out| (left_out.module_id.as_str(), left_out.target)).collect();
+        for module in &modules {
+            for target in chosen.iter().filter(|target| module.is_for(**target)) {
+                let key = (module.id.as_str(), *target);
+                prop_assert!(given.contains(&key) != left_out.contains(&key), "{key:?}: {module:?}");
+            }
+        }
+    }
+}
