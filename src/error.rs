@@ -76,7 +76,7 @@ codes! {
     AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 Caller  "already_exists" [] "The name or URI is taken.";
     ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
     ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
-    Cancelled            "E_CANCELLED"                     1 -32603 Caller  "cancelled" [] "The user gave up before anything was changed.";
+    Cancelled            "E_CANCELLED"                   130 -32603 Caller  "cancelled" [] "The user gave up before anything was changed.";
     Timeout              "E_TIMEOUT"                       1 -32603 Machine "timeout" ["retry_command"] "A read for a client took longer than it may, or nobody waited for it any more; nothing was changed.";
     TooLarge             "E_TOO_LARGE"                     1 -32602 Caller  "too_large" [] "The content is larger than one answer may be.";
     TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
@@ -269,6 +269,7 @@ mod tests {
             let expected = match code {
                 Code::InvalidArgument => 2,
                 Code::Internal => 70,
+                Code::Cancelled => 130,
                 _ => 1,
             };
             assert_eq!(code.exit(), expected, "{}", code.name());

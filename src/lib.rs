@@ -23,6 +23,7 @@ pub mod http;
 mod json;
 pub mod mcp;
 pub mod op;
+pub mod plural;
 pub mod present;
 pub mod process;
 pub mod redact;

@@ -163,6 +163,14 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         format!("{}?", Self::ABOUT)
     }
 
+    /// Fails where there is nothing to do it to: looked at before a terminal asks about a [`Effect::Destroy`].
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, or what else keeps it from being done.
+    fn look(&self, _context: &Context) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
     /// the thread that reads requests, and gives the same answer again while nothing was committed.
     fn is_hot(&self) -> bool {
@@ -232,6 +240,8 @@ pub enum Body {
     Diff(String),
     /// Several, one after the other.
     Several(Vec<Body>),
+    /// What lies below a folder: a terminal names the folder once, and the paths in it relative to it.
+    Below(String, Box<Body>),
 }
 
 /// Bytes with what MCP says of them.

@@ -9,7 +9,7 @@ use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
@@ -207,6 +207,14 @@ impl Operation for Revoke {
 
     fn question(&self) -> String {
         format!("Revoke access key '{}'?", redact(&self.name))
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandInUnlessNamed
+    }
+
+    fn look(&self, context: &Context) -> Result<()> {
+        context.store.read(|db| wanted(db, &self.name)).map(drop)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

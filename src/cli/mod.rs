@@ -42,7 +42,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             output.error(&error);
             // A closed pipe is not an error: the reader, such as `head`, has read all that it needs.
-            if output::is_closed_pipe(&error) { 0 } else { error.code().exit() }
+            if output::is_closed_pipe(&error) { 0 } else { exit(&error) }
         }
     }
 }
@@ -63,12 +63,10 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         Ok(call) => call,
         Err(error) => return Err(Error::new(Code::InvalidArgument, error.to_string())),
     };
-    if entry.effect == Effect::Destroy {
-        output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
-    }
     let database = globals.database()?;
+    let existed = Store::is_at(&database);
     let missing = match call.missing_database() {
-        _ if Store::is_at(&database) => MissingDatabase::Create,
+        _ if existed => MissingDatabase::Create,
         MissingDatabase::StandInUnlessNamed if globals.names_database() => MissingDatabase::Refuse,
         MissingDatabase::StandInUnlessNamed => MissingDatabase::StandIn,
         missing => missing,
@@ -91,6 +89,13 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     context.confirmation = output::confirmation(globals.yes);
     cancel_on_interrupt(&context);
     recover(&context);
+    // What does not exist is said before a question is asked, and a database that was not there has nothing to lose.
+    if entry.effect == Effect::Destroy {
+        call.look(&context)?;
+        if existed {
+            output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
+        }
+    }
     let command = call.command().to_owned();
     let outcome = call.run(&context);
     if globals.json && entry.shape != Shape::Sentence {
@@ -113,10 +118,22 @@ fn stand_in() -> Result<tempfile::TempDir> {
 fn object(shape: Shape, command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8> {
     let (object, status) = match outcome {
         Ok(reply) => (present::object(shape, command, &reply), status(&reply)),
-        Err(error) => (present::failure(shape, command, &error), error.code().exit()),
+        Err(error) => (present::failure(shape, command, &error), exit(&error)),
     };
     output.print(&format!("{object:#}\n"))?;
     Ok(status)
+}
+
+/// The exit status of a failure: that of what was given up, also where giving up made something else fail.
+fn exit(error: &Error) -> u8 {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref().is_some_and(|error: &Error| error.code() == Code::Cancelled) {
+            return Code::Cancelled.exit();
+        }
+        cause = error.source();
+    }
+    error.code().exit()
 }
 
 /// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status; 1 where

@@ -92,6 +92,13 @@ impl Output {
             Body::Table(table) => self.print(&present::separated(&table, false))?,
             Body::Diff(text) => self.print(&colored_diff(&text))?,
             Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.body(body))?,
+            Body::Below(_, body) if !terminal => self.body(*body)?,
+            Body::Below(folder, body) => {
+                if !present::is_empty(&body) {
+                    self.print(&format!("Below {}:\n", crate::op::cell(&folder)))?;
+                }
+                self.body(present::relative(*body, &folder))?;
+            }
         }
         Ok(())
     }
@@ -188,6 +195,10 @@ impl Output {
                 let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
                 ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
             });
+            if bar.is_finished() {
+                // The next part of the work.
+                bar.reset();
+            }
             bar.set_message(what.to_owned());
             bar.set_length(total);
             bar.set_position(done);

@@ -19,6 +19,7 @@ use super::import::place::Places;
 use super::import::scan::File;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
 use crate::store::blobs::{self, Verify};
 use crate::store::modules::Row;
 use crate::store::page::Page;
@@ -57,11 +58,10 @@ impl Operation for Export {
         }
         let ((prompts, resources), project) = exported?;
         let folder = self.folder.display().to_string();
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
         let sentence = format!(
-            "Exported {prompts} prompt{} and {resources} resource{} of project '{project}' to {folder}",
-            plural(prompts),
-            plural(resources)
+            "Exported {} and {} of project '{project}' to {folder}",
+            plural::count(prompts, "prompt"),
+            plural::count(resources, "resource")
         );
         let data = json!({ "project": project, "folder": folder, "prompts": prompts, "resources": resources });
         Ok(Reply::sentence(sentence, data))

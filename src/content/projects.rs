@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{GROUP, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::store::Db;
 use crate::store::deploys;
 use crate::store::page::Page;
 use crate::store::projects::{self, Project, Reason};
@@ -346,15 +347,31 @@ impl Operation for Delete {
         format!("Delete project '{}' with its prompts, resources and their history?", self.name)
     }
 
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandInUnlessNamed
+    }
+
+    fn look(&self, context: &Context) -> Result<()> {
+        context.store.read(|db| self.is_deletable(db))
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let project = context.write_project("project.delete", &self.name, |db| {
-            let project = projects::get(db, &self.name)?;
-            if let Some(root) = deploys::root_of_source(db, &deploys::project_source(project.uuid))? {
-                return Err(still_deployed(&project, &root));
-            }
+            self.is_deletable(db)?;
             projects::delete(db, &self.name)
         })?;
         Ok(Reply::sentence(format!("Deleted project '{}'", project.name), data(&project, json!({}))))
+    }
+}
+
+impl Delete {
+    /// Refuses a project that does not exist, or whose files agents read.
+    fn is_deletable(&self, db: &Db<'_>) -> Result<()> {
+        let project = projects::get(db, &self.name)?;
+        match deploys::root_of_source(db, &deploys::project_source(project.uuid))? {
+            Some(root) => Err(still_deployed(&project, &root)),
+            None => Ok(()),
+        }
     }
 }
 

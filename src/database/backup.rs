@@ -10,6 +10,7 @@ use super::GROUP;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::store::backup::Progress;
 use crate::store::{Db, access, events};
 
 /// Back up the database
@@ -41,7 +42,8 @@ impl Operation for Backup {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let progress = |done, total| (context.progress)("Backing up", done, total);
+        let told = |done, total| (context.progress)("Backing up", done, total);
+        let progress = Progress::new(&told, &context.cancelled);
         let Some(keep) = self.keep else {
             let size = context.store.backup(&self.to, &progress)?;
             let to = self.to.display();
@@ -141,6 +143,10 @@ impl Operation for Restore {
         format!("Replace the content of the database by that of {}?", self.file.display())
     }
 
+    fn look(&self, _context: &Context) -> Result<()> {
+        std::fs::metadata(&self.file).map(drop).map_err(|error| Error::file("read", &self.file, error))
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let alone = context.store.keep_servers_away()?;
         if alone.is_none() && !self.while_serving {
@@ -148,7 +154,8 @@ impl Operation for Restore {
                 .hint("stop them, or say --while-serving: they will show the restored content at once"));
         }
         let stamp = stamp(context.clock.now());
-        let progress = |done, total| (context.progress)("Restoring", done, total);
+        let told = |done, total| (context.progress)("Restoring", done, total);
+        let progress = Progress::new(&told, &context.cancelled);
         // What is damaged is restored all the same.
         let standing = context.store.read(access::standing).unwrap_or_else(|_| access::Standing::unknown());
         let kept = context.store.kept_beside(&stamp);

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::store::backup::Progress;
 use crate::store::check::{self, Findings};
 
 /// Check the database
@@ -36,7 +37,8 @@ impl Operation for Check {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let findings = if self.deep {
-            context.store.inspect(&|done, total| (context.progress)("Verifying", done, total))?
+            let told = |done, total| (context.progress)("Verifying", done, total);
+            context.store.inspect(&Progress::new(&told, &context.cancelled))?
         } else {
             Findings { broken: context.store.read(check::faults)?, ..Findings::default() }
         };

@@ -8,6 +8,7 @@ use super::GROUP;
 use crate::clock::{Millis, span};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
+use crate::plural;
 use crate::store::revisions::{self, Outdated};
 
 /// Shrink the database
@@ -55,7 +56,7 @@ impl Operation for Compact {
             Some(outdated) => store.read(|db| revisions::outdated(db, outdated))?,
             None => 0,
         };
-        let revisions = if count == 1 { "1 revision".to_owned() } else { format!("{count} revisions") };
+        let revisions = plural::count(count, "revision");
         let before = store.size();
         if self.dry_run {
             let free = store.free()?;
@@ -72,7 +73,7 @@ impl Operation for Compact {
         store.compact()?;
         let after = store.size();
         store.write(|db| {
-            let subject = format!("{deleted} revisions, {before} to {after} bytes");
+            let subject = format!("{}, {before} to {after} bytes", plural::count(deleted, "revision"));
             context.event(db, context.author(), None, "compact", &subject)
         })?;
         let freed = before.saturating_sub(after);

@@ -36,7 +36,11 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
             beyond += (growing.beyond)(db, growing.limits(db)?, context.clock.now())?;
         }
         if beyond >= WORTH_PRUNING {
-            let what = format!("{beyond} rows are beyond the limits");
+            let what = if beyond == 1 {
+                "1 row is beyond the limits".to_owned()
+            } else {
+                format!("{beyond} rows are beyond the limits")
+            };
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
         // Places are given out one by one.

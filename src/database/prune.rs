@@ -8,6 +8,7 @@ use super::GROUP;
 use super::limit::tables;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
+use crate::plural;
 
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;
@@ -92,9 +93,6 @@ impl Prune {
 /// Says how many rows of which tables.
 fn counted(rows: &[u64]) -> String {
     let some = tables().zip(rows).filter(|(_, rows)| **rows > 0);
-    let counted = some.map(|(growing, rows)| match rows {
-        1 => format!("1 row of {}", growing.name),
-        _ => format!("{rows} rows of {}", growing.name),
-    });
+    let counted = some.map(|(growing, rows)| format!("{} of {}", plural::count(*rows, "row"), growing.name));
     counted.collect::<Vec<_>>().join(", ")
 }

@@ -61,10 +61,24 @@ pub struct Call {
     command: String,
     hot: bool,
     missing_database: MissingDatabase,
-    run: Box<Run>,
+    operation: Box<dyn Runs>,
 }
 
-type Run = dyn FnOnce(&Context) -> Result<Reply> + Send;
+/// An operation with its arguments, without its type.
+trait Runs: Send {
+    fn look(&self, context: &Context) -> Result<()>;
+    fn run(self: Box<Self>, context: &Context) -> Result<Reply>;
+}
+
+impl<O: Operation> Runs for O {
+    fn look(&self, context: &Context) -> Result<()> {
+        Operation::look(self, context)
+    }
+
+    fn run(self: Box<Self>, context: &Context) -> Result<Reply> {
+        Operation::run(*self, context)
+    }
+}
 
 impl Entry {
     /// Returns the operation `O` without its type.
@@ -215,13 +229,21 @@ impl Call {
             command: operation.command(),
             hot: operation.is_hot(),
             missing_database: operation.missing_database(),
-            run: Box::new(|context| operation.run(context)),
+            operation: Box::new(operation),
         }
     }
 
     /// What a terminal asks before a [`Effect::Destroy`].
     pub fn question(&self) -> &str {
         &self.question
+    }
+
+    /// Fails where there is nothing to do it to; see [`Operation::look`].
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, or what else keeps it from being done.
+    pub fn look(&self, context: &Context) -> Result<()> {
+        self.operation.look(&context.reading())
     }
 
     /// The command that an envelope names.
@@ -246,8 +268,8 @@ impl Call {
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);
         let result = match entry.effect.reads() {
-            true => (self.run)(&context.reading()),
-            false => (self.run)(context),
+            true => self.operation.run(&context.reading()),
+            false => self.operation.run(context),
         };
         if let Err(error) = &result
             && entry.effect.changes()

@@ -1,5 +1,6 @@
 //! How a reply or an error looks. Both faces use it; it knows neither.
 
+mod columns;
 mod envelope;
 mod json;
 mod table;
@@ -10,6 +11,8 @@ use crate::error::Error;
 use crate::op::{Body, Media, Reply, Shape};
 
 pub use table::{aligned, separated};
+
+use table::below;
 
 /// A reply's body as a tool's result carries it.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub fn content(body: Body) -> Content {
         Body::Table(table) if table.rows.is_empty() => Content::Text(table.empty),
         Body::Table(table) => Content::Text(separated(&table, true)),
         Body::Media(media) => Content::Media(media),
+        Body::Below(_, body) => content(*body),
         Body::Several(bodies) => Content::Text(
             bodies
                 .into_iter()
@@ -37,6 +41,24 @@ pub fn content(body: Body) -> Content {
                 .collect::<Vec<_>>()
                 .join("\n"),
         ),
+    }
+}
+
+/// Whether a body is a table without rows.
+pub fn is_empty(body: &Body) -> bool {
+    match body {
+        Body::Table(table) => table.rows.is_empty(),
+        Body::Several(bodies) => bodies.iter().all(is_empty),
+        _ => false,
+    }
+}
+
+/// Returns a body whose tables name what lies below `folder` relative to it.
+pub fn relative(body: Body, folder: &str) -> Body {
+    match body {
+        Body::Table(table) => Body::Table(below(table, folder)),
+        Body::Several(bodies) => Body::Several(bodies.into_iter().map(|body| relative(body, folder)).collect()),
+        other => other,
     }
 }
 

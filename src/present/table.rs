@@ -1,33 +1,123 @@
 //! Tables: aligned for a terminal, tab-separated for a pipe.
 
-use comfy_table::{ColumnConstraint, ContentArrangement, presets};
+use std::borrow::Cow;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::columns::{Column, GAP, Kept, fit};
 use crate::op::{Table, cell};
 
-/// Returns the table aligned under its headings, at most `width` columns wide where a width is known.
+/// Stands for what was cut off.
+const CUT: char = '…';
+
+/// How far what stands below its row is indented.
+const INDENT: &str = "    ";
+
+/// Returns the table aligned under its headings, at most `width` columns wide where a width is known. What does not fit
+/// is cut, and ends or begins with `…`; a heading `…` stands for columns that were left out.
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
-    let mut drawn = comfy_table::Table::new();
-    drawn.load_style(presets::NOTHING).set_header(table.columns.iter().copied());
-    drawn.set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = width {
-        drawn.set_width(width);
-    }
-    for row in &table.rows {
-        drawn.add_row(row.iter().map(|text| cell(text)));
-    }
-    // All but the last column, which holds the prose, keep their words whole.
-    let last = table.columns.len().saturating_sub(1);
-    for (index, column) in drawn.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index < last {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+    let width = width.map_or(usize::MAX, usize::from);
+    let rows: Vec<Vec<Cow<'_, str>>> =
+        table.rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+    let all: Vec<Column> = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(index, heading)| {
+            let widest = rows.iter().filter_map(|row| row.get(index)).map(|text| text.width()).max().unwrap_or(0);
+            Column::new(index, table.columns.len(), heading, heading.width(), widest)
+        })
+        .collect();
+    let shown = fit(all.clone(), width);
+    let left_out: Vec<&Column> =
+        all.iter().filter(|column| shown.iter().all(|shown| shown.index != column.index)).collect();
+    let below = left_out.iter().find(|column| column.is_whole()).map(|column| column.index);
+    let is_lost = left_out.iter().any(|column| !column.is_whole() && !column.is_empty());
+    // The sign for what was left out takes room too.
+    let shown = if is_lost { fit(shown, width.saturating_sub(GAP + 1)) } else { shown };
+    let mut text = line(&shown, |column| table.columns.get(column.index).copied().unwrap_or_default(), is_lost);
+    for row in &rows {
+        text.push_str(&line(&shown, |column| row.get(column.index).map_or("", |text| text), false));
+        if let Some(whole) = below.and_then(|index| row.get(index)) {
+            wrap(&mut text, whole, width);
         }
     }
-    let mut text: String = drawn.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    if text.is_empty() {
-        text.push('\n');
-    }
     text
+}
+
+/// Returns a line with a cell for each column, each padded but the last.
+fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> &'t str, more: bool) -> String {
+    let mut line = String::new();
+    let mut padding = 0;
+    for column in columns {
+        let shown = cut(text(column), column.width, column.kept);
+        line.extend(std::iter::repeat_n(' ', padding));
+        line.push_str(&shown);
+        padding = column.width.saturating_sub(shown.width()) + GAP;
+    }
+    if more {
+        line.extend(std::iter::repeat_n(' ', padding));
+        line.push(CUT);
+    }
+    line.truncate(line.trim_end().len());
+    line.push('\n');
+    line
+}
+
+/// Returns a text that is at most `width` columns wide: its beginning or its end, and the sign that it was cut.
+fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut room = width.saturating_sub(1);
+    let mut fits = |c: &char| {
+        let taken = c.width().unwrap_or(0);
+        let fits = taken <= room;
+        room = if fits { room - taken } else { 0 };
+        fits
+    };
+    let keeps_end = kept == Kept::End || (kept == Kept::EndOfPath && !text.contains(' '));
+    if keeps_end {
+        let end: usize = text.chars().rev().take_while(&mut fits).map(char::len_utf8).sum();
+        Cow::Owned(format!("{CUT}{}", &text[text.len() - end..]))
+    } else {
+        let start: String = text.chars().take_while(&mut fits).collect();
+        Cow::Owned(format!("{}{CUT}", start.trim_end()))
+    }
+}
+
+/// Adds a text as indented lines that end between words; a longer word, such as a path, has a line of its own.
+fn wrap(lines: &mut String, text: &str, width: usize) {
+    let room = width.saturating_sub(INDENT.len());
+    let mut taken = 0;
+    for word in text.split_whitespace() {
+        let needed = word.width();
+        if taken > 0 && taken + 1 + needed <= room {
+            lines.push(' ');
+            taken += 1 + needed;
+        } else {
+            if taken > 0 {
+                lines.push('\n');
+            }
+            lines.push_str(INDENT);
+            taken = needed;
+        }
+        lines.push_str(word);
+    }
+    if taken > 0 {
+        lines.push('\n');
+    }
+}
+
+/// Returns the table with the paths below `folder` relative to it.
+pub(super) fn below(mut table: Table, folder: &str) -> Table {
+    for cell in table.rows.iter_mut().flatten() {
+        let relative = cell.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        if let Some(relative) = relative.filter(|relative| !relative.is_empty()).map(str::to_owned) {
+            *cell = relative;
+        }
+    }
+    table
 }
 
 /// Returns the rows separated by tabs, a line each; with the headings as the first where `headings`.
@@ -69,5 +159,76 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].find("TEXT"), lines[1].find("one"), "{text}");
         assert!(lines.iter().all(|line| !line.ends_with(' ')), "{text}");
+    }
+
+    fn plan() -> Table {
+        let row = |path: &str, reason: &str| {
+            vec!["create".into(), "codex,claude_code".into(), path.into(), String::new(), reason.into()]
+        };
+        Table {
+            columns: &["op", "targets", "path", "needs", "reason"],
+            rows: vec![
+                row(".agents/skills/code-review/SKILL.md", "it is not there yet"),
+                row("AGENTS.md", "it is not there yet"),
+            ],
+            empty: String::new(),
+        }
+    }
+
+    #[test]
+    fn prose_gives_way_first_and_the_name_last() {
+        for width in 24..=120_u16 {
+            let text = aligned(&plan(), Some(width));
+            assert!(text.lines().all(|line| line.width() <= usize::from(width)), "{width}\n{text}");
+            assert_eq!(text.lines().count(), 3, "a row is a line: {width}\n{text}");
+            assert!(text.contains("AGENTS.md"), "{width}\n{text}");
+        }
+        insta::assert_snapshot!(aligned(&plan(), Some(90)), @r#"
+        op      targets            path                                 needs  reason
+        create  codex,claude_code  .agents/skills/code-review/SKILL.md         it is not there yet
+        create  codex,claude_code  AGENTS.md                                   it is not there yet
+        "#);
+        insta::assert_snapshot!(aligned(&plan(), Some(60)), @r#"
+        op      targets       path                                 …
+        create  codex,claud…  .agents/skills/code-review/SKILL.md
+        create  codex,claud…  AGENTS.md
+        "#);
+        insta::assert_snapshot!(aligned(&plan(), Some(40)), @r#"
+        op      path                           …
+        create  …/skills/code-review/SKILL.md
+        create  AGENTS.md
+        "#);
+    }
+
+    #[test]
+    fn what_has_to_be_read_whole_stands_below_its_row() {
+        let table = Table {
+            columns: &["what", "where", "state", "what to do"],
+            rows: vec![
+                vec![
+                    "codex".into(),
+                    "/home/ada/work/.codex".into(),
+                    "missing".into(),
+                    "create directory: mkdir -p /home/ada/work/.codex".into(),
+                ],
+                vec!["cursor".into(), "/home/ada/work/.cursor".into(), "ok".into(), String::new()],
+            ],
+            empty: String::new(),
+        };
+        insta::assert_snapshot!(aligned(&table, Some(40)), @r#"
+        what    where                   state
+        codex   /home/ada/work/.codex   missing
+            create directory: mkdir -p
+            /home/ada/work/.codex
+        cursor  /home/ada/work/.cursor  ok
+        "#);
+    }
+
+    #[test]
+    fn wide_letters_are_cut_between_letters() {
+        assert_eq!(cut("日本語の説明", 7, Kept::Start), "日本語…");
+        assert_eq!(cut("日本語の説明", 6, Kept::Start), "日本…");
+        assert_eq!(cut("a/日本語/e\u{301}x", 5, Kept::End), "…/e\u{301}x");
+        assert_eq!(cut("short", 5, Kept::Start), "short");
     }
 }

@@ -35,7 +35,9 @@ const NAMED: usize = 100;
 
 /// Looks through the whole database of a connection; see [`Store::inspect`](super::Store::inspect).
 pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<Findings> {
-    Db::in_transaction(connection, None, Intent::Read, |db| {
+    let cancelled = progress.cancelled();
+    connection.watch(move || cancelled.is_cancelled())?;
+    let found = Db::in_transaction(connection, None, Intent::Read, |db| {
         let mut findings = Findings { broken: connection.faults()?, ..Findings::default() };
         type Look = fn(&Db<'_>, &mut Vec<String>) -> Result<()>;
         let looks: [Look; 7] = [rows, histories, items, names, skills_of_prompts, lists, index::compare];
@@ -54,7 +56,11 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
             findings.damaged.push(format!("and {more} more"));
         }
         Ok(findings)
-    })
+    });
+    connection.release();
+    // What ended a statement is told as what it was.
+    progress.go_on()?;
+    found
 }
 
 /// Returns the faults of the database's structure; empty where it is sound.
@@ -78,8 +84,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Resu
             checked => checked?,
         }
         findings.verified += 1;
-        progress(findings.verified, total);
-        Ok(())
+        progress.tell(findings.verified, total)
     })
 }
 

@@ -8,3 +8,4 @@ mod import;
 mod limits;
 mod modules;
 mod skills;
+mod terminal;

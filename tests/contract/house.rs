@@ -97,7 +97,7 @@ fn a_domain_is_named_by_nobody_but_its_line() {
 }
 
 /// Small rooms that name nothing and that every room may name.
-const ANYWHERE: [&str; 4] = ["diff", "hex", "json", "shell"];
+const ANYWHERE: [&str; 5] = ["diff", "hex", "json", "plural", "shell"];
 
 #[test]
 fn imports_go_down_only() {

@@ -23,8 +23,15 @@ fn with_work() -> (Place, String) {
 }
 
 /// What writes to the database alone, and can be taken back there.
-const DATABASE_ONLY: [&str; 6] =
-    ["set_module", "add_module", "remove_module", "pin_snapshot", "accept_proposal", "reject_proposal"];
+const DATABASE_ONLY: [&str; 7] = [
+    "set_module",
+    "add_module",
+    "remove_module",
+    "pin_snapshot",
+    "accept_proposal",
+    "reject_proposal",
+    "evolve_propose",
+];
 
 /// The arguments with which an operation has something to do, for the shell.
 fn shell(tool: &str, id: &str) -> Vec<String> {

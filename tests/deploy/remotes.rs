@@ -144,6 +144,7 @@ fn the_shell_gives_up_with_what_it_started() {
     signal(child.id(), "INT");
     let output = child.wait_with_output().expect("it ends");
     assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(output.status.code(), Some(130));
     let envelope: Value = serde_json::from_slice(&output.stdout).expect("an envelope");
     assert_eq!(envelope["errors"][0]["code"], "E_CANCELLED", "{envelope:#}");
     for id in started(&place) {

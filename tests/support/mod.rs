@@ -16,7 +16,7 @@ pub use http::{Http, Request};
 pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak, signal, sockets};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
-pub use terminal::at_a_terminal;
+pub use terminal::{at_a_terminal, shown_on, typed_after};
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,11 +1,33 @@
 //! A command at a terminal of its own, for what asks a person.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+
+/// As [`at_a_terminal`], nothing typed, on a terminal of so many columns; returns what it showed with plain line ends.
+pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
+    let mut sized = Command::new("/bin/sh");
+    let line = format!("stty columns {columns} rows 50 && exec \"$0\" \"$@\"");
+    sized.args(["-c", &line]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => sized.env(name, value),
+            None => sized.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        sized.current_dir(folder);
+    }
+    at_a_terminal(&sized, "").map(|(shown, _)| shown.replace("\r\n", "\n"))
+}
 
 /// Runs a command at a terminal where `typed` is typed, and returns what it showed and whether it succeeded; `None` where
 /// there is no `script` of util-linux.
 pub fn at_a_terminal(command: &Command, typed: &str) -> Option<(String, bool)> {
+    typed_after(command, "", typed).map(|(shown, status)| (shown, status == 0))
+}
+
+/// Types `typed` at a command's terminal once it has shown `awaited`, and returns all that it showed and its exit status.
+pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(String, i32)> {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line = words.map(quoted).collect::<Vec<_>>().join(" ");
@@ -26,11 +48,19 @@ pub fn at_a_terminal(command: &Command, typed: &str) -> Option<(String, bool)> {
     };
     // Held open until the command has ended: at its end `script` would end the terminal's input too.
     let mut input = child.stdin.take().expect("an input");
-    input.write_all(typed.as_bytes()).and_then(|()| input.flush()).expect("the terminal takes what is typed");
     let mut output = child.stdout.take().expect("an output");
     let mut shown = Vec::new();
-    std::io::Read::read_to_end(&mut output, &mut shown).expect("what is shown");
+    let mut piece = [0; 4096];
+    while !String::from_utf8_lossy(&shown).contains(awaited) {
+        match output.read(&mut piece).expect("what is shown") {
+            0 => break,
+            read => shown.extend_from_slice(&piece[..read]),
+        }
+    }
+    // Where the command has ended before, what it showed tells.
+    let _ = input.write_all(typed.as_bytes()).and_then(|()| input.flush());
+    output.read_to_end(&mut shown).expect("what is shown");
     let status = child.wait().expect("script ends");
     drop(input);
-    Some((String::from_utf8_lossy(&shown).into_owned(), status.success()))
+    Some((String::from_utf8_lossy(&shown).into_owned(), status.code().unwrap_or(-1)))
 }

@@ -75,7 +75,7 @@ impl Operation for Check {
 
 fn reply(reports: &[Report]) -> Reply {
     let table = Table {
-        columns: &["AGENT", "SCOPE", "STEP", "RESULT", "MS", "WHAT"],
+        columns: &["AGENT", "SCOPE", "STEP", "RESULT", "MS", "WHAT HAPPENED"],
         rows: reports.iter().flat_map(Report::rows).collect(),
         empty: "Nothing was tried".to_owned(),
     };

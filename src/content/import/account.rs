@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::item::Note;
 use super::reason::{LeftOut, Reason};
+use crate::plural;
 
 /// Files that are named beside a count.
 const NAMED: usize = 3;
@@ -153,7 +154,7 @@ fn some(paths: &[String]) -> String {
 }
 
 fn files(count: u64) -> String {
-    format!("{count} file{}", if count == 1 { "" } else { "s" })
+    plural::count(count, "file")
 }
 
 #[cfg(test)]

@@ -35,10 +35,14 @@ use serde_json::{Map, Value};
 use super::GROUP;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::plural;
 use account::Account;
 use item::Item;
 use merge::Action;
 use place::Kind;
+
+/// Items written between two looks at whether the user gave up.
+const BATCH: usize = 64;
 
 /// Import files and folders
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -117,10 +121,18 @@ impl Operation for Import {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
+            let (mut written, total) = (0, items.len() as u64);
             let (actions, project) = context.write("import", &self.subject(), |db, project, author| {
                 let actions = merge::plan(db, project, &items, self.update)?;
                 merge::refuse_conflicts(&items, &actions)?;
-                merge::apply(db, author, project, &context.clock, &items, actions.clone())?;
+                for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
+                    if context.is_cancelled() {
+                        return Err(scan::cancelled());
+                    }
+                    merge::apply(db, author, project, &context.clock, items, actions.to_vec())?;
+                    written += items.len() as u64;
+                    (context.progress)("Writing", written, total);
+                }
                 Ok((actions, project.name.clone()))
             })?;
             Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions, &account))
@@ -144,10 +156,9 @@ fn among(items: &[Item]) -> Option<String> {
     let told: Vec<_> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| match (count, noun) {
-            (1, noun) => format!("1 {noun}"),
-            (count, "file of instructions") => format!("{count} files of instructions"),
-            (count, noun) => format!("{count} {noun}s"),
+        .map(|(count, noun)| match noun {
+            "file of instructions" => format!("{} of instructions", plural::count(count, "file")),
+            noun => plural::count(count, noun),
         })
         .collect();
     (!told.is_empty()).then(|| format!("among the resources: {}", told.join(", ")))
@@ -164,7 +175,6 @@ fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
         let pairs = items.iter().zip(actions).filter(|(item, _)| item.entry.what.is_prompt() == prompts);
         pairs.filter(|(_, action)| matches!(action, Action::Create | Action::Update(_))).count()
     };
-    let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let of = |wanted: fn(&Action) -> bool, word: &str| {
         Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
     };
@@ -174,8 +184,8 @@ fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
     format!(
         "Imported {} and {} into project '{project}'{notes}",
-        count(written(true), "prompt"),
-        count(written(false), "resource")
+        plural::count(written(true), "prompt"),
+        plural::count(written(false), "resource")
     )
 }
 

@@ -12,6 +12,7 @@ use crate::content::argument::Content;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
 use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::resources::{self, Resource};
@@ -100,8 +101,8 @@ impl Operation for Update {
             refuse(name, check::files(name, placed))?;
             Ok((changed, after.len(), project.name.clone()))
         })?;
-        let plural = if changed == 1 { "" } else { "s" };
-        let sentence = format!("Updated skill '{name}' in project '{project}': {changed} file{plural} changed");
+        let files = plural::count(changed, "file");
+        let sentence = format!("Updated skill '{name}' in project '{project}': {files} changed");
         Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, count)) })
     }
 }

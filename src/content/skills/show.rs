@@ -13,6 +13,7 @@ use crate::content::export::{self, layout};
 use crate::content::{answer, cursor};
 use crate::error::{Code, Error, Result};
 use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::plural;
 use crate::store::blobs;
 use crate::store::resources::{self, Attributes, Key};
 
@@ -208,8 +209,8 @@ impl Show {
             let _ = std::fs::remove_dir(folder);
         }
         let count = written?;
-        let plural = if count == 1 { "" } else { "s" };
-        let sentence = format!("Wrote skill '{}' to {} ({count} file{plural})", self.name, folder.display());
+        let files = plural::count(count, "file");
+        let sentence = format!("Wrote skill '{}' to {} ({files})", self.name, folder.display());
         let data = json!({ "name": self.name, "folder": folder.display().to_string(), "files": count });
         Ok(Reply::sentence(sentence, data))
     }

@@ -11,6 +11,7 @@ use super::create::missing;
 use super::{GROUP, MAIN, MAX_MAIN, SCHEME, rows};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
 use crate::store::projects::Project;
 use crate::store::{Db, blobs, resources};
 
@@ -68,8 +69,7 @@ impl Operation for Validate {
                 json!({ "skill": name, "file": file, "line": line, "problem": problem })
             })
             .collect();
-        let plural = if lines.len() == 1 { "" } else { "s" };
-        let message = format!("Found {} problem{plural}:\n  {}", lines.len(), lines.join("\n  "));
+        let message = format!("Found {}:\n  {}", plural::count(lines.len(), "problem"), lines.join("\n  "));
         Err(Error::new(Code::SkillInvalid, message).with_details(json!({ "checked": count, "problems": details })))
     }
 }

@@ -17,6 +17,7 @@ use crate::deploy::plan::show::{self};
 use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::{Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
@@ -343,7 +344,7 @@ fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
     paths.sort_unstable();
     let count = paths.len();
     paths.truncate(20);
-    let (first, files) = (&paths[0], if count == 1 { "1 file".to_owned() } else { format!("{count} files") });
+    let (first, files) = (&paths[0], plural::count(count, "file"));
     Err(Error::new(
         Code::AdoptConfirmRequired,
         format!(

@@ -22,6 +22,7 @@ use crate::disk;
 use crate::error::Result;
 use crate::hex;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::deploys;
 use crate::store::snapshots::{self, Kind};
 
@@ -128,7 +129,7 @@ impl Operation for Rollback {
         })?;
         take_empty_folders(context, &site)?;
         data["event_snapshot_id"] = json!(id.to_string());
-        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let files = plural::count(count, "file");
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
         Ok(Reply::sentence(sentence, data).warn(planned.warnings).hint(hint))

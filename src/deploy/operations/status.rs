@@ -51,6 +51,10 @@ pub struct Status {
     #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
     #[serde(default)]
     only: Vec<Kind>,
+    /// Show the files of your own too, which mcpkg did not write
+    #[arg(long)]
+    #[serde(skip)]
+    extras: bool,
     /// It reads only, with it or without
     #[arg(long, hide = true)]
     #[serde(default)]
@@ -67,8 +71,8 @@ impl Operation for Status {
     const TITLE: &'static str = "Status of the deployed files";
     const ABOUT: &'static str =
         "Show which of the agents' deployed files are missing, modified or extra, and who changed them: user or source";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg status\n  mcpkg status --only modified,missing\n  mcpkg status --check || echo drifted";
+    const HELP: &'static str = "Files that mcpkg did not write are listed with --extras or --only extra; --json lists them always.\n\n\
+        Examples:\n  mcpkg status\n  mcpkg status --only modified,missing\n  mcpkg status --check || echo drifted";
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -117,12 +121,16 @@ impl Operation for Status {
         }
         let budgets = budget::of(&prepared, When::Now)?;
         data["budget"] = budgets.iter().map(Budget::json).collect();
-        let body = Body::Several(vec![table(&shown, &prepared.site), Body::Sentence(budget::line(&budgets))]);
+        let asked = self.extras || self.only.contains(&Kind::Extra);
+        let drifted: Vec<&Item> = shown.iter().filter(|item| asked || !item.is_own()).copied().collect();
+        let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::line(&budgets))]);
         let mut reply = Reply::new(body, data).warn(prepared.warnings);
         reply = reply.warn(budgets.iter().filter_map(Budget::warning));
-        reply.differs = self.check && !shown.is_empty();
-        for (_, command) in actions.iter().filter(|_| context.is_shell()) {
-            reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
+        reply.differs = self.check && !drifted.is_empty();
+        if context.is_shell() && (asked || !all.iter().all(Item::is_own)) {
+            for (_, command) in actions {
+                reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
+            }
         }
         Ok(reply)
     }
@@ -146,6 +154,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Whether it is a file of the user's own: there is no source for it, and mcpkg did not write it.
+    fn is_own(&self) -> bool {
+        self.kind == Kind::Extra && self.module_ids.is_empty()
+    }
+
     fn is_of(&self, root: &Root) -> bool {
         self.root == root.path && self.targets.iter().any(|target| target == root.target.name())
     }
@@ -283,5 +296,6 @@ fn table(items: &[&Item], site: &Site) -> Body {
         })
         .collect();
     let empty = format!("Nothing drifted below {}", site.place.root);
-    Body::Table(Table { columns: &["kind", "state", "targets", "path"], rows, empty })
+    let table = Table { columns: &["kind", "state", "targets", "path"], rows, empty };
+    Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }

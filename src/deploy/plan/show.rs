@@ -29,7 +29,8 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
         })
         .collect();
     let empty = format!("Nothing to do: {} is as it shall be", site.place.root);
-    Body::Table(Table { columns: &["op", "targets", "path", "needs", "reason"], rows, empty })
+    let table = Table { columns: &["op", "targets", "path", "needs", "reason"], rows, empty };
+    Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
 /// The failure of an apply whose plan is not the one that was shown any more.

@@ -1,4 +1,48 @@
-//! How far long work is.
+//! How far long work is, and whether it goes on.
 
-/// Told how many pages are done, and of how many.
-pub type Progress<'a> = dyn Fn(u64, u64) + 'a;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Code, Error, Result};
+
+/// Who is told how far long work is, and what ends it.
+pub struct Progress<'a> {
+    told: &'a dyn Fn(u64, u64),
+    cancelled: CancellationToken,
+}
+
+impl<'a> Progress<'a> {
+    /// Returns one that tells `told` how much is done, and of how much, until `cancelled` is.
+    pub fn new(told: &'a dyn Fn(u64, u64), cancelled: &CancellationToken) -> Self {
+        Self { told, cancelled: cancelled.clone() }
+    }
+
+    /// Returns one that tells nobody, and ends with this one.
+    pub(in crate::store) fn silent(&self) -> Progress<'static> {
+        Progress { told: &|_, _| {}, cancelled: self.cancelled.clone() }
+    }
+
+    /// Tells how much is done, and of how much.
+    ///
+    /// # Errors
+    /// `E_CANCELLED`.
+    pub(in crate::store) fn tell(&self, done: u64, total: u64) -> Result<()> {
+        (self.told)(done, total);
+        self.go_on()
+    }
+
+    /// Ends work that was given up.
+    ///
+    /// # Errors
+    /// `E_CANCELLED`.
+    pub(in crate::store) fn go_on(&self) -> Result<()> {
+        match self.cancelled.is_cancelled() {
+            true => Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns what ends it.
+    pub(in crate::store) fn cancelled(&self) -> CancellationToken {
+        self.cancelled.clone()
+    }
+}

@@ -16,6 +16,7 @@ use crate::deploy::repo::{self, Repo};
 use crate::deploy::source::{Choice, Site, Source};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::blobs;
 use crate::store::proposals::{self, NewProposal};
 
@@ -75,7 +76,7 @@ impl Operation for Propose {
     const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
         on a new branch of the config repo";
     const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.\n\n\
-        Examples:\n  mcpkg evolve propose --dry-run\n  mcpkg evolve propose --yes\n  mcpkg evolve accept 1";
+        Examples:\n  mcpkg evolve propose --dry-run\n  mcpkg evolve propose\n  mcpkg evolve accept 1";
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -108,14 +109,9 @@ impl Operation for Propose {
             });
             return Ok(Reply::new(found.table(), data).warn(found.warnings));
         }
-        if !self.yes {
-            let count = found.candidates.len();
-            let question = format!("Propose {count} change{}?", if count == 1 { "" } else { "s" });
-            if !context.is_shell() {
-                return Err(unconfirmed("evolve propose"));
-            }
-            (context.ask)(found.table(), &question)
-                .map_err(|error| error.with_details(json!({ "command": "evolve propose" })))?;
+        // The contract asks agents to say yes; nothing that a person has is changed by a proposal.
+        if !self.yes && !context.is_shell() {
+            return Err(unconfirmed("evolve propose"));
         }
         let mut data = match &prepared.site.source {
             Source::Repo(repo) => self.overlay_branch(context, repo, &prepared, &mut found)?,
@@ -124,8 +120,13 @@ impl Operation for Propose {
         data["summary"] = found.summary();
         data["skipped"] = json!(found.skipped_json());
         let text = match data["branch"].as_str() {
-            Some(branch) => format!("Committed {} files to the branch {branch}", array_len(&data["files"])),
-            None => format!("Recorded {} proposals; see `mcpkg evolve list`", array_len(&data["proposals"])),
+            Some(branch) => {
+                format!("Committed {} to the branch {branch}", plural::count(array_len(&data["files"]), "file"))
+            }
+            None => {
+                let proposals = plural::count(array_len(&data["proposals"]), "proposal");
+                format!("Recorded {proposals}; see `mcpkg evolve list`")
+            }
         };
         Ok(Reply::sentence(text, data).warn(found.warnings))
     }

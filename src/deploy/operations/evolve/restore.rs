@@ -14,6 +14,7 @@ use crate::deploy::source::Choice;
 use crate::disk;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::Db;
 use crate::store::snapshots::Kind;
 
@@ -113,7 +114,8 @@ impl Operation for Restore {
         let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false) };
         let id = apply::apply(context, &right, work, |_: &Db<'_>| Ok(()))?;
         restored["snapshot_id"] = json!(id.to_string());
-        Ok(Reply::sentence(format!("Restored {count} files. Snapshot {id}"), restored).warn(warnings))
+        Ok(Reply::sentence(format!("Restored {}. Snapshot {id}", plural::count(count, "file")), restored)
+            .warn(warnings))
     }
 }
 

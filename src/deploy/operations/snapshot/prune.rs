@@ -10,6 +10,7 @@ use crate::deploy::GROUP;
 use crate::deploy::source::{Choice, Site};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::deploys;
 use crate::store::snapshots::{self, Snapshot, State};
 
@@ -66,7 +67,7 @@ impl Operation for Prune {
         if self.dry_run {
             return Ok(Reply::sentence(format!("Would prune {}", ids.join(", ")), data));
         }
-        let count = if ids.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", ids.len()) };
+        let count = plural::count(ids.len(), "snapshot");
         (context.ask)(Body::Several(Vec::new()), &format!("Prune {count}? They can no longer be rolled back to."))?;
         let keys: Vec<i64> = going.iter().map(|snapshot| snapshot.id).collect();
         let images = context.store.write(|db| {

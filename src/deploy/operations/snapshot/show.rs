@@ -49,7 +49,7 @@ impl Operation for Show {
         let table = Table { columns: &["op", "path", "before", "after"], rows, empty: "No files".to_owned() };
         let mut data = summary(&snapshot, &root);
         data["files"] = files.iter().map(file_json).collect();
-        Ok(Reply::new(Body::Table(table), data))
+        Ok(Reply::new(Body::Below(root, Box::new(Body::Table(table))), data))
     }
 }
 

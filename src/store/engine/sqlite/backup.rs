@@ -42,9 +42,10 @@ impl Database {
         let copy = scratch.copy();
         self.write_copy(&copy, progress)?;
         if checked {
-            check_copy(&copy, to)?;
+            check_copy(&copy, to, progress)?;
         }
         sync(&copy)?;
+        progress.go_on()?;
         disk_put(&copy, to)?;
         sync(folder)?;
         fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
@@ -80,12 +81,12 @@ impl Database {
         let scratch = Scratch::make(&self.path, self.path.parent().unwrap_or(Path::new(".")))?;
         create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
         let mut staged = connect::connect(&scratch.copy(), Access::Writable, POOLED_CACHE, false)?;
-        copy_pages(&source, &mut staged, || Ok(()), &|_, _| {})?;
+        copy_pages(&source, &mut staged, || Ok(()), &progress.silent())?;
         if version < schema::SCHEMA_VERSION {
             refuse(integrity::faults(&staged)?.first().map(String::as_str), from)?;
             upgrade::to_newest(&mut staged, version, from)?;
         }
-        refuse(check::inspect(Link::Sqlite(&staged), &|_, _| {})?.faults().next(), from)?;
+        refuse(check::inspect(Link::Sqlite(&staged), &progress.silent())?.faults().next(), from)?;
         Db::in_transaction(Link::Sqlite(&staged), None, Intent::Write, |db| {
             let sql = sqlite_sql!("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'");
             db.run(sql, params![])?;
@@ -94,7 +95,7 @@ impl Database {
         let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
         // Kept while nobody can write: what others commit stands in it or comes after the restore.
         // It may be damaged, which is why it is replaced.
-        let keep = || self.copy_to(kept, false, &|_, _| {}).map(drop);
+        let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
         copy_pages(&staged, &mut live, keep, progress)
     }
 
@@ -126,7 +127,7 @@ fn copy_pages(
     while step(&backup, STEP)? != StepResult::Done {
         let done = backup.progress();
         let total = u64::try_from(done.pagecount).unwrap_or(0);
-        progress(total - u64::try_from(done.remaining).unwrap_or(0), total);
+        progress.tell(total - u64::try_from(done.remaining).unwrap_or(0), total)?;
     }
     Ok(())
 }
@@ -150,11 +151,11 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
 }
 
 /// Opens the copy that is going to be `to` as a stranger would, and looks through all of it.
-fn check_copy(copy: &Path, to: &Path) -> Result<()> {
+fn check_copy(copy: &Path, to: &Path, progress: &Progress<'_>) -> Result<()> {
     open::check_header(copy)?;
     let connection = connect::connect(copy, Access::Writable, READER_CACHE, false)?;
     schema::check(&connection, schema::SCHEMA_VERSION, to)?;
-    refuse(check::inspect(Link::Sqlite(&connection), &|_, _| {})?.faults().next(), to)
+    refuse(check::inspect(Link::Sqlite(&connection), progress)?.faults().next(), to)
 }
 
 fn refuse(fault: Option<&str>, path: &Path) -> Result<()> {

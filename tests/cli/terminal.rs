@@ -1,0 +1,480 @@
+//! What a terminal shows: tables that fit it, questions, long work and its end.
+
+use insta::assert_snapshot;
+use regex::{Captures, Regex};
+
+use crate::support::{Scratch, at_a_terminal, shown_on, skipped, typed_after};
+
+/// A project with a name and a description that are longer than a narrow terminal, deployed once and then changed.
+fn deployed() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file(
+        ".claude/commands/review.md",
+        "---\ndescription: Reviews a change for what breaks, for what is missing and for what nobody will understand in a year\n---\nReview\n",
+    );
+    scratch.file(".claude/commands/release/write-the-notes-of-a-release.md", "Write the notes\n");
+    scratch.file(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+    scratch.file("CLAUDE.md", "Rules\n");
+    scratch.ok(&["import", ".claude", "CLAUDE.md"]);
+    std::fs::create_dir(scratch.path().join("work")).expect("a folder");
+    scratch
+}
+
+/// What a command shows on terminals of 40, 80, 100 and 160 columns, with what differs from run to run masked; none
+/// where there is no script(1).
+fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Option<String> {
+    let folder = scratch.path().file_name()?.to_string_lossy().into_owned();
+    let random = folder.strip_prefix("mcpkg-test-")?;
+    let mut all = String::new();
+    for columns in [40, 80, 100, 160] {
+        let mut shown =
+            shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))?;
+        // Sentences are left to the terminal to wrap.
+        let is_too_wide = |line: &&str| {
+            unstyled(line).chars().count() > usize::from(columns) && !line.starts_with("Loaded in each session")
+        };
+        let too_wide = shown.lines().find(is_too_wide);
+        assert!(
+            arguments.first() == Some(&"doctor") || too_wide.is_none(),
+            "wider than {columns}: {too_wide:?}\n{shown}"
+        );
+        shown = shown.replace(random, &"X".repeat(random.len()));
+        for cut in 1..random.len() {
+            let masked = "X".repeat(random.len() - cut);
+            shown = shown.replace(&format!("…{}/", &random[cut..]), &format!("…{masked}/"));
+            let (start, masked) = (&random[..cut], "X".repeat(cut));
+            shown = shown.replace(&format!("mcpkg-test-{start}…"), &format!("mcpkg-test-{masked}…"));
+        }
+        all.push_str(&format!("--- {columns}\n{}", masked(&unstyled(&shown))));
+    }
+    Some(all)
+}
+
+fn unstyled(text: &str) -> String {
+    Regex::new("\x1b\\[[0-9;]*m").expect("a pattern").replace_all(text, "").into_owned()
+}
+
+fn masked(text: &str) -> String {
+    let with = |text: &str, pattern: &str, mask: fn(char) -> char| {
+        let pattern = Regex::new(pattern).expect("a pattern");
+        pattern.replace_all(text, |found: &Captures<'_>| found[0].chars().map(mask).collect::<String>()).into_owned()
+    };
+    let text = with(text, r"20\d\d-\d\d-\d\d(T[\d:.]*Z?)?", |c| if c.is_ascii_digit() { '0' } else { c });
+    with(&text, r"\b[0-9a-f]{8}-[0-9a-f-]*", |c| if c.is_ascii_hexdigit() { 'x' } else { c })
+}
+
+const NO_SCRIPT: &str = "there is no script(1)";
+
+#[test]
+fn prompts_keep_their_names() {
+    let scratch = deployed();
+    let Some(shown) = on_four_widths(&scratch, &["prompt", "list"]) else { return skipped(NO_SCRIPT) };
+    assert_snapshot!(shown, @r#"
+    --- 40
+    NAME                            BYTES  …
+    release.write-the-notes-of-a-…  16
+    review                          7
+    --- 80
+    NAME                                  BYTES  REVISION  UPDATED      DESCRIPTION
+    release.write-the-notes-of-a-release  16     1         0000-00-00…
+    review                                7      1         0000-00-00…  Reviews a c…
+    --- 100
+    NAME                                  BYTES  REVISION  UPDATED               DESCRIPTION
+    release.write-the-notes-of-a-release  16     1         0000-00-00T00:00:00Z
+    review                                7      1         0000-00-00T00:00:00Z  Reviews a change for w…
+    --- 160
+    NAME                                  BYTES  REVISION  UPDATED               DESCRIPTION
+    release.write-the-notes-of-a-release  16     1         0000-00-00T00:00:00Z
+    review                                7      1         0000-00-00T00:00:00Z  Reviews a change for what breaks, for what is missing and for what nobody will und…
+    "#);
+}
+
+#[test]
+fn a_plan_and_a_status_name_paths_below_the_root() {
+    let scratch = deployed();
+    let Some(shown) = on_four_widths(&scratch, &["plan", "--root", "work"]) else { return skipped(NO_SCRIPT) };
+    assert_snapshot!(shown, @r#"
+    --- 40
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      path                           …
+    create  …te-the-notes-of-a-release.md
+    create  .claude/commands/review.md
+    create  .claude/skills/pdf/SKILL.md
+    create  AGENTS.md
+    create  .agents/skills/pdf/SKILL.md
+    create  …-notes-of-a-release/SKILL.md
+    create  …gents/skills/review/SKILL.md
+    create  …te-the-notes-of-a-release.md
+    create  .cursor/commands/review.md
+    9 to create, 0 to update, 0 to delete
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    --- 80
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      targets      path                                                      …
+    create  claude_code  .claude/commands/release/write-the-notes-of-a-release.md
+    create  claude_code  .claude/commands/review.md
+    create  claude_code  .claude/skills/pdf/SKILL.md
+    create  claude_cod…  AGENTS.md
+    create  codex,curs…  .agents/skills/pdf/SKILL.md
+    create  codex,vsco…  …ts/skills/release-write-the-notes-of-a-release/SKILL.md
+    create  codex,vsco…  .agents/skills/review/SKILL.md
+    create  cursor       .cursor/commands/release/write-the-notes-of-a-release.md
+    create  cursor       .cursor/commands/review.md
+    9 to create, 0 to update, 0 to delete
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    --- 100
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      targets           path                                                          reason
+    create  claude_code       .claude/commands/release/write-the-notes-of-a-release.md      file missing
+    create  claude_code       .claude/commands/review.md                                    file missing
+    create  claude_code       .claude/skills/pdf/SKILL.md                                   file missing
+    create  claude_code,cod…  AGENTS.md                                                     file missing
+    create  codex,cursor,vs…  .agents/skills/pdf/SKILL.md                                   file missing
+    create  codex,vscode      .agents/skills/release-write-the-notes-of-a-release/SKILL.md  file missing
+    create  codex,vscode      .agents/skills/review/SKILL.md                                file missing
+    create  cursor            .cursor/commands/release/write-the-notes-of-a-release.md      file missing
+    create  cursor            .cursor/commands/review.md                                    file missing
+    9 to create, 0 to update, 0 to delete
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    --- 160
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      targets                          path                                                          needs  reason
+    create  claude_code                      .claude/commands/release/write-the-notes-of-a-release.md             file missing
+    create  claude_code                      .claude/commands/review.md                                           file missing
+    create  claude_code                      .claude/skills/pdf/SKILL.md                                          file missing
+    create  claude_code,codex,cursor,vscode  AGENTS.md                                                            file missing
+    create  codex,cursor,vscode              .agents/skills/pdf/SKILL.md                                          file missing
+    create  codex,vscode                     .agents/skills/release-write-the-notes-of-a-release/SKILL.md         file missing
+    create  codex,vscode                     .agents/skills/review/SKILL.md                                       file missing
+    create  cursor                           .cursor/commands/release/write-the-notes-of-a-release.md             file missing
+    create  cursor                           .cursor/commands/review.md                                           file missing
+    9 to create, 0 to update, 0 to delete
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    "#);
+    scratch.ok(&["deploy", "--apply", "--root", "work", "--target", "claude_code", "--yes"]);
+    scratch.file("work/.claude/skills/pdf/SKILL.md", "changed\n");
+    let shown = on_four_widths(&scratch, &["status", "--root", "work", "--target", "claude_code"]).expect("script");
+    assert_snapshot!(shown, @r#"
+    --- 40
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    kind      path                         …
+    modified  .claude/skills/pdf/SKILL.md
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    --- 80
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    kind      state          targets      path
+    modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    --- 100
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    kind      state          targets      path
+    modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    --- 160
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    kind      state          targets      path
+    modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
+    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    "#);
+    let shown = on_four_widths(&scratch, &["snapshot", "list", "--all"]).expect("script");
+    assert_snapshot!(shown, @r#"
+    --- 40
+    id                             kind    …
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxx…  deploy
+    --- 80
+    id                                    made             kind    state    files  …
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T00:…  deploy  applied  4
+    --- 100
+    id                                    made          kind    state    files  targets      root
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T…  deploy  applied  4      claude_code  …XXXXX/work
+    --- 160
+    id                                    made                  kind    state    files  targets      root
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T00:00:00Z  deploy  applied  4      claude_code  /tmp/mcpkg-test-XXXXXX/work
+    "#);
+    let listed = scratch.json(&["snapshot", "list", "--all"]);
+    let id = listed["data"]["snapshots"][0]["id"].as_str().or(listed["data"]["snapshots"][0]["snapshot_id"].as_str());
+    let shown = on_four_widths(&scratch, &["snapshot", "show", id.expect("an id")]).expect("script");
+    let shown = Regex::new("[0-9a-f]{12} ").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx ").into_owned();
+    assert_snapshot!(shown, @r#"
+    --- 40
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      path                      …
+    create  …e-notes-of-a-release.md
+    create  …aude/commands/review.md
+    create  …ude/skills/pdf/SKILL.md
+    create  AGENTS.md
+    --- 80
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      path                                                 before  after
+    create  …e/commands/release/write-the-notes-of-a-release.md  -       4cd2332bb6…
+    create  .claude/commands/review.md                           -       b940ba1542…
+    create  .claude/skills/pdf/SKILL.md                          -       01ece69a19…
+    create  AGENTS.md                                            -       1b701c42eb…
+    --- 100
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      path                                                      before  after
+    create  .claude/commands/release/write-the-notes-of-a-release.md  -       xxxxxxxxxxxx 644
+    create  .claude/commands/review.md                                -       xxxxxxxxxxxx 644
+    create  .claude/skills/pdf/SKILL.md                               -       xxxxxxxxxxxx 644
+    create  AGENTS.md                                                 -       xxxxxxxxxxxx 644
+    --- 160
+    Below /tmp/mcpkg-test-XXXXXX/work:
+    op      path                                                      before  after
+    create  .claude/commands/release/write-the-notes-of-a-release.md  -       xxxxxxxxxxxx 644
+    create  .claude/commands/review.md                                -       xxxxxxxxxxxx 644
+    create  .claude/skills/pdf/SKILL.md                               -       xxxxxxxxxxxx 644
+    create  AGENTS.md                                                 -       xxxxxxxxxxxx 644
+    "#);
+    // In a pipe nothing is cut, and paths are whole.
+    let piped = scratch.ok(&["plan", "--root", "work"]);
+    assert!(
+        piped.contains("<SCRATCH>/work/.claude/commands/release/") || piped.contains("<SCRATCH>/work/.agents/"),
+        "{piped}"
+    );
+    assert!(!piped.contains('…') && !piped.contains("Below"), "{piped}");
+}
+
+#[test]
+fn doctor_says_what_to_do_in_whole_words() {
+    let scratch = deployed();
+    let Some(shown) = on_four_widths(&scratch, &["doctor", "--root", "work"]) else { return skipped(NO_SCRIPT) };
+    assert_snapshot!(shown, @r#"
+    --- 40
+    what         where               state
+    clients      no agent is conne…  note
+        mcpkg client add NAME
+    database     /tmp/mcpkg-test-X…  ok
+    selection    project 'p' appli…  ok
+    claude_code  …ork/.claude/rules  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.claude/rules
+    codex        …-test-XXXXXX/work  ok
+    cursor       …ork/.cursor/rules  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.cursor/rules
+    vscode       …XXXX/work/.github  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.github
+    claude_code  …rk/.claude/skills  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.claude/skills
+    claude_code  …/.claude/commands  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.claude/commands
+    codex        …rk/.agents/skills  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       …rk/.agents/skills  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       …/.cursor/commands  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.cursor/commands
+    vscode       …rk/.agents/skills  missing
+        create directory: mkdir -p
+        /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    --- 80
+    what         where                                         state
+    clients      no agent is connected                         note
+        mcpkg client add NAME
+    database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
+    selection    project 'p' applies, selected                 ok
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
+    codex        /tmp/mcpkg-test-XXXXXX/work                   ok
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/rules     missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/rules
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.github           missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.github
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/skills
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/commands  missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/commands
+    codex        /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/commands  missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/commands
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    --- 100
+    what         where                                         state
+    clients      no agent is connected                         note
+        mcpkg client add NAME
+    database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
+    selection    project 'p' applies, selected                 ok
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
+    codex        /tmp/mcpkg-test-XXXXXX/work                   ok
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/rules     missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/rules
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.github           missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.github
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/skills
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/commands  missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/commands
+    codex        /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/commands  missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/commands
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing
+        create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    --- 160
+    what         where                                         state    what to do
+    clients      no agent is connected                         note     mcpkg client add NAME
+    database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
+    selection    project 'p' applies, selected                 ok
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
+    codex        /tmp/mcpkg-test-XXXXXX/work                   ok
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/rules     missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/rules
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.github           missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.github
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/skills    missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/skills
+    claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/commands  missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/commands
+    codex        /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/commands  missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/commands
+    vscode       /tmp/mcpkg-test-XXXXXX/work/.agents/skills    missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
+    "#);
+}
+
+#[test]
+fn events_and_clients_are_a_line_each() {
+    let scratch = deployed();
+    let Some(shown) = on_four_widths(&scratch, &["events"]) else { return skipped(NO_SCRIPT) };
+    assert_snapshot!(shown, @r#"
+    --- 40
+    SEQ  WHAT           SUBJECT            …
+    1    project.crea…  p
+    2    import         .claude CLAUDE.md
+    --- 80
+    SEQ  AT               BY     PROJECT  WHAT            SUBJECT            OUTCOME
+    1    0000-00-00T00:…  shell  p        project.create  p                  ok
+    2    0000-00-00T00:…  shell  p        import          .claude CLAUDE.md  ok
+    --- 100
+    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME
+    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok
+    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok
+    --- 160
+    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME
+    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok
+    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok
+    "#);
+    let entry = r#"{"mcpServers":{"mcpkg":{"command":"/usr/local/lib/mcpkg/bin/mcpkg","args":["serve"]}}}"#;
+    scratch.file(".cursor/mcp.json", entry);
+    let shown = on_four_widths(&scratch, &["client", "list"]).expect("script");
+    assert_snapshot!(shown, @r#"
+    --- 40
+    AGENT           STATE      NAME   …
+    claude-code     installed  -
+    claude-desktop  not found  -
+    codex           not found  -
+    cursor          installed  mcpkg
+    vscode          not found  -
+    windsurf        not found  -
+    gemini          not found  -
+    copilot         not found  -
+    opencode        not found  -
+    --- 80
+    AGENT           STATE      NAME   SCOPE  FILE            RUNS            BINARY
+    claude-code     installed  -      -      -               -               -
+    claude-desktop  not found  -      -      -               -               -
+    codex           not found  -      -      -               -               -
+    cursor          installed  mcpkg  user   …rsor/mcp.json  /usr/local/li…  missing
+    vscode          not found  -      -      -               -               -
+    windsurf        not found  -      -      -               -               -
+    gemini          not found  -      -      -               -               -
+    copilot         not found  -      -      -               -               -
+    opencode        not found  -      -      -               -               -
+    --- 100
+    AGENT           STATE      NAME   SCOPE  FILE                      RUNS                      BINARY
+    claude-code     installed  -      -      -                         -                         -
+    claude-desktop  not found  -      -      -                         -                         -
+    codex           not found  -      -      -                         -                         -
+    cursor          installed  mcpkg  user   …XXXXXX/.cursor/mcp.json  /usr/local/lib/mcpkg/bi…  missing
+    vscode          not found  -      -      -                         -                         -
+    windsurf        not found  -      -      -                         -                         -
+    gemini          not found  -      -      -                         -                         -
+    copilot         not found  -      -      -                         -                         -
+    opencode        not found  -      -      -                         -                         -
+    --- 160
+    AGENT           STATE      NAME   SCOPE  FILE                                     RUNS                                  BINARY
+    claude-code     installed  -      -      -                                        -                                     -
+    claude-desktop  not found  -      -      -                                        -                                     -
+    codex           not found  -      -      -                                        -                                     -
+    cursor          installed  mcpkg  user   /tmp/mcpkg-test-XXXXXX/.cursor/mcp.json  /usr/local/lib/mcpkg/bin/mcpkg serve  missing
+    vscode          not found  -      -      -                                        -                                     -
+    windsurf        not found  -      -      -                                        -                                     -
+    gemini          not found  -      -      -                                        -                                     -
+    copilot         not found  -      -      -                                        -                                     -
+    opencode        not found  -      -      -                                        -                                     -
+    "#);
+}
+
+#[test]
+fn what_does_not_exist_is_said_before_a_question() {
+    let scratch = Scratch::with_project();
+    for (arguments, said) in [
+        (&["project", "delete", "nope"][..], "Project 'nope' does not exist"),
+        (&["access", "revoke", "nope"], "nope"),
+        (&["restore", "nope.db"], "nope.db"),
+        (&["skill", "delete", "nope"], "nope"),
+        (&["prompt", "delete", "nope"], "nope"),
+        (&["resource", "delete", "nope"], "nope"),
+    ] {
+        let Some((shown, ok)) = at_a_terminal(scratch.command().args(arguments), "n\n") else {
+            return skipped(NO_SCRIPT);
+        };
+        assert!(!ok && shown.contains(said) && !shown.contains("[y/N]"), "{arguments:?}\n{shown}");
+    }
+    let (shown, ok) = at_a_terminal(scratch.command().args(["project", "delete", "p"]), "n\n").expect("script");
+    assert!(!ok && shown.contains("Delete project 'p'") && shown.contains("nothing was changed"), "{shown}");
+    scratch.ok(&["project", "show", "p"]);
+    // A database that does not exist is not made to look into.
+    let elsewhere = Scratch::new();
+    let ran = elsewhere.run(&["project", "delete", "p"]);
+    assert!(ran.status == 1 && !elsewhere.db().exists(), "{ran}");
+}
+
+/// Types Ctrl-C once a command at a terminal shows `awaited`; it has to end with 130, and say that nothing was done.
+fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<()> {
+    let mut command = scratch.command();
+    command.env("TERM", "xterm").args(arguments);
+    let (shown, status) = typed_after(&command, awaited, "\x03")?;
+    assert_eq!(status, 130, "{shown}");
+    assert!(shown.contains(awaited) && shown.to_lowercase().contains("given up"), "{shown}");
+    Some(())
+}
+
+#[test]
+fn an_import_ends_at_ctrl_c_and_imports_nothing() {
+    let scratch = Scratch::with_project();
+    for n in 0..6_000 {
+        scratch.file(&format!("docs/{}/{n}.md", n % 50), format!("{n}\n").repeat(100));
+    }
+    for awaited in ["Importing", "Writing"] {
+        let Some(()) = interrupted(&scratch, &["import", "docs"], awaited) else { return skipped(NO_SCRIPT) };
+        assert_eq!(scratch.json(&["resource", "list"])["resources"], serde_json::json!([]), "{awaited}");
+    }
+}
+
+#[test]
+fn a_backup_ends_at_ctrl_c_and_leaves_no_file() {
+    let scratch = Scratch::with_project();
+    for n in 0..8 {
+        scratch.file("large", format!("{n:08}").repeat(2 << 20));
+        scratch.ok(&["resource", "create", &format!("r{n}"), &format!("file:///{n}"), "@large"]);
+    }
+    let folder = scratch.path().join("backups");
+    std::fs::create_dir(&folder).expect("a folder");
+    let Some(()) = interrupted(&scratch, &["backup", "backups/copy.db"], "Backing up") else {
+        return skipped(NO_SCRIPT);
+    };
+    let left: Vec<_> =
+        std::fs::read_dir(&folder).expect("the folder").flatten().map(|entry| entry.file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    scratch.ok(&["backup", "backups/copy.db"]);
+}
