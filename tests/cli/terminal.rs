@@ -20,15 +20,19 @@ fn deployed() -> Scratch {
     scratch
 }
 
-/// What a command shows on terminals of 40, 80, 100 and 160 columns, with what differs from run to run masked; none
-/// where there is no script(1).
-fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Option<String> {
-    let folder = scratch.path().file_name()?.to_string_lossy().into_owned();
-    let random = folder.strip_prefix("mcpkg-test-")?;
+/// What a command shows on terminals of 40, 80, 100 and 160 columns, with what differs from run to run masked.
+///
+/// # Errors
+/// Why that cannot be told here.
+fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'static str> {
+    // Where a path is cut depends on how long it is.
+    let random = scratch.path().to_str().and_then(|path| path.strip_prefix("/tmp/mcpkg-test-"));
+    let random = random.ok_or("the scratch folder is not in /tmp")?;
     let mut all = String::new();
     for columns in [40, 80, 100, 160] {
         let mut shown =
-            shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))?;
+            shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))
+                .ok_or(NO_SCRIPT)?;
         // Sentences are left to the terminal to wrap.
         let is_too_wide = |line: &&str| {
             unstyled(line).chars().count() > usize::from(columns) && !line.starts_with("Loaded in each session")
@@ -47,7 +51,7 @@ fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Option<String> {
         }
         all.push_str(&format!("--- {columns}\n{}", masked(&unstyled(&shown))));
     }
-    Some(all)
+    Ok(all)
 }
 
 fn unstyled(text: &str) -> String {
@@ -68,7 +72,10 @@ const NO_SCRIPT: &str = "there is no script(1)";
 #[test]
 fn prompts_keep_their_names() {
     let scratch = deployed();
-    let Some(shown) = on_four_widths(&scratch, &["prompt", "list"]) else { return skipped(NO_SCRIPT) };
+    let shown = match on_four_widths(&scratch, &["prompt", "list"]) {
+        Ok(shown) => shown,
+        Err(why) => return skipped(why),
+    };
     assert_snapshot!(shown, @r#"
     --- 40
     NAME                            BYTES  …
@@ -92,7 +99,10 @@ fn prompts_keep_their_names() {
 #[test]
 fn a_plan_and_a_status_name_paths_below_the_root() {
     let scratch = deployed();
-    let Some(shown) = on_four_widths(&scratch, &["plan", "--root", "work"]) else { return skipped(NO_SCRIPT) };
+    let shown = match on_four_widths(&scratch, &["plan", "--root", "work"]) {
+        Ok(shown) => shown,
+        Err(why) => return skipped(why),
+    };
     assert_snapshot!(shown, @r#"
     --- 40
     Below /tmp/mcpkg-test-XXXXXX/work:
@@ -237,7 +247,10 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
 #[test]
 fn doctor_says_what_to_do_in_whole_words() {
     let scratch = deployed();
-    let Some(shown) = on_four_widths(&scratch, &["doctor", "--root", "work"]) else { return skipped(NO_SCRIPT) };
+    let shown = match on_four_widths(&scratch, &["doctor", "--root", "work"]) {
+        Ok(shown) => shown,
+        Err(why) => return skipped(why),
+    };
     assert_snapshot!(shown, @r#"
     --- 40
     what         where               state
@@ -344,7 +357,10 @@ fn doctor_says_what_to_do_in_whole_words() {
 #[test]
 fn events_and_clients_are_a_line_each() {
     let scratch = deployed();
-    let Some(shown) = on_four_widths(&scratch, &["events"]) else { return skipped(NO_SCRIPT) };
+    let shown = match on_four_widths(&scratch, &["events"]) {
+        Ok(shown) => shown,
+        Err(why) => return skipped(why),
+    };
     assert_snapshot!(shown, @r#"
     --- 40
     SEQ  WHAT           SUBJECT            …
