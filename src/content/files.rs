@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::import::free_name;
 use super::import::matter;
-use super::import::place;
 use super::media::{self, Media};
 use super::uri;
 use crate::clock::Clock;
@@ -89,7 +89,7 @@ pub fn add_to_skill(
     let uri = format!("skill://{}", uri::encode(&format!("{skill}/{path}")));
     let is_text = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
     let description = if is_text { description(&file.content)? } else { None };
-    let mut names = place::names(place::letters(&format!("{skill}/{path}")), &[], &relative);
+    let mut names = free_name::names(free_name::letters(&format!("{skill}/{path}")), &[], &relative);
     let mut name = names.next().unwrap_or_default();
     while resources::find(db, project.id, Key::Name(&name))?.is_some() {
         name = names.next().unwrap_or_default();

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use crate::content::command::dialect::Dialect;
+use crate::content::import::free_name::digest;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
-use crate::content::import::place::{decode, digest};
+use crate::content::import::place::decode;
 use crate::content::import::scan::File;
 use crate::content::{answer, command};
 use crate::error::Result;

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::agents::{Form, Role};
 use super::applies::{self, Scope};
+use super::free_name;
 use super::manifest::{self, Entry, Origin, What};
 use super::matter::{self, Matter};
-use super::place::{self, Destination, InSkill};
+use super::place::{Destination, InSkill};
 use super::reason::{LeftOut, Reason};
 use super::scan::File;
 use crate::content::answer::text;
@@ -233,7 +234,7 @@ impl Understood {
         }
         let origins = place.origins(&file.relative);
         let (name, uri) = if place.role == Role::Subagent {
-            let mut names = place::names(wanted.clone(), &origins, &file.relative);
+            let mut names = free_name::names(wanted.clone(), &origins, &file.relative);
             let taken = &mut self.names[0];
             let free = |subagent: &String| subagent.len() <= MAX_SUBAGENT && taken.insert(of_subagent(subagent));
             let subagent = names.find(free).unwrap_or_default();
@@ -289,7 +290,7 @@ impl Understood {
         }
         let taken = &mut self.skill_names;
         let origins = place.origins(&main);
-        let mut names = place::names(skill.name.clone(), &origins, &main);
+        let mut names = free_name::names(skill.name.clone(), &origins, &main);
         let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
         for file in files {
             let added = self.file_of_skill(file, place, &name, &path_of(file), &main);
@@ -330,7 +331,7 @@ impl Understood {
         let whole = format!("{skill}/{path}");
         let uri = format!("skill://{}", encode(&whole));
         let known = self.uris.get(&uri).map(|at| self.items[*at].entry.name.clone());
-        let name = known.unwrap_or_else(|| self.name(false, place::letters(&whole), &[], &file.relative));
+        let name = known.unwrap_or_else(|| self.name(false, free_name::letters(&whole), &[], &file.relative));
         let origin =
             Origin { applies: Applies::Always, agent: place.agent.map(str::to_owned), path: Some(main.to_owned()) };
         self.resource(file, name, uri, description, origin)
@@ -376,7 +377,7 @@ impl Understood {
     /// Returns a free name.
     fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
-        place::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
+        free_name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.

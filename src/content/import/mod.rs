@@ -3,15 +3,18 @@
 //! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the tables
 //! of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`], [`applies`],
 //! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one
-//! transaction. What became of each file stands in the [`account`].
+//! transaction. What became of each file stands in the [`account`]; a name that is taken becomes a [`free_name`], and
+//! [`skill_folder`] takes one skill by itself.
 
 pub mod agents;
+pub mod free_name;
 pub mod item;
 pub mod manifest;
 pub mod matter;
 pub mod merge;
 pub mod place;
 pub mod scan;
+pub mod skill_folder;
 
 mod account;
 mod applies;

@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::agents::{self, Form, PLACES, Place, Role};
 use super::folders::Folders;
+use super::free_name::letters;
 use super::reason::Reason;
 use crate::content::command::dialect::Dialect;
-use crate::content::names;
 use crate::content::uri::encode;
 
 pub use crate::content::uri::decode;
@@ -353,35 +351,6 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') }
 }
 
-const MAX_NAME: usize = 255;
-
-/// Returns a text in the letters that names have, `.` for `/`.
-pub fn letters(text: &str) -> String {
-    let letter = |c: char| match c {
-        '/' => '.',
-        c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
-        _ => '-',
-    };
-    text.chars().map(letter).collect()
-}
-
-/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, then with more and
-/// more of where it came from before it, then with a hash of the path behind it.
-pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
-    let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
-    let prefixed = (1..=origins.len()).map(|count| {
-        let words: Vec<&str> = origins[..count].iter().rev().map(String::as_str).collect();
-        format!("{}-{wanted}", words.join("-"))
-    });
-    let told: Vec<String> = std::iter::once(wanted.clone()).chain(prefixed).filter(fits).collect();
-    let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
-    let hashed = seeds.map(move |seed| {
-        let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
-        format!("{stem}-{seed}")
-    });
-    told.into_iter().chain(hashed)
-}
-
 /// Returns the folder from which names count, where `path` is or lies in a folder agents look into.
 pub fn base(path: &Path) -> Option<PathBuf> {
     let is_place = |path: &Path| PLACES.iter().any(|place| path.ends_with(place.folder.join("/")));
@@ -403,14 +372,10 @@ pub fn base(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(of_plugin)
 }
 
-/// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
-pub fn digest(text: &str, digits: usize) -> String {
-    crate::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::import::free_name;
 
     fn of(paths: &[&str]) -> Vec<Result<Destination, Reason>> {
         let places = Places { folders: Folders::of(paths.iter().copied()), ..Places::default() };
@@ -493,12 +458,12 @@ mod tests {
         let first = |path: &str, count: usize| {
             let place = one(path);
             let origins = place.origins(path);
-            names(place.wanted_name(), &origins, path).take(count).collect::<Vec<_>>()
+            free_name::names(place.wanted_name(), &origins, path).take(count).collect::<Vec<_>>()
         };
         assert_eq!(first("plugins/git/commands/x.md", 2), ["x", "git-x"]);
         assert_eq!(first(".cursor/commands/dir/y.md", 2), ["dir.y", "cursor-dir.y"]);
         let path = "a.md";
-        assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", digest(path, 8))]);
+        assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", free_name::digest(path, 8))]);
         let main = "plugins/git/skills/pdf/SKILL.md";
         assert_eq!(one(main).origins(main), ["git"]);
     }

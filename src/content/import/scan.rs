@@ -10,7 +10,7 @@ use super::manifest::{self, Entry, Manifest};
 use super::only::Only;
 use super::place::{self, Destination, Kind, Places};
 use super::reason::{LeftOut, Reason};
-use super::walk::{self, INSTALLED, Take, VERSION_CONTROL, Walked};
+use super::walk::{self, Take, Walked};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::Context;
@@ -60,14 +60,14 @@ struct Root {
 }
 
 /// Where a file lies, before it is looked through.
-struct Candidate {
-    root: usize,
-    relative: String,
-    listed: Option<Entry>,
+pub(super) struct Candidate {
+    pub(super) root: usize,
+    pub(super) relative: String,
+    pub(super) listed: Option<Entry>,
     /// Whether the user named this very file.
-    is_named: bool,
+    pub(super) is_named: bool,
     /// Of what is reached through a link, the real path.
-    real: Option<PathBuf>,
+    pub(super) real: Option<PathBuf>,
 }
 
 /// A link to a folder.
@@ -354,7 +354,7 @@ const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
 /// Reads the files, and returns them by their relative path.
-fn look_through(
+pub(super) fn look_through(
     taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
     context: &Context,
 ) -> Result<Vec<(File, Option<Destination>)>> {
@@ -387,76 +387,8 @@ fn read(path: &Path, kept: &mut u64) -> Result<(Source, bool)> {
     Ok((Source::file(path)?, executable))
 }
 
-/// What was found in one folder.
-#[derive(Debug, Default)]
-pub struct Folder {
-    /// By their path in it.
-    pub files: Vec<File>,
-    /// What people should know of it.
-    pub hints: Vec<String>,
-}
-
-/// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
-/// any skill's folder.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
-/// `E_CANCELLED`.
-pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
-    let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
-    if !root.is_dir() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
-    }
-    let mut found = Folder::default();
-    let Reached { files, dead } = links::behind(&root, &root, &root, Take::Skill)?;
-    for (link, reason) in dead {
-        match reason {
-            Reason::LinkOut => stay_inside(&link, &root)?,
-            Reason::LinkLoop => {
-                found.hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()))
-            }
-            _ => found.hints.push(format!("`{}` was left out: {}", relative(&link, &root), reason.text())),
-        }
-    }
-    let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.shown).collect();
-    let is_in = |folder: &str, file: &Path| {
-        file.strip_prefix(&root).unwrap_or(file).components().any(|part| part.as_os_str() == folder)
-    };
-    for folder in VERSION_CONTROL {
-        if root.join(folder).exists() {
-            found.hints.push(format!("left out, as version control's: {folder}"));
-        }
-        files.retain(|file| !is_in(folder, file));
-    }
-    let is_env = |file: &&PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name == ".env" || (name.starts_with(".env.") && !name.ends_with(".example"))
-    };
-    for file in files.iter().filter(is_env) {
-        let file = relative(file, &root);
-        found
-            .hints
-            .push(format!("`{file}` was taken, and agents can read it; a .gitignore that names it keeps it out"));
-    }
-    let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
-    if installed > 0 {
-        let why = format!("{installed} files of `{INSTALLED}` were taken; a .gitignore that names it keeps them out");
-        found.hints.push(why);
-    }
-    let candidates: Vec<(PathBuf, Candidate)> = files
-        .into_iter()
-        .map(|file| {
-            let relative = relative(&file, &root);
-            (file, Candidate { root: 0, relative, listed: None, is_named: false, real: None })
-        })
-        .collect();
-    let taken = candidates.iter().map(|(path, candidate)| (path, candidate, None)).collect();
-    found.files = look_through(taken, context)?.into_iter().map(|(file, _)| file).collect();
-    Ok(found)
-}
-
 /// Refuses a path that leads out of `root` by a link.
-fn stay_inside(path: &Path, root: &Path) -> Result<()> {
+pub(super) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
     let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
     if real.starts_with(root) {
         return Ok(());
@@ -479,7 +411,7 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-fn relative(file: &Path, base: &Path) -> String {
+pub(super) fn relative(file: &Path, base: &Path) -> String {
     let below = file.strip_prefix(base).unwrap_or(file);
     below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

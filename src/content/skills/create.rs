@@ -10,7 +10,7 @@ use super::{GROUP, MAIN, Skill, check, uri_of};
 use crate::content::argument::Content;
 use crate::content::command::skill;
 use crate::content::files::{self, File};
-use crate::content::import::{matter, scan};
+use crate::content::import::{matter, scan, skill_folder};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -163,9 +163,9 @@ impl Given {
     /// Takes all files of a folder.
     ///
     /// # Errors
-    /// `E_SKILL_INVALID`, and as [`scan::folder`].
+    /// `E_SKILL_INVALID`, and as [`skill_folder::folder`].
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
-        let scan::Folder { files, mut hints } = scan::folder(folder, context)?;
+        let skill_folder::Folder { files, mut hints } = skill_folder::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
             .iter()
             .map(|file| (uri_of(name, &file.relative), i64::try_from(file.content.size()).unwrap_or(i64::MAX)))

@@ -1,0 +1,39 @@
+//! The names that a file may get, for where others have the one that it wants.
+
+use sha2::{Digest, Sha256};
+
+use crate::content::names;
+
+const MAX_NAME: usize = 255;
+
+/// Returns a text in the letters that names have, `.` for `/`.
+pub fn letters(text: &str) -> String {
+    let letter = |c: char| match c {
+        '/' => '.',
+        c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
+        _ => '-',
+    };
+    text.chars().map(letter).collect()
+}
+
+/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, then with more and
+/// more of where it came from before it, then with a hash of the path behind it.
+pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
+    let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
+    let prefixed = (1..=origins.len()).map(|count| {
+        let words: Vec<&str> = origins[..count].iter().rev().map(String::as_str).collect();
+        format!("{}-{wanted}", words.join("-"))
+    });
+    let told: Vec<String> = std::iter::once(wanted.clone()).chain(prefixed).filter(fits).collect();
+    let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
+    let hashed = seeds.map(move |seed| {
+        let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
+        format!("{stem}-{seed}")
+    });
+    told.into_iter().chain(hashed)
+}
+
+/// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
+pub fn digest(text: &str, digits: usize) -> String {
+    crate::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
+}

@@ -1,0 +1,78 @@
+//! The files of a folder that is a skill, taken by itself.
+
+use std::path::{Path, PathBuf};
+
+use super::links::{self, Reached};
+use super::reason::Reason;
+use super::scan::{Candidate, File, look_through, relative, stay_inside};
+use super::walk::{INSTALLED, Take, VERSION_CONTROL};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+/// What was found in one folder.
+#[derive(Debug, Default)]
+pub struct Folder {
+    /// By their path in it.
+    pub files: Vec<File>,
+    /// What people should know of it.
+    pub hints: Vec<String>,
+}
+
+/// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
+/// any skill's folder.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
+/// `E_CANCELLED`.
+pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
+    let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
+    if !root.is_dir() {
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
+    }
+    let mut found = Folder::default();
+    let Reached { files, dead } = links::behind(&root, &root, &root, Take::Skill)?;
+    for (link, reason) in dead {
+        match reason {
+            Reason::LinkOut => stay_inside(&link, &root)?,
+            Reason::LinkLoop => {
+                found.hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()))
+            }
+            _ => found.hints.push(format!("`{}` was left out: {}", relative(&link, &root), reason.text())),
+        }
+    }
+    let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.shown).collect();
+    let is_in = |folder: &str, file: &Path| {
+        file.strip_prefix(&root).unwrap_or(file).components().any(|part| part.as_os_str() == folder)
+    };
+    for folder in VERSION_CONTROL {
+        if root.join(folder).exists() {
+            found.hints.push(format!("left out, as version control's: {folder}"));
+        }
+        files.retain(|file| !is_in(folder, file));
+    }
+    let is_env = |file: &&PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name == ".env" || (name.starts_with(".env.") && !name.ends_with(".example"))
+    };
+    for file in files.iter().filter(is_env) {
+        let file = relative(file, &root);
+        found
+            .hints
+            .push(format!("`{file}` was taken, and agents can read it; a .gitignore that names it keeps it out"));
+    }
+    let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
+    if installed > 0 {
+        let why = format!("{installed} files of `{INSTALLED}` were taken; a .gitignore that names it keeps them out");
+        found.hints.push(why);
+    }
+    let candidates: Vec<(PathBuf, Candidate)> = files
+        .into_iter()
+        .map(|file| {
+            let relative = relative(&file, &root);
+            (file, Candidate { root: 0, relative, listed: None, is_named: false, real: None })
+        })
+        .collect();
+    let taken = candidates.iter().map(|(path, candidate)| (path, candidate, None)).collect();
+    found.files = look_through(taken, context)?.into_iter().map(|(file, _)| file).collect();
+    Ok(found)
+}
