@@ -29,9 +29,17 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
 ];
 
-mod embedded {
-    refinery::embed_migrations!("migrations/sqlite");
-}
+/// The migrations in their order, each with its name: a history tells by both what was done.
+const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
+    ("V001__content", include_str!("../../../../migrations/sqlite/V001__content.sql")),
+    ("V002__deploy", include_str!("../../../../migrations/sqlite/V002__deploy.sql")),
+    ("V003__access", include_str!("../../../../migrations/sqlite/V003__access.sql")),
+    ("V004__checksums", include_str!("../../../../migrations/sqlite/V004__checksums.sql")),
+    ("V005__dialect", include_str!("../../../../migrations/sqlite/V005__dialect.sql")),
+    ("V006__consent_and_checksums", include_str!("../../../../migrations/sqlite/V006__consent_and_checksums.sql")),
+    ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
+    ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
+];
 
 /// A row of `sqlite_schema`, without the page it begins at.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,11 +59,13 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
     functions::register(connection)?;
     apply(connection, version).map_err(|error| {
         match error.kind() {
-            refinery::error::Kind::DivergentVersion(..) | refinery::error::Kind::MissingVersion(..) => Error::new(
-                Code::MigrationDiverged,
-                format!("The database's migration history is not this program's: {error}"),
-            )
-            .hint("restore a backup, or use the mcpkg that wrote this file"),
+            refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
+                Error::new(
+                    Code::MigrationDiverged,
+                    format!("The database's migration history is not this program's: {error}"),
+                )
+                .hint("restore a backup, or use the mcpkg that wrote this file")
+            }
             _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
                 .hint("nothing was changed"),
         }
@@ -65,9 +75,13 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
     check(connection, version, path)
 }
 
-fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), refinery::Error> {
-    let target = refinery::Target::Version(version.try_into().unwrap_or(i32::MAX));
-    embedded::migrations::runner().set_grouped(true).set_target(target).run(connection).map(drop)
+fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), refinery_core::Error> {
+    let target = refinery_core::Target::Version(version.try_into().unwrap_or(i32::MAX));
+    let migrations: Vec<_> = MIGRATIONS
+        .iter()
+        .map(|(name, sql)| refinery_core::Migration::unapplied(name, sql))
+        .collect::<std::result::Result<_, _>>()?;
+    refinery_core::Runner::new(&migrations).set_grouped(true).set_target(target).run(connection).map(drop)
 }
 
 /// Refuses a file whose objects are not those of schema `version`.
