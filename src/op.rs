@@ -9,6 +9,7 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
+mod names;
 mod projected;
 mod resource;
 
@@ -25,6 +26,7 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Pr
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use names::{Name, Names, Typed};
 pub use projected::{Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 

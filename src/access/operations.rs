@@ -9,11 +9,17 @@ use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
 use crate::store::{Db, projects};
+
+/// The access keys, as a shell completes them.
+const KEYS: Names = Names::Stored(|typed| {
+    let keys = access::list(typed.db, &Page::all())?.rows;
+    Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
+});
 
 /// Create an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -185,6 +191,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Revoke {
     /// Name of the key, or the key itself
+    #[arg(add = KEYS)]
     name: String,
 }
 

@@ -1,5 +1,6 @@
 //! The shell face: parse, run one operation, render.
 
+mod complete;
 mod demo;
 mod generate;
 mod globals;
@@ -30,6 +31,9 @@ use recover::recover;
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if complete::answer(&arguments) {
+        return 0;
+    }
     let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),

@@ -9,9 +9,17 @@ use super::request::{self, effects};
 use super::{GROUP, in_time};
 use crate::clock::{Millis, rfc3339};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
 use crate::store::consents::{self, Request, State};
 use crate::store::page::Page;
+
+/// The requests that a person may still decide on, as a shell completes them.
+const REQUESTS: Names = Names::Stored(|typed| {
+    let requests = consents::list(typed.db, None, &Page::all())?.rows;
+    let undecided = requests.into_iter().filter(|request| matches!(request.state, State::Pending | State::Approved));
+    let named = undecided.map(|request| Name { name: request.uuid.to_string(), about: Some(request.summary) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});
 
 /// List requests for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -62,6 +70,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 
@@ -85,6 +94,7 @@ impl Operation for Show {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 
@@ -127,6 +137,7 @@ impl Operation for Approve {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Deny {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 

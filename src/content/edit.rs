@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
+use crate::content::completions::PROMPTS;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::process::{Environment, Program};
@@ -16,6 +17,7 @@ use crate::store::{blobs, prompts};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Edit {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
 }
 

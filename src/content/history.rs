@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::completions::{PROMPTS, RESOURCES};
 use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
 use crate::diff;
@@ -16,11 +17,12 @@ use crate::store::{blobs, prompts, resources};
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! history_operations {
-    ($kind:ident, $word:literal, $history:ident, $diff:ident, $restore:ident) => {
+    ($kind:ident, $word:literal, $names:ident, $history:ident, $diff:ident, $restore:ident) => {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
         }
 
@@ -45,6 +47,7 @@ macro_rules! history_operations {
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
             /// Revision to compare from [default: the one before the newest]
             from: Option<i64>,
@@ -72,6 +75,7 @@ macro_rules! history_operations {
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
             /// Revision to bring back; without it the newest ones are shown
             revision: Option<i64>,
@@ -99,8 +103,8 @@ macro_rules! history_operations {
     };
 }
 
-history_operations!(Prompt, "prompt", PromptHistory, PromptDiff, PromptRestore);
-history_operations!(Resource, "resource", ResourceHistory, ResourceDiff, ResourceRestore);
+history_operations!(Prompt, "prompt", PROMPTS, PromptHistory, PromptDiff, PromptRestore);
+history_operations!(Resource, "resource", RESOURCES, ResourceHistory, ResourceDiff, ResourceRestore);
 
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{GROUP, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::Db;
 use crate::store::deploys;
 use crate::store::page::Page;
@@ -105,6 +105,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Project name; the one that applies where it is left out
+    #[arg(add = Names::PROJECTS)]
     name: Option<String>,
 }
 
@@ -155,6 +156,7 @@ impl Operation for Show {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Select {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
     /// Bind the working directory, and the folders below it, in place of selecting globally
     #[arg(long)]
@@ -292,6 +294,7 @@ impl Operation for Current {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rename {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
     /// New name
     to: String,
@@ -324,6 +327,7 @@ impl Operation for Rename {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
 }
 

@@ -7,11 +7,14 @@ use serde_json::{Value, json};
 use super::GROUP;
 use crate::clock::span;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::limits::{Growing, Limits};
 
 /// How users say that there is no limit.
 const NONE: &str = "none";
+
+/// The tables that grow, as a shell completes them.
+const TABLES: Names = Names::Known(|| tables().map(|table| table.name.to_owned()).collect());
 
 /// List the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -58,6 +61,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// Table, as `mcpkg limit list` names it
+    #[arg(add = TABLES)]
     table: String,
     /// How long a row stays after its time was over, such as 90m, 12h, 30d or 2w, or none for ever
     #[arg(long, value_name = "SPAN", required_unless_present = "number")]

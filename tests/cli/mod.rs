@@ -3,6 +3,7 @@
 mod access;
 mod commands;
 mod compact;
+mod completion;
 mod errors;
 mod import;
 mod limits;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::command::fill::{CommandText, fill};
+use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, argument, command, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
@@ -17,6 +18,7 @@ use crate::store::{blobs, projects};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
     /// Values for the template's arguments
     #[arg(long = "argument", short = 'a', value_name = "NAME=VALUE", value_parser = argument::key_value)]

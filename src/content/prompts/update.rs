@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::data;
 use super::declared::{Declared, check, declare, declared, take};
 use crate::content::argument::Content;
+use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, command, names};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -16,6 +17,7 @@ use crate::store::prompts;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
     /// New prompt content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]

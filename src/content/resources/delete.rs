@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::revisions::Kind;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Resource name
+    #[arg(add = RESOURCES)]
     name: String,
 }
 

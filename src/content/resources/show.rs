@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::data;
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
@@ -19,6 +20,7 @@ use crate::store::revisions::Kind;
 pub struct Show {
     /// Resource URI or name
     #[arg(value_name = "NAME|URI")]
+    #[arg(add = RESOURCES)]
     uri: String,
     /// Write the bytes to a file
     #[arg(short, long, value_name = "FILE")]

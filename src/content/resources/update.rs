@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::data;
 use crate::content::argument::{Content, Origin};
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer, media, names};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -15,6 +16,7 @@ use crate::store::resources;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Resource name
+    #[arg(add = RESOURCES)]
     name: String,
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]

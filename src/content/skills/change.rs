@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::create::{Given, data, missing, refuse, with_files};
 use super::{GROUP, MAIN, check, path_of, rows, uri_of};
 use crate::content::argument::Content;
+use crate::content::completions::STORED_SKILLS;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -21,6 +22,7 @@ use crate::store::resources::{self, Resource};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Skill name
+    #[arg(add = STORED_SKILLS)]
     name: String,
     /// New text of SKILL.md, or of the file that is named
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
@@ -125,6 +127,7 @@ fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String,
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Skill name
+    #[arg(add = STORED_SKILLS)]
     name: String,
 }
 

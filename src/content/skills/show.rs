@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::create::missing;
 use super::{GROUP, MAIN, Origin, SCHEME, Skill, path_of, rows, uri_of};
+use crate::content::completions::SKILLS;
 use crate::content::export::{self, layout};
 use crate::content::{answer, cursor};
 use crate::error::{Code, Error, Result};
@@ -103,6 +104,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Skill name
+    #[arg(add = SKILLS)]
     name: String,
     /// Path of a file in the skill; SKILL.md where none is given
     file: Option<String>,

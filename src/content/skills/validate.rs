@@ -9,6 +9,7 @@ use serde_json::json;
 use super::check::{self, Problem};
 use super::create::missing;
 use super::{GROUP, MAIN, MAX_MAIN, SCHEME, rows};
+use crate::content::completions::SKILLS;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
@@ -19,6 +20,7 @@ use crate::store::{Db, blobs, resources};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
     /// Skill name; all of them where none is given
+    #[arg(add = SKILLS)]
     name: Option<String>,
 }
 

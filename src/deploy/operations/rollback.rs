@@ -11,6 +11,7 @@ use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
+use crate::deploy::completions::GOALS;
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::json::{changes_json, summary};
@@ -31,6 +32,7 @@ use crate::store::snapshots::{self, Kind};
 pub struct Rollback {
     /// Snapshot to go back to; ID^ for what stood there just before it, `pristine` for what stood there before mcpkg came
     #[arg(long, value_name = "ID")]
+    #[arg(add = GOALS)]
     to: String,
     #[command(flatten)]
     #[serde(flatten)]

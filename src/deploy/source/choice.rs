@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::deploy::completions::ANY_TARGET;
+
 /// Where a project is deployed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +30,7 @@ pub struct Choice {
     pub profile: Option<String>,
     /// Target: all, claude_code, codex, cursor or vscode [default: all]
     #[arg(long, value_name = "NAME")]
+    #[arg(add = ANY_TARGET)]
     pub target: Option<String>,
     /// Machine, for the overlays of a config repo [default: this one]
     #[arg(long, value_name = "ID")]
@@ -58,4 +61,4 @@ pub struct Choice {
 pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// The choice of all targets.
-pub(super) const ALL: &str = "all";
+pub(in crate::deploy) const ALL: &str = "all";

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::proposal::{decide, summary};
+use crate::deploy::completions::PROPOSALS;
 use crate::deploy::{GROUP, project};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -16,6 +17,7 @@ use crate::store::{Db, blobs};
 pub struct Accept {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 

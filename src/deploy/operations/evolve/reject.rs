@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::proposal::{decide, summary};
 use crate::deploy::GROUP;
+use crate::deploy::completions::PROPOSALS;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::proposals::Proposal;
@@ -14,6 +15,7 @@ use crate::store::proposals::Proposal;
 pub struct Reject {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::proposal::{get, summary};
 use crate::deploy::GROUP;
+use crate::deploy::completions::PROPOSALS;
 use crate::diff;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -16,6 +17,7 @@ use crate::store::blobs;
 pub struct Show {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
+use crate::content::completions::RESOURCES;
 use crate::deploy::GROUP;
 use crate::deploy::module::Kind;
 use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
@@ -20,6 +21,7 @@ use crate::store::{Db, revisions};
 pub struct Add {
     /// Name or URI of a resource, or the name of a prompt
     #[arg(value_name = "NAME|URI")]
+    #[arg(add = RESOURCES)]
     name: String,
     /// Type: instructions or prompt [default: instructions]
     #[arg(long = "type", value_name = "TYPE")]

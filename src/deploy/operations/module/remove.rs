@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::deploy::GROUP;
+use crate::deploy::completions::MODULES;
 use crate::deploy::project::catalog;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::modules::{self, Row};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Module, such as skill:review
+    #[arg(add = MODULES)]
     id: String,
 }
 

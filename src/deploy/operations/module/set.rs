@@ -6,6 +6,8 @@ use serde::Deserialize;
 use super::edit::{keep, set_kind};
 use super::summary::{data, described};
 use crate::deploy::GROUP;
+use crate::deploy::completions::MODULES;
+use crate::deploy::completions::TARGETS;
 use crate::deploy::module::Kind;
 use crate::deploy::project::catalog::{self, Listed};
 use crate::deploy::targets::Target;
@@ -29,6 +31,7 @@ enum When {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// Module, such as command:review
+    #[arg(add = MODULES)]
     id: String,
     /// Type, such as instructions
     #[arg(long = "type", value_name = "TYPE")]
@@ -39,6 +42,7 @@ pub struct Set {
     tags: Option<Vec<String>>,
     /// Targets, with commas between: claude_code, codex, cursor, vscode; an empty one means all
     #[arg(long, value_delimiter = ',')]
+    #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
     /// When its instructions apply: always, described (where the agent finds the description fitting) or manual
     #[arg(long, value_name = "WHEN", conflicts_with = "globs")]

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::{data, described};
+use crate::deploy::completions::MODULES;
 use crate::deploy::project::catalog::{self, Item};
 use crate::deploy::{GROUP, project};
 use crate::error::Result;
@@ -14,6 +15,7 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table}
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Module, such as skill:review
+    #[arg(add = MODULES)]
     id: String,
 }
 

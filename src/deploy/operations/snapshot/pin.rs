@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::deploy::GROUP;
+use crate::deploy::completions::SNAPSHOTS;
 use crate::deploy::rollback::goal;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -15,6 +16,7 @@ use crate::store::snapshots::{self, State};
 pub struct Pin {
     /// The snapshot, or the beginning of its id
     #[arg(value_name = "ID")]
+    #[arg(add = SNAPSHOTS)]
     id: String,
     /// Let it go again
     #[arg(long)]

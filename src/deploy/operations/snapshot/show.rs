@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::summary::summary;
 use crate::deploy::GROUP;
+use crate::deploy::completions::SNAPSHOTS;
 use crate::deploy::rollback::goal;
 use crate::error::Result;
 use crate::hex;
@@ -18,6 +19,7 @@ use crate::store::snapshots::{self, File};
 pub struct Show {
     /// The snapshot, or the beginning of its id
     #[arg(value_name = "ID")]
+    #[arg(add = SNAPSHOTS)]
     id: String,
 }
 
