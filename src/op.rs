@@ -115,8 +115,10 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const TITLE: &'static str;
     /// What it does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
-    /// What else `--help` says, such as examples.
+    /// What else `--help` says.
     const HELP: &'static str = "";
+    /// Command lines that show how the shell takes it, for `--help` and its man page: the plainest one first.
+    const EXAMPLES: &'static [&'static str] = &[];
     /// Other words for the last one of `CLI`.
     const ALIASES: &'static [&'static str] = &[];
     /// What it does to the database.

@@ -13,15 +13,13 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
+use super::generate::VARIABLE;
 use super::globals::Globals;
 use super::tree;
 use crate::error::Result;
 use crate::op::{Name, Names, Typed};
 use crate::store::Store;
 use crate::store::projects::Selection;
-
-/// Names the shell that asks.
-pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";
 
 /// The place of the word to complete, as clap's own scripts pass it.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";

@@ -92,5 +92,10 @@ fn leaf(entry: &Entry, with_arguments: bool) -> Command {
     let command = Command::new(name);
     let command = if with_arguments { entry.augment(command) } else { command };
     let command = command.about(entry.about).long_about(None).visible_aliases(entry.aliases);
-    if entry.help.is_empty() { command } else { command.after_help(entry.help) }
+    let mut help = entry.help.to_owned();
+    if !entry.examples.is_empty() {
+        let gap = if help.is_empty() { "" } else { "\n\n" };
+        help.push_str(&format!("{gap}{}  {}", generate::EXAMPLES, entry.examples.join("\n  ")));
+    }
+    if help.is_empty() { command } else { command.after_help(help) }
 }

@@ -35,6 +35,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["consent", "list"];
     const TITLE: &'static str = "List requests for consent";
     const ABOUT: &'static str = "List what agents ask a person's consent for";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent list", "mcpkg consent list --all"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -79,6 +80,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["consent", "show"];
     const TITLE: &'static str = "Show request for consent";
     const ABOUT: &'static str = "Show what a request for consent would do, who asks, and until when it waits";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent show 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -103,8 +105,9 @@ impl Operation for Approve {
     const CLI: &'static [&'static str] = &["consent", "approve"];
     const TITLE: &'static str = "Approve request for consent";
     const ABOUT: &'static str = "Consent to what an agent asks: it may do that, and only that, once within ten minutes";
-    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.\n\n\
-        Examples:\n  mcpkg consent list\n  mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg consent list", "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -146,7 +149,7 @@ impl Operation for Deny {
     const CLI: &'static [&'static str] = &["consent", "deny"];
     const TITLE: &'static str = "Deny request for consent";
     const ABOUT: &'static str = "Say no to what an agent asks, or take back a consent that was not used";
-    const HELP: &'static str = "Examples:\n  mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

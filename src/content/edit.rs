@@ -28,6 +28,8 @@ impl Operation for Edit {
     const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
     const HELP: &'static str =
         "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg prompt edit code-review", "EDITOR=nano mcpkg prompt edit code-review"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;

@@ -17,7 +17,7 @@ use crate::store::{blobs, prompts, resources};
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! history_operations {
-    ($kind:ident, $word:literal, $names:ident, $history:ident, $diff:ident, $restore:ident) => {
+    ($kind:ident, $word:literal, $example:literal, $names:ident, $history:ident, $diff:ident, $restore:ident) => {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
@@ -32,6 +32,7 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("History of a ", $word);
             const ABOUT: &'static str =
                 concat!("Show the revisions of a ", $word, ", newest first, also of a deleted one");
+            const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " history ", $example)];
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
@@ -61,6 +62,8 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
             const ABOUT: &'static str =
                 concat!("Show the last change of a ", $word, ", or the difference of two revisions, as a unified diff");
+            const EXAMPLES: &'static [&'static str] =
+                &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
@@ -87,6 +90,10 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("Restore a ", $word);
             const ABOUT: &'static str =
                 concat!("Bring back a revision of a ", $word, " as its newest one, also of a deleted ", $word);
+            const EXAMPLES: &'static [&'static str] = &[
+                concat!("mcpkg ", $word, " restore ", $example),
+                concat!("mcpkg ", $word, " restore ", $example, " 2"),
+            ];
             const EFFECT: Effect = Effect::Write;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
@@ -103,8 +110,8 @@ macro_rules! history_operations {
     };
 }
 
-history_operations!(Prompt, "prompt", PROMPTS, PromptHistory, PromptDiff, PromptRestore);
-history_operations!(Resource, "resource", RESOURCES, ResourceHistory, ResourceDiff, ResourceRestore);
+history_operations!(Prompt, "prompt", "code-review", PROMPTS, PromptHistory, PromptDiff, PromptRestore);
+history_operations!(Resource, "resource", "api-docs", RESOURCES, ResourceHistory, ResourceDiff, ResourceRestore);
 
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {

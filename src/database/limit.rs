@@ -27,6 +27,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the tables that grow, with how long and how many of their rows stay";
     const HELP: &'static str =
         "Revisions go by `mcpkg compact --keep-revisions N` alone, stored deploys by `mcpkg snapshot prune`.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -76,9 +77,10 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["limit", "set"];
     const TITLE: &'static str = "Set a limit";
     const ABOUT: &'static str = "Set how long and how many rows of a table that grows stay";
-    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by themselves are \
-        kept to their limits as they grow.\n\n\
-        Examples:\n  mcpkg limit set events --age 365d\n  mcpkg limit set events --number 100000 --age none";
+    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by \
+        themselves are kept to their limits as they grow.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;

@@ -2,7 +2,6 @@
 
 use super::project::catalog;
 use super::rollback::goal::PRISTINE;
-use super::source::ALL;
 use super::targets::Target;
 use crate::clock::rfc3339;
 use crate::error::Result;
@@ -19,10 +18,6 @@ pub(super) const MODULES: Names = Names::Stored(|typed| {
 
 /// The targets, each by itself.
 pub(super) const TARGETS: Names = Names::Known(|| Target::all_names().into_iter().map(str::to_owned).collect());
-
-/// The targets, and the word for all of them.
-pub(super) const ANY_TARGET: Names =
-    Names::Known(|| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());
 
 /// The stored deploys, newest first.
 pub(super) const SNAPSHOTS: Names = Names::Stored(stored);

@@ -18,6 +18,8 @@ pub struct Entry {
     pub about: &'static str,
     /// See [`Operation::HELP`].
     pub help: &'static str,
+    /// See [`Operation::EXAMPLES`].
+    pub examples: &'static [&'static str],
     /// See [`Operation::ALIASES`].
     pub aliases: &'static [&'static str],
     /// See [`Operation::EFFECT`].
@@ -89,6 +91,7 @@ impl Entry {
             title: O::TITLE,
             about: O::ABOUT,
             help: O::HELP,
+            examples: O::EXAMPLES,
             aliases: O::ALIASES,
             effect: O::EFFECT,
             open_world: O::OPEN_WORLD,

@@ -2,6 +2,7 @@
 
 mod circles;
 mod docs;
+mod examples;
 mod house;
 mod promises;
 mod schemas;

@@ -25,6 +25,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete prompt";
     const ABOUT: &'static str = "Delete a prompt from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg prompt restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg prompt delete code-review"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;

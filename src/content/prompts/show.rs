@@ -58,7 +58,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["prompt", "show"];
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
-    const HELP: &'static str = "Examples:\n  mcpkg prompt show code-review\n  mcpkg prompt show focus -a file=main.rs\n  mcpkg prompt show focus --raw";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg prompt show code-review", "mcpkg prompt show focus -a file=main.rs", "mcpkg prompt show focus --raw"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

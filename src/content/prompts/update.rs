@@ -44,11 +44,13 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["prompt", "update"];
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
-        Examples:\n  mcpkg prompt update code-review 'Review this code for races'\n  \
-        mcpkg prompt update code-review @review.md\n  \
-        mcpkg prompt update code-review -d 'Find bugs'";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
+        literal `@`.\nAn empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg prompt update code-review 'Review this code for races'",
+        "mcpkg prompt update code-review @review.md",
+        "mcpkg prompt update code-review -d 'Find bugs'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;

@@ -25,6 +25,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete resource";
     const ABOUT: &'static str = "Delete a resource from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg resource delete api-docs"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;

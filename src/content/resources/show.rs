@@ -49,8 +49,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["resource", "show"];
     const TITLE: &'static str = "Read resource";
     const ABOUT: &'static str = "Read a stored document, image, skill file or other resource by URI or name";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg resource show api\n  mcpkg resource show file:///logo.png -o logo.png";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg resource show api", "mcpkg resource show file:///logo.png -o logo.png"];
     const ALIASES: &'static [&'static str] = &["get", "read"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -41,9 +41,12 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["skill", "update"];
     const TITLE: &'static str = "Update skill";
     const ABOUT: &'static str = "Update a skill's SKILL.md or another of its files";
-    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.\n\n\
-        Examples:\n  mcpkg skill update pdf @SKILL.md\n  mcpkg skill update pdf @forms.md --file references/forms.md\n  \
-        mcpkg skill update pdf --from .claude/skills/pdf";
+    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg skill update pdf @SKILL.md",
+        "mcpkg skill update pdf @forms.md --file references/forms.md",
+        "mcpkg skill update pdf --from .claude/skills/pdf",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
@@ -138,6 +141,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
         `mcpkg resource restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;

@@ -54,6 +54,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["skill", "list"];
     const TITLE: &'static str = "List skills";
     const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const ALWAYS_LISTED: bool = true;
@@ -136,7 +137,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
     const ABOUT: &'static str = "Read a skill's SKILL.md, its instructions, or another of its files";
-    const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const ALWAYS_LISTED: bool = true;

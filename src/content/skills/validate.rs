@@ -29,8 +29,9 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["skill", "validate"];
     const TITLE: &'static str = "Validate skills";
     const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
-    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose SKILL.md \
-        does not name and describe it.\n\nExamples:\n  mcpkg skill validate\n  mcpkg skill validate pdf --json";
+    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose \
+        SKILL.md does not name and describe it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill validate", "mcpkg skill validate pdf --json"];
     const ALIASES: &'static [&'static str] = &["check"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -52,9 +52,11 @@ impl Operation for Rollback {
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
     const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or with `pristine` to how they were before any deploy";
-    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the snapshot. What is\n\
-        overwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it back.\n\n\
-        Examples:\n  mcpkg snapshot list\n  mcpkg rollback --to pristine\n  mcpkg rollback --to 0199c0de-... --dry-run";
+    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
+        snapshot. What is\noverwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it \
+        back.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;

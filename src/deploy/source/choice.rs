@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::deploy::completions::ANY_TARGET;
+use crate::deploy::targets::Target;
+use crate::op::Names;
 
 /// Where a project is deployed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -61,4 +62,7 @@ pub struct Choice {
 pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// The choice of all targets.
-pub(in crate::deploy) const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
+
+/// The targets, and the word for all of them, as a shell completes them.
+const ANY_TARGET: Names = Names::Known(|| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

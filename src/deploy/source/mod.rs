@@ -6,7 +6,6 @@ mod paths;
 mod site;
 mod which;
 
-pub(in crate::deploy) use choice::ALL;
 pub use choice::{Choice, Scope};
 pub use deploy_root::has_root;
 pub use site::{Composed, Site};

@@ -26,6 +26,7 @@ impl Operation for Accept {
     const CLI: &'static [&'static str] = &["evolve", "accept"];
     const TITLE: &'static str = "Accept a proposal";
     const ABOUT: &'static str = "Write a proposed change into its prompt or resource, as a new revision";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve accept 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

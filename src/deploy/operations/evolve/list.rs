@@ -24,6 +24,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["evolve", "list"];
     const TITLE: &'static str = "List proposals";
     const ABOUT: &'static str = "List the changes made on disk that were proposed to the project";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;

@@ -24,6 +24,7 @@ impl Operation for Reject {
     const CLI: &'static [&'static str] = &["evolve", "reject"];
     const TITLE: &'static str = "Reject a proposal";
     const ABOUT: &'static str = "Leave the prompt or resource as it is; the file on disk stays too";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve reject 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -26,6 +26,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["evolve", "show"];
     const TITLE: &'static str = "Show a proposal";
     const ABOUT: &'static str = "Show what a proposal would change, line by line";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve show 7"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -26,6 +26,7 @@ impl Operation for Remove {
     const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
     const HELP: &'static str = "What was added by `mcpkg module add` is no module any more; any other one is only not enabled. The next deploy \
         deletes the files that the module gave.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;

@@ -62,11 +62,15 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["module", "set"];
     const TITLE: &'static str = "Change a module";
     const ABOUT: &'static str = "Change a module's type, tags and targets, and whether it is deployed";
-    const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a prompt file. The id says the type, \
-        so it changes with it. The prompts and resources themselves stay as they are.\n\n\
-        Examples:\n  mcpkg module set skill:review --targets claude_code,codex\n  \
-        mcpkg module set command:style --type instructions\n  mcpkg module set command:old --enabled false\n  \
-        mcpkg module set instructions:python --globs '**/*.py'";
+    const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a \
+        prompt file. The id says the type, so it changes with it. The prompts and resources themselves stay as they \
+        are.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg module set skill:review --targets claude_code,codex",
+        "mcpkg module set command:style --type instructions",
+        "mcpkg module set command:old --enabled false",
+        "mcpkg module set instructions:python --globs '**/*.py'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -24,6 +24,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["module", "show"];
     const TITLE: &'static str = "Show a module";
     const ABOUT: &'static str = "Show a module's files, as a deploy would write them, and where they come from";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg module show skill:pdf"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

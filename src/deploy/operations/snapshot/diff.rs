@@ -28,6 +28,7 @@ impl Operation for Diff {
     const CLI: &'static [&'static str] = &["snapshot", "diff"];
     const TITLE: &'static str = "Diff a stored deploy";
     const ABOUT: &'static str = "Show what a stored deploy changed, line by line";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot diff 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

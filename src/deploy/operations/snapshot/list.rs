@@ -31,7 +31,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["snapshot", "list"];
     const TITLE: &'static str = "List stored deploys";
     const ABOUT: &'static str = "List the stored deploys and rollbacks, newest first";
-    const HELP: &'static str = "Examples:\n  mcpkg snapshot list\n  mcpkg snapshot list --all --json";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot list", "mcpkg snapshot list --all --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;

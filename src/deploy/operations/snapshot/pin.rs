@@ -29,6 +29,7 @@ impl Operation for Pin {
     const CLI: &'static [&'static str] = &["snapshot", "pin"];
     const TITLE: &'static str = "Pin a stored deploy";
     const ABOUT: &'static str = "Keep pruning away from a stored deploy";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot pin 0199c0de"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -28,6 +28,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["snapshot", "show"];
     const TITLE: &'static str = "Show a stored deploy";
     const ABOUT: &'static str = "Show the files of a stored deploy, with the SHA-256 of each before and after";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot show 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
