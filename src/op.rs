@@ -145,6 +145,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const FACES: Faces;
     /// The struct that describes its data, where agents get data: makes outputSchema and structuredContent.
     type Output: schemars::JsonSchema;
+    /// Where it lists something, the key of its data under which the rows stand; `next_cursor` beside it says that more follow.
+    const LISTS: Option<&'static str> = None;
     /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
     /// Whether its answer is stored content, which an agent gets as one block and nowhere else.

@@ -162,6 +162,7 @@ impl Operation for List {
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("keys");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

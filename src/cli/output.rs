@@ -34,16 +34,8 @@ impl Output {
         Self { json: globals.json, quiet: globals.quiet, verbose: globals.verbose > 0, color: globals.color }
     }
 
-    /// Returns where a usage error goes under `--json`.
-    pub(super) fn json() -> Self {
-        Self { json: true, quiet: true, verbose: false, color: ColorChoice::Never }
-    }
-
-    /// Writes a reply: its data under `--json`, else its body, and its hints to stderr.
+    /// Writes a reply's body, and its hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
-        if self.json {
-            return self.print(&format!("{:#}\n", reply.data));
-        }
         self.body(reply.body)?;
         for warning in &reply.warnings {
             self.warning(warning);
@@ -103,13 +95,13 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a failure to stderr: as JSON under `--json`.
+    /// Writes a failure to stderr: as JSON under `--json`, where standard output is not for it.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;
         }
         if self.json {
-            return json_error(&present::error(error));
+            return json_to_stderr(&present::error(error));
         }
         let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
         if self.verbose || error.code() == Code::Internal {
@@ -253,9 +245,23 @@ pub(super) fn confirmation(yes: bool) -> Confirmation {
     }
 }
 
-/// Writes a failure to stderr as JSON.
-pub(super) fn json_error(error: &Value) {
-    let _ = writeln!(std::io::stderr().lock(), "{error:#}");
+/// Writes a failure to stdout as JSON.
+pub(super) fn json_error(error: &Error) {
+    if !is_closed_pipe(error) {
+        json(&present::error(error));
+    }
+}
+
+/// Writes an object to stdout; to stderr where that fails.
+pub(super) fn json(object: &Value) {
+    if write_raw(format!("{object:#}\n").as_bytes()).is_err() {
+        json_to_stderr(object);
+    }
+}
+
+/// Writes an object to stderr.
+pub(super) fn json_to_stderr(object: &Value) {
+    let _ = writeln!(std::io::stderr().lock(), "{object:#}");
 }
 
 /// Writes what clap rendered: help to stdout, usage errors to stderr.

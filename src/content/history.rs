@@ -37,6 +37,7 @@ macro_rules! history_operations {
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
+            const LISTS: Option<&'static str> = Some("revisions");
             type Output = NoOutput;
 
             fn run(self, context: &Context) -> Result<Reply> {

@@ -72,6 +72,7 @@ impl Operation for Search {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("hits");
     type Output = SearchResults;
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -40,6 +40,7 @@ impl Operation for Events {
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("events");
     type Output = NoOutput;
 
     fn missing_database(&self) -> MissingDatabase {

@@ -32,6 +32,7 @@ impl Operation for List {
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("limits");
     type Output = NoOutput;
 
     fn missing_database(&self) -> MissingDatabase {

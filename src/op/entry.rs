@@ -42,6 +42,8 @@ pub struct Entry {
     pub group: &'static str,
     /// See [`Operation::FACES`].
     pub faces: Faces,
+    /// See [`Operation::LISTS`].
+    pub lists: Option<&'static str>,
     /// See [`Operation::STRUCTURED`].
     pub structured: bool,
     /// See [`Operation::CONTENT`].
@@ -103,6 +105,7 @@ impl Entry {
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,
+            lists: O::LISTS,
             structured: O::STRUCTURED,
             content: O::CONTENT,
             schema: O::SCHEMA,

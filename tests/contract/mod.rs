@@ -4,6 +4,7 @@ mod circles;
 mod docs;
 mod examples;
 mod house;
+mod json;
 mod promises;
 mod schemas;
 mod table;

@@ -53,6 +53,7 @@ impl Operation for List {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("prompts");
     type Output = Listed;
 
     fn is_hot(&self) -> bool {

@@ -26,6 +26,7 @@ impl Operation for List {
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("modules");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

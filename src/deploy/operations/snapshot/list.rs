@@ -37,6 +37,7 @@ impl Operation for List {
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("snapshots");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
