@@ -223,13 +223,17 @@ pub struct Reply {
     pub hints: Vec<String>,
     /// What the user should know though it went well.
     pub warnings: Vec<String>,
-    /// Lines for who wants to know more; the shell writes them to stderr with `-v`.
+    /// Lines for who wants to know more; the shell writes them to stderr with `-v`, and leaves [`LISTED_BY_VERBOSE`] out of
+    /// its hints then.
     pub details: Vec<String>,
     /// Whether something differs where `--check` asked: the shell's exit status is 3.
     pub differs: bool,
     /// Whether what was looked at is not well: the shell's exit status is 1.
     pub failed: bool,
 }
+
+/// Ends a hint about what stands in [`Reply::details`].
+pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 
 /// The part of a reply for people.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -44,7 +44,8 @@ impl Output {
             self.note(&format!("{line}\n"));
         }
         for hint in &reply.hints {
-            self.hint(hint);
+            let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
+            self.hint(shown);
         }
         Ok(())
     }

@@ -28,9 +28,7 @@ pub fn command() -> Command {
 pub(super) fn of_line(words: &[OsString]) -> Command {
     let has = |name: &&str| words.iter().any(|word| word == name);
     grown(&|entry| match entry.cli.split_last() {
-        Some((last, before)) => {
-            before.iter().all(|word| has(&word)) && (has(&last) || entry.aliases.iter().any(|alias| has(&alias)))
-        }
+        Some((last, before)) => before.iter().all(has) && (has(last) || entry.aliases.iter().any(has)),
         None => false,
     })
 }

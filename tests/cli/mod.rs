@@ -5,6 +5,7 @@ mod commands;
 mod compact;
 mod completion;
 mod errors;
+mod front_matter;
 mod import;
 mod limits;
 mod modules;

@@ -61,6 +61,10 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
+    /// Take what .gitignore and other ignore files name too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
     /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
@@ -106,7 +110,7 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let choice = scan::Choice { only: &self.only, kind: self.kind };
+        let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
         let scan::Scanned { files, same, left_out } = scan::scan(&self.paths, &choice, context)?;
         let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
         if !understood.clashes.is_empty() {
