@@ -9,6 +9,7 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
+mod names;
 mod projected;
 mod resource;
 
@@ -25,6 +26,7 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Pr
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use names::{Name, Names, Typed};
 pub use projected::{Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
@@ -113,8 +115,10 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const TITLE: &'static str;
     /// What it does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
-    /// What else `--help` says, such as examples.
+    /// What else `--help` says.
     const HELP: &'static str = "";
+    /// Command lines that show how the shell takes it, for `--help` and its man page: the plainest one first.
+    const EXAMPLES: &'static [&'static str] = &[];
     /// Other words for the last one of `CLI`.
     const ALIASES: &'static [&'static str] = &[];
     /// What it does to the database.
@@ -141,6 +145,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const FACES: Faces;
     /// The struct that describes its data, where agents get data: makes outputSchema and structuredContent.
     type Output: schemars::JsonSchema;
+    /// Where it lists something, the key of its data under which the rows stand; `next_cursor` beside it says that more follow.
+    const LISTS: Option<&'static str> = None;
     /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
     /// Whether its answer is stored content, which an agent gets as one block and nowhere else.
@@ -217,13 +223,17 @@ pub struct Reply {
     pub hints: Vec<String>,
     /// What the user should know though it went well.
     pub warnings: Vec<String>,
-    /// Lines for who wants to know more; the shell writes them to stderr with `-v`.
+    /// Lines for who wants to know more; the shell writes them to stderr with `-v`, and leaves [`LISTED_BY_VERBOSE`] out of
+    /// its hints then.
     pub details: Vec<String>,
     /// Whether something differs where `--check` asked: the shell's exit status is 3.
     pub differs: bool,
     /// Whether what was looked at is not well: the shell's exit status is 1.
     pub failed: bool,
 }
+
+/// Ends a hint about what stands in [`Reply::details`].
+pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 
 /// The part of a reply for people.
 #[derive(Debug)]

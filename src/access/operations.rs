@@ -9,11 +9,17 @@ use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
 use crate::store::{Db, projects};
+
+/// The access keys, as a shell completes them.
+const KEYS: Names = Names::Stored(|typed| {
+    let keys = access::list(typed.db, &Page::all())?.rows;
+    Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
+});
 
 /// Create an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -38,10 +44,13 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["access", "create"];
     const TITLE: &'static str = "Create access key";
     const ABOUT: &'static str = "Create an access key and print it, this once";
-    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a key, servers over \
-        HTTP ask every client for one.\n\n\
-        Examples:\n  mcpkg access create laptop\n  mcpkg access create ci --project auth-module --read-only --expires 30d\n  \
-        MCPKG_KEY=$(mcpkg access create laptop)";
+    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a \
+        key, servers over HTTP ask every client for one.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg access create laptop",
+        "mcpkg access create ci --project auth-module --read-only --expires 30d",
+        "MCPKG_KEY=$(mcpkg access create laptop)",
+    ];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;
@@ -148,10 +157,12 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["access", "list"];
     const TITLE: &'static str = "List access keys";
     const ABOUT: &'static str = "List the access keys: what each reaches, until when, and whether it still holds";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg access list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("keys");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -185,6 +196,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Revoke {
     /// Name of the key, or the key itself
+    #[arg(add = KEYS)]
     name: String,
 }
 
@@ -193,8 +205,9 @@ impl Operation for Revoke {
     const CLI: &'static [&'static str] = &["access", "revoke"];
     const TITLE: &'static str = "Revoke access key";
     const ABOUT: &'static str = "Revoke an access key for good; running servers refuse it from the next request on";
-    const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was revoked.\n\n\
-        Examples:\n  mcpkg access revoke laptop --yes";
+    const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was \
+        revoked.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg access revoke laptop --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;

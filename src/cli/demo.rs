@@ -38,7 +38,8 @@ pub(super) fn command() -> Command {
     Command::new("demo")
         .about("Show the main job in a scratch folder: fill a database, serve it, read it over MCP, back it up")
         .after_help(
-            "Your own database is not touched. The scratch folder is named at the start and left for you to look at.",
+            "Your own database is not touched. The scratch folder is named at the start and left for you to look at.\n\n\
+             Examples:\n  mcpkg demo",
         )
 }
 

@@ -1,19 +1,48 @@
 //! `mcpkg completions` and `mcpkg man`: written from the same tree that parses.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
+use clap_complete::env::{EnvCompleter, Fish, Zsh};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use super::output::Output;
 use crate::error::{Error, Result};
+
+/// What the examples at the end of a help text begin with.
+pub(super) const EXAMPLES: &str = "Examples:\n";
+
+/// Names the shell that asks for what completes a line.
+pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";
+
+/// clap's own script for bash loses what stands before a `:` or a `=`, at which bash ends words.
+const BASH: &str = r#"_mcpkg() {
+    local words=("${COMP_WORDS[@]}") line
+    [[ -n $2 ]] && words[COMP_CWORD]=$2
+    COMPREPLY=()
+    while IFS= read -r line; do
+        COMPREPLY+=("$line")
+    done < <(MCPKG_COMPLETE=bash _CLAP_COMPLETE_INDEX="$COMP_CWORD" mcpkg -- "${words[@]}" 2>/dev/null)
+    [[ ${COMPREPLY-} == *[/=:] ]] && compopt -o nospace 2>/dev/null
+    return 0
+}
+complete -o bashdefault -o nosort -F _mcpkg mcpkg 2>/dev/null || complete -o bashdefault -F _mcpkg mcpkg
+"#;
+
+/// Where zsh loads the script as a function, its first call has to complete already.
+const ZSH_AUTOLOADED: &str = r#"
+if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
+"#;
 
 /// Returns the two commands for the tree.
 pub(super) fn commands() -> [Command; 2] {
     [
         Command::new("completions")
             .about("Print the completions of a shell")
-            .after_help("Examples:\n  mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg\n  mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish")
+            .after_help("In bash, zsh and fish the names of what the database holds are completed too.\n\nExamples:\n  mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg\n  mcpkg completions zsh > ~/.zfunc/_mcpkg\n  mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish")
             .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to complete for")),
         Command::new("man")
             .about("Write the man pages into a folder")
@@ -26,9 +55,23 @@ pub(super) fn commands() -> [Command; 2] {
 pub(super) fn completions(matches: &ArgMatches, mut tree: Command, output: &Output) -> Result<u8> {
     let shell = matches.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash);
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut tree, "mcpkg", &mut script);
+    let written = match shell {
+        Shell::Bash => script.write_all(BASH.as_bytes()),
+        Shell::Zsh => register(&Zsh, &mut script).and_then(|()| script.write_all(ZSH_AUTOLOADED.as_bytes())),
+        Shell::Fish => register(&Fish, &mut script),
+        other => {
+            clap_complete::generate(other, &mut tree, "mcpkg", &mut script);
+            Ok(())
+        }
+    };
+    written.map_err(|error| Error::internal("a script could not be written to memory").with_source(error))?;
     output.print(&String::from_utf8_lossy(&script))?;
     Ok(0)
+}
+
+/// Writes the script of a shell that asks `mcpkg` itself, which `complete.rs` answers.
+fn register(shell: &dyn EnvCompleter, script: &mut Vec<u8>) -> std::io::Result<()> {
+    shell.write_registration(VARIABLE, "mcpkg", "mcpkg", "mcpkg", script)
 }
 
 /// Runs `mcpkg man`; `tree` is the whole command line.
@@ -36,7 +79,66 @@ pub(super) fn man(matches: &ArgMatches, tree: Command, output: &Output) -> Resul
     let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
     let failed = |error| Error::file("write man pages into", &folder, error);
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    clap_mangen::generate_to(tree, &folder).map_err(failed)?;
+    let mut tree = tree.disable_help_subcommand(true);
+    tree.build();
+    pages(tree, &folder).map_err(failed)?;
     output.print(&format!("Wrote the man pages into {}\n", folder.display()))?;
     Ok(0)
+}
+
+/// Writes the page of a command, and those of the commands below it.
+fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
+        pages(below, folder)?;
+    }
+    let more = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (notes, examples) = more.split_once(EXAMPLES).unwrap_or((&more, ""));
+    let has_commands = command.has_subcommands();
+    let has_version = command.get_version().is_some();
+    let man = Man::new(command);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if has_commands {
+        man.render_subcommands_section(&mut page)?;
+    }
+    // What stands below the examples of the first page: its lines are a block of their own.
+    let (examples, after) = examples.split_once("\n\n").unwrap_or((examples, ""));
+    let mut roff = Roff::new();
+    section(&mut roff, "NOTES", notes, false);
+    section(&mut roff, "EXAMPLES", examples, true);
+    if let Some((heading, lines)) = after.split_once(":\n") {
+        section(&mut roff, &heading.to_uppercase(), lines, true);
+    }
+    roff.to_writer(&mut page)?;
+    if has_version {
+        man.render_version_section(&mut page)?;
+    }
+    std::fs::write(folder.join(man.get_filename()), page)
+}
+
+/// Adds a section, unless there is nothing to say in it: paragraphs, or lines as they are.
+fn section(roff: &mut Roff, heading: &str, text: &str, as_it_is: bool) {
+    let text = text.trim_matches('\n');
+    if text.is_empty() {
+        return;
+    }
+    roff.control("SH", [heading]);
+    if as_it_is {
+        roff.control("nf", []);
+        for line in text.lines() {
+            roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+        }
+        roff.control("fi", []);
+        return;
+    }
+    for (place, paragraph) in text.split("\n\n").enumerate() {
+        if place > 0 {
+            roff.control("PP", []);
+        }
+        roff.text([roman(paragraph)]);
+    }
 }

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, ColorChoice, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
 use crate::error::{Code, Error, Result};
+use crate::op::Names;
 use crate::store::Store;
 use crate::store::projects::Selection;
 
@@ -22,6 +23,17 @@ pub(super) struct Globals {
 }
 
 impl Globals {
+    /// Reads `--db` and `--project` from a command line that is still being typed, and the environment.
+    pub(super) fn of_unfinished(words: &[OsString]) -> Self {
+        let matches = Command::new("mcpkg")
+            .args(args().map(|arg| arg.global(false)))
+            .disable_help_flag(true)
+            .args_override_self(true)
+            .ignore_errors(true)
+            .get_matches_from(globals_among(words));
+        Self::from(&matches)
+    }
+
     /// Reads the flags, and the environment where a flag is not given.
     pub(super) fn from(matches: &ArgMatches) -> Self {
         // Global flags stand at the level where they were written; the innermost has them all.
@@ -102,6 +114,7 @@ pub(super) fn args() -> [Arg; 7] {
             .short('p')
             .value_name("NAME")
             .value_parser(clap::builder::NonEmptyStringValueParser::new())
+            .add(Names::PROJECTS)
             .help("Project to use"),
         global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
@@ -131,4 +144,20 @@ pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
         }
     }
     ColorChoice::Auto
+}
+
+/// Returns a command line with those of `words` alone that are `--db`, `--project` or `-p`, each with its value.
+fn globals_among(words: &[OsString]) -> Vec<OsString> {
+    const FLAGS: [&str; 3] = ["--db", "--project", "-p"];
+    let mut among = vec![OsString::from("mcpkg")];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if FLAGS.contains(&&*text) {
+            among.extend([word.clone()].into_iter().chain(words.next().cloned()));
+        } else if FLAGS.iter().any(|flag| text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))) {
+            among.push(word.clone());
+        }
+    }
+    among
 }

@@ -1,5 +1,6 @@
 //! The shell face: parse, run one operation, render.
 
+mod complete;
 mod demo;
 mod generate;
 mod globals;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
@@ -30,6 +32,9 @@ use recover::recover;
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if complete::answer(&arguments) {
+        return 0;
+    }
     let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),
@@ -40,7 +45,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match dispatch(&matches, &globals, &output) {
         Ok(status) => status,
         Err(error) => {
-            output.error(&error);
+            match globals.json && !is_protocol(&arguments) {
+                true => output::json_error(&error),
+                false => output.error(&error),
+            }
             // A closed pipe is not an error: the reader, such as `head`, has read all that it needs.
             if output::is_closed_pipe(&error) { 0 } else { exit(&error) }
         }
@@ -98,13 +106,18 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     }
     let command = call.command().to_owned();
     let outcome = call.run(&context);
-    if globals.json && entry.shape != Shape::Sentence {
-        return object(entry.shape, &command, outcome, output);
+    if let (true, Err(error)) = (globals.json, &outcome) {
+        output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
+        return Ok(exit(error));
     }
     let reply = outcome?;
     let status = status(&reply);
     let data = reply.data.clone();
-    output.reply(reply).map_err(|error| entry.unprinted(&context, &data, error))?;
+    let shown = match globals.json {
+        true => output.print(&format!("{:#}\n", success(entry.shape, &command, &reply))),
+        false => output.reply(reply),
+    };
+    shown.map_err(|error| entry.unprinted(&context, &data, error))?;
     Ok(status)
 }
 
@@ -114,14 +127,28 @@ fn stand_in() -> Result<tempfile::TempDir> {
     })
 }
 
-/// One object on standard output, whatever came of it, as the shape has it.
-fn object(shape: Shape, command: &str, outcome: Result<Reply>, output: &Output) -> Result<u8> {
-    let (object, status) = match outcome {
-        Ok(reply) => (present::object(shape, command, &reply), status(&reply)),
-        Err(error) => (present::failure(shape, command, &error), exit(&error)),
-    };
-    output.print(&format!("{object:#}\n"))?;
-    Ok(status)
+/// What `--json` prints of a reply: the object that its shape has, with its warnings.
+fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
+    let mut object = present::object(shape, command, reply);
+    if let (Some(object), false) = (object.as_object_mut(), reply.warnings.is_empty()) {
+        object.entry("warnings").or_insert_with(|| reply.warnings.clone().into());
+    }
+    object
+}
+
+/// What `--json` prints of a failure: the object that its shape has, with the same `error` in each.
+fn failure(shape: Shape, command: &str, error: &Error) -> Value {
+    let mut object = present::failure(shape, command, error);
+    let mut common = present::error(error);
+    if let (Some(object), Some(common)) = (object.as_object_mut(), common.get_mut("error")) {
+        match object.get_mut("error").and_then(Value::as_object_mut) {
+            Some(own) => common.as_object().into_iter().flatten().for_each(|(key, value)| {
+                own.entry(key).or_insert_with(|| value.clone());
+            }),
+            None => drop(object.insert("error".to_owned(), common.take())),
+        }
+    }
+    object
 }
 
 /// The exit status of a failure: that of what was given up, also where giving up made something else fail.
@@ -165,6 +192,11 @@ fn cancel_on_interrupt(context: &Context) {
     });
 }
 
+/// Whether standard output belongs to a protocol, so that a failure is said on standard error.
+fn is_protocol(arguments: &[OsString]) -> bool {
+    tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
+}
+
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     use clap::error::ErrorKind;
@@ -180,9 +212,10 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     }
     if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
         let error = usage_error(error);
-        match tree::meant(arguments).filter(|entry| entry.shape != Shape::Sentence) {
-            Some(entry) => drop(object(entry.shape, &entry.cli.join(" "), Err(error), &Output::json())),
-            None => output::json_error(&present::error(&error)),
+        match tree::meant(arguments) {
+            Some(entry) => output::json(&failure(entry.shape, &entry.cli.join(" "), &error)),
+            None if is_protocol(arguments) => output::json_to_stderr(&present::error(&error)),
+            None => output::json_error(&error),
         }
     } else {
         output::clap_text(error, color, true);

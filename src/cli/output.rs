@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -34,16 +34,8 @@ impl Output {
         Self { json: globals.json, quiet: globals.quiet, verbose: globals.verbose > 0, color: globals.color }
     }
 
-    /// Returns where a usage error goes under `--json`.
-    pub(super) fn json() -> Self {
-        Self { json: true, quiet: true, verbose: false, color: ColorChoice::Never }
-    }
-
-    /// Writes a reply: its data under `--json`, else its body, and its hints to stderr.
+    /// Writes a reply's body, and its hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
-        if self.json {
-            return self.print(&format!("{:#}\n", reply.data));
-        }
         self.body(reply.body)?;
         for warning in &reply.warnings {
             self.warning(warning);
@@ -52,7 +44,8 @@ impl Output {
             self.note(&format!("{line}\n"));
         }
         for hint in &reply.hints {
-            self.hint(hint);
+            let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
+            self.hint(shown);
         }
         Ok(())
     }
@@ -103,13 +96,13 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a failure to stderr: as JSON under `--json`.
+    /// Writes a failure to stderr: as JSON under `--json`, where standard output is not for it.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;
         }
         if self.json {
-            return json_error(&present::error(error));
+            return json_to_stderr(&present::error(error));
         }
         let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
         if self.verbose || error.code() == Code::Internal {
@@ -253,9 +246,23 @@ pub(super) fn confirmation(yes: bool) -> Confirmation {
     }
 }
 
-/// Writes a failure to stderr as JSON.
-pub(super) fn json_error(error: &Value) {
-    let _ = writeln!(std::io::stderr().lock(), "{error:#}");
+/// Writes a failure to stdout as JSON.
+pub(super) fn json_error(error: &Error) {
+    if !is_closed_pipe(error) {
+        json(&present::error(error));
+    }
+}
+
+/// Writes an object to stdout; to stderr where that fails.
+pub(super) fn json(object: &Value) {
+    if write_raw(format!("{object:#}\n").as_bytes()).is_err() {
+        json_to_stderr(object);
+    }
+}
+
+/// Writes an object to stderr.
+pub(super) fn json_to_stderr(object: &Value) {
+    let _ = writeln!(std::io::stderr().lock(), "{object:#}");
 }
 
 /// Writes what clap rendered: help to stdout, usage errors to stderr.

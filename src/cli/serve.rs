@@ -12,11 +12,13 @@ use super::output::Output;
 use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::{Context, MAX_ANSWER};
+use crate::op::{Context, MAX_ANSWER, Names};
 use crate::store::{Store, projects};
 
 /// What `--groups` calls all groups.
 const ALL_GROUPS: &str = "all";
+
+const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 pub(super) fn command() -> Command {
     Command::new("serve")
@@ -129,6 +131,7 @@ pub(super) fn command() -> Command {
         .arg(
             Arg::new("groups")
                 .long("groups")
+                .add(GROUPS)
                 .alias("toolset")
                 .value_name("NAME,...")
                 .value_delimiter(',')

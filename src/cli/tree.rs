@@ -20,6 +20,21 @@ Environment:
 
 /// Returns the whole command line of `mcpkg`.
 pub fn command() -> Command {
+    grown(&|_| true)
+}
+
+/// Returns the command line with the arguments of those commands alone that `words` may name: building those of all the
+/// others takes most of the time that a completion has.
+pub(super) fn of_line(words: &[OsString]) -> Command {
+    let has = |name: &&str| words.iter().any(|word| word == name);
+    grown(&|entry| match entry.cli.split_last() {
+        Some((last, before)) => before.iter().all(has) && (has(last) || entry.aliases.iter().any(has)),
+        None => false,
+    })
+}
+
+/// Returns the command line with the arguments of those commands that `with_arguments` takes.
+fn grown(with_arguments: &dyn Fn(&Entry) -> bool) -> Command {
     let mut root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))
         .about("One SQLite file for what you give your coding agents, served to every MCP client")
@@ -28,21 +43,24 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .args(globals::args());
-    root = branches(root, &[]);
+    root = branches(root, &[], with_arguments);
     root.subcommand(serve::command()).subcommand(demo::command()).subcommands(generate::commands())
 }
 
 /// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
-fn branches(mut command: Command, path: &[&'static str]) -> Command {
+fn branches(mut command: Command, path: &[&'static str], with_arguments: &dyn Fn(&Entry) -> bool) -> Command {
     let below = |words: &[&str]| words.len() == path.len() + 1 && words.starts_with(path);
     for (words, about) in crate::DOMAINS.iter().flat_map(|domain| domain.commands) {
         let words: Vec<&'static str> = words.split(' ').collect();
         if let (true, Some(name)) = (below(&words), words.last()) {
             let branch = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
-            command = command.subcommand(branches(branch, &words));
+            command = command.subcommand(branches(branch, &words, with_arguments));
         }
     }
-    shell_operations().filter(|entry| below(entry.cli)).map(leaf).fold(command, Command::subcommand)
+    shell_operations()
+        .filter(|entry| below(entry.cli))
+        .map(|entry| leaf(entry, with_arguments(entry)))
+        .fold(command, Command::subcommand)
 }
 
 /// Returns the operation that a parsed command line names, with its arguments.
@@ -67,8 +85,15 @@ fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }
 
-fn leaf(entry: &Entry) -> Command {
+fn leaf(entry: &Entry, with_arguments: bool) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
-    let command = entry.augment(Command::new(name)).about(entry.about).long_about(None).visible_aliases(entry.aliases);
-    if entry.help.is_empty() { command } else { command.after_help(entry.help) }
+    let command = Command::new(name);
+    let command = if with_arguments { entry.augment(command) } else { command };
+    let command = command.about(entry.about).long_about(None).visible_aliases(entry.aliases);
+    let mut help = entry.help.to_owned();
+    if !entry.examples.is_empty() {
+        let gap = if help.is_empty() { "" } else { "\n\n" };
+        help.push_str(&format!("{gap}{}  {}", generate::EXAMPLES, entry.examples.join("\n  ")));
+    }
+    if help.is_empty() { command } else { command.after_help(help) }
 }

@@ -9,9 +9,17 @@ use super::request::{self, effects};
 use super::{GROUP, in_time};
 use crate::clock::{Millis, rfc3339};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
 use crate::store::consents::{self, Request, State};
 use crate::store::page::Page;
+
+/// The requests that a person may still decide on, as a shell completes them.
+const REQUESTS: Names = Names::Stored(|typed| {
+    let requests = consents::list(typed.db, None, &Page::all())?.rows;
+    let undecided = requests.into_iter().filter(|request| matches!(request.state, State::Pending | State::Approved));
+    let named = undecided.map(|request| Name { name: request.uuid.to_string(), about: Some(request.summary) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});
 
 /// List requests for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -27,10 +35,12 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["consent", "list"];
     const TITLE: &'static str = "List requests for consent";
     const ABOUT: &'static str = "List what agents ask a person's consent for";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent list", "mcpkg consent list --all"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("consents");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -62,6 +72,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 
@@ -70,6 +81,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["consent", "show"];
     const TITLE: &'static str = "Show request for consent";
     const ABOUT: &'static str = "Show what a request for consent would do, who asks, and until when it waits";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent show 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -85,6 +97,7 @@ impl Operation for Show {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 
@@ -93,8 +106,9 @@ impl Operation for Approve {
     const CLI: &'static [&'static str] = &["consent", "approve"];
     const TITLE: &'static str = "Approve request for consent";
     const ABOUT: &'static str = "Consent to what an agent asks: it may do that, and only that, once within ten minutes";
-    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.\n\n\
-        Examples:\n  mcpkg consent list\n  mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg consent list", "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -127,6 +141,7 @@ impl Operation for Approve {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Deny {
     /// Id of the request; a part at its end that only one has is enough
+    #[arg(add = REQUESTS)]
     id: String,
 }
 
@@ -135,7 +150,7 @@ impl Operation for Deny {
     const CLI: &'static [&'static str] = &["consent", "deny"];
     const TITLE: &'static str = "Deny request for consent";
     const ABOUT: &'static str = "Say no to what an agent asks, or take back a consent that was not used";
-    const HELP: &'static str = "Examples:\n  mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

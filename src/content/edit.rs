@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
+use crate::content::completions::PROMPTS;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::process::{Environment, Program};
@@ -16,6 +17,7 @@ use crate::store::{blobs, prompts};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Edit {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
 }
 
@@ -24,8 +26,10 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["prompt", "edit"];
     const TITLE: &'static str = "Edit prompt";
     const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
-    const HELP: &'static str =
-        "Leaving the text as it is changes nothing. Without a terminal use `mcpkg prompt update`.";
+    const HELP: &'static str = "The front matter that is kept of an imported file stands before the text, and is edited with it. \
+        Leaving both as they are changes nothing. Without a terminal use `mcpkg prompt update`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg prompt edit code-review", "EDITOR=nano mcpkg prompt edit code-review"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;
@@ -42,7 +46,8 @@ impl Operation for Edit {
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             Ok((prompt, content, project.name.clone()))
         })?;
-        let (prompt, old, project) = before;
+        let (prompt, text, project) = before;
+        let old = prompt.attributes.front_matter.clone().unwrap_or_default() + &text;
         let (file, edited) = edit(&self.name, &old)?;
         if edited == old.as_bytes() {
             let sentence = format!("Left prompt '{}' in project '{project}' as it was", self.name);
@@ -61,6 +66,9 @@ impl Operation for Edit {
 impl Edit {
     /// Writes the edited text, where nobody changed the prompt meanwhile.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
+        let front = before.attributes.front_matter.as_deref().unwrap_or_default();
+        let keeps_front = edited.starts_with(front.as_bytes());
+        let edited = if keeps_front { edited[front.len()..].to_vec() } else { edited };
         let mut text = argument::prompt(edited)?;
         context.write("prompt.update", &self.name, |db, project, author| {
             let mut current = prompts::get(db, project, &self.name)?;
@@ -73,6 +81,10 @@ impl Edit {
                     ),
                 )
                 .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
+            }
+            if !keeps_front && !text.starts_with("---") {
+                // Who took it out wants none.
+                current.attributes.front_matter = None;
             }
             prompt_ops::declare(&mut current.attributes, &mut text, false);
             prompt_ops::check(&current.attributes, &text)?;

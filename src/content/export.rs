@@ -40,9 +40,10 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "What was imported goes back to the place that it had. Other prompts become .claude/commands/NAME.md, skills \
-        .claude/skills/NAME/PATH, resources files by their URI. What paths and front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.\n\n\
-        Examples:\n  mcpkg export ./out\n  mcpkg import ./out --project other";
+    const HELP: &'static str = "What was imported goes back to the place that it had. Other prompts become \
+        .claude/commands/NAME.md, skills .claude/skills/NAME/PATH, resources files by their URI. What paths and \
+        front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::completions::{PROMPTS, RESOURCES};
 use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use crate::clock::rfc3339;
 use crate::diff;
@@ -16,11 +17,12 @@ use crate::store::{blobs, prompts, resources};
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! history_operations {
-    ($kind:ident, $word:literal, $history:ident, $diff:ident, $restore:ident) => {
+    ($kind:ident, $word:literal, $example:literal, $names:ident, $history:ident, $diff:ident, $restore:ident) => {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
         }
 
@@ -30,10 +32,12 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("History of a ", $word);
             const ABOUT: &'static str =
                 concat!("Show the revisions of a ", $word, ", newest first, also of a deleted one");
+            const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " history ", $example)];
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
+            const LISTS: Option<&'static str> = Some("revisions");
             type Output = NoOutput;
 
             fn run(self, context: &Context) -> Result<Reply> {
@@ -45,6 +49,7 @@ macro_rules! history_operations {
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
             /// Revision to compare from [default: the one before the newest]
             from: Option<i64>,
@@ -58,6 +63,8 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
             const ABOUT: &'static str =
                 concat!("Show the last change of a ", $word, ", or the difference of two revisions, as a unified diff");
+            const EXAMPLES: &'static [&'static str] =
+                &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
@@ -72,6 +79,7 @@ macro_rules! history_operations {
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
             /// Name, also of one that was deleted
+            #[arg(add = $names)]
             name: String,
             /// Revision to bring back; without it the newest ones are shown
             revision: Option<i64>,
@@ -83,6 +91,10 @@ macro_rules! history_operations {
             const TITLE: &'static str = concat!("Restore a ", $word);
             const ABOUT: &'static str =
                 concat!("Bring back a revision of a ", $word, " as its newest one, also of a deleted ", $word);
+            const EXAMPLES: &'static [&'static str] = &[
+                concat!("mcpkg ", $word, " restore ", $example),
+                concat!("mcpkg ", $word, " restore ", $example, " 2"),
+            ];
             const EFFECT: Effect = Effect::Write;
             const GROUP: &'static str = GROUP;
             const FACES: Faces = Faces::Shell;
@@ -99,8 +111,8 @@ macro_rules! history_operations {
     };
 }
 
-history_operations!(Prompt, "prompt", PromptHistory, PromptDiff, PromptRestore);
-history_operations!(Resource, "resource", ResourceHistory, ResourceDiff, ResourceRestore);
+history_operations!(Prompt, "prompt", "code-review", PROMPTS, PromptHistory, PromptDiff, PromptRestore);
+history_operations!(Resource, "resource", "api-docs", RESOURCES, ResourceHistory, ResourceDiff, ResourceRestore);
 
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {

@@ -1,11 +1,12 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`completions`] (names that a shell completes), [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
 pub mod command;
+pub mod completions;
 pub mod cursor;
 pub mod export;
 pub mod files;

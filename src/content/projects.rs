@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{GROUP, names};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::Db;
 use crate::store::deploys;
 use crate::store::page::Page;
@@ -27,7 +27,7 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["project", "create"];
     const TITLE: &'static str = "Create project";
     const ABOUT: &'static str = "Create a project; the first one is selected at once";
-    const HELP: &'static str = "Examples:\n  mcpkg project create auth-module";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project create auth-module"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
@@ -64,10 +64,12 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["project", "list"];
     const TITLE: &'static str = "List projects";
     const ABOUT: &'static str = "List the projects of the database";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("projects");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -105,6 +107,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Project name; the one that applies where it is left out
+    #[arg(add = Names::PROJECTS)]
     name: Option<String>,
 }
 
@@ -113,6 +116,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["project", "show"];
     const TITLE: &'static str = "Show project";
     const ABOUT: &'static str = "Show a project: what it holds and which folders are bound to it";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project show", "mcpkg project show auth-module --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -155,6 +159,7 @@ impl Operation for Show {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Select {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
     /// Bind the working directory, and the folders below it, in place of selecting globally
     #[arg(long)]
@@ -168,10 +173,10 @@ impl Operation for Select {
     const TITLE: &'static str = "Select project";
     const ABOUT: &'static str =
         "Select the project that applies where no other is named; running servers follow at once";
-    const HELP: &'static str = "Which project applies: --project, else MCPKG_PROJECT, else the one bound to the working\n\
-        directory or a folder above it, else the selected one.\n\n\
-        `mcpkg project unbind` takes --here back.\n\n\
-        Examples:\n  mcpkg project select auth-module\n  mcpkg project select auth-module --here";
+    const HELP: &'static str = "Which project applies: --project, else MCPKG_PROJECT, else the one bound to the \
+        working\ndirectory or a folder above it, else the selected one.\n\n`mcpkg project unbind` takes --here back.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg project select auth-module", "mcpkg project select auth-module --here"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
@@ -220,7 +225,7 @@ impl Operation for Unbind {
     const CLI: &'static [&'static str] = &["project", "unbind"];
     const TITLE: &'static str = "Unbind folder";
     const ABOUT: &'static str = "Take back what `project select --here` did; the project stays as it is";
-    const HELP: &'static str = "Examples:\n  mcpkg project unbind\n  mcpkg project unbind ../gone";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project unbind", "mcpkg project unbind ../gone"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
@@ -268,6 +273,7 @@ impl Operation for Current {
     const CLI: &'static [&'static str] = &["project", "current"];
     const TITLE: &'static str = "Current project";
     const ABOUT: &'static str = "Say which project applies here, and why";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project current"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -292,6 +298,7 @@ impl Operation for Current {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rename {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
     /// New name
     to: String,
@@ -302,6 +309,7 @@ impl Operation for Rename {
     const CLI: &'static [&'static str] = &["project", "rename"];
     const TITLE: &'static str = "Rename project";
     const ABOUT: &'static str = "Rename a project; what it holds, its selection and its bindings stay";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg project rename auth-module auth"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;
     const GROUP: &'static str = GROUP;
@@ -324,6 +332,7 @@ impl Operation for Rename {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Project name
+    #[arg(add = Names::PROJECTS)]
     name: String,
 }
 
@@ -332,6 +341,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["project", "delete"];
     const TITLE: &'static str = "Delete project";
     const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg project delete auth-module", "mcpkg project delete auth-module --yes"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::SELECTION;

@@ -64,13 +64,15 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["search"];
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
-    const HELP: &'static str = "A query has at most 64 words and 4,096 bytes. Of a text larger than 16 MiB the first 16 MiB are \
-                                searched.\n\nExamples:\n  mcpkg search sql injection\n  mcpkg search --all retry";
+    const HELP: &'static str = "A query has at most 64 words and 4,096 bytes. Of a text larger than 16 MiB the \
+        first 16 MiB are searched.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg search sql injection", "mcpkg search --all retry"];
     const EFFECT: Effect = Effect::Read;
     const ONE_AT_A_TIME: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("hits");
     type Output = SearchResults;
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -29,8 +29,9 @@ impl Operation for Backup {
     const CLI: &'static [&'static str] = &["backup"];
     const TITLE: &'static str = "Back up the database";
     const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
-    const HELP: &'static str = "Copying the bare file is no backup: what was written last stands in a file beside it.\n\n\
-        Examples:\n  mcpkg backup mcpkg-backup.db\n  mcpkg backup --keep 7 ~/backups";
+    const HELP: &'static str = "Copying the bare file is no backup: what was written last stands in a file beside \
+        it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg backup mcpkg-backup.db", "mcpkg backup --keep 7 ~/backups"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -126,9 +127,9 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
     const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
-    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access key that was revoked \
-        since the backup stays revoked, and servers that asked for a key go on asking.\n\n\
-        Examples:\n  mcpkg restore mcpkg-backup.db --yes";
+    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access \
+        key that was revoked since the backup stays revoked, and servers that asked for a key go on asking.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg restore mcpkg-backup.db --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -25,6 +25,7 @@ impl Operation for Check {
     const TITLE: &'static str = "Check the database";
     const ABOUT: &'static str = "Check that the database is sound; it is never repaired silently";
     const HELP: &'static str = "A flipped bit inside a content or a name is seen by --deep only.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg check", "mcpkg check --deep"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -33,10 +33,12 @@ impl Operation for Compact {
     const CLI: &'static [&'static str] = &["compact"];
     const TITLE: &'static str = "Shrink the database";
     const ABOUT: &'static str = "Free what nothing refers to and give the space back to the disk";
-    const HELP: &'static str = "What was deleted leaves free space in the file, which later writes use; this gives it back. It needs \
-        room for a second copy of the database meanwhile; reads go on, and who writes waits. Revisions go only where you \
-        say so, and what is deployed or kept by a snapshot stays. With both options a revision goes only where both let it.\n\n\
-        Examples:\n  mcpkg compact\n  mcpkg compact --keep-revisions 10 --dry-run\n  mcpkg compact --older-than 90d --yes";
+    const HELP: &'static str = "What was deleted leaves free space in the file, which later writes use; this gives \
+        it back. It needs room for a second copy of the database meanwhile; reads go on, and who writes waits. \
+        Revisions go only where you say so, and what is deployed or kept by a snapshot stays. With both options a \
+        revision goes only where both let it.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;
     // What is read of histories, in every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };

@@ -36,10 +36,11 @@ impl Operation for Events {
     const TITLE: &'static str = "Show the trail";
     const ABOUT: &'static str =
         "Show the trail: every change and every refused one, who made it and when, without contents";
-    const HELP: &'static str = "Examples:\n  mcpkg events\n  mcpkg events --follow --json";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("events");
     type Output = NoOutput;
 
     fn missing_database(&self) -> MissingDatabase {

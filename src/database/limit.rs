@@ -7,11 +7,14 @@ use serde_json::{Value, json};
 use super::GROUP;
 use crate::clock::span;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::limits::{Growing, Limits};
 
 /// How users say that there is no limit.
 const NONE: &str = "none";
+
+/// The tables that grow, as a shell completes them.
+const TABLES: Names = Names::Known(|| tables().map(|table| table.name.to_owned()).collect());
 
 /// List the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -24,10 +27,12 @@ impl Operation for List {
     const ABOUT: &'static str = "List the tables that grow, with how long and how many of their rows stay";
     const HELP: &'static str =
         "Revisions go by `mcpkg compact --keep-revisions N` alone, stored deploys by `mcpkg snapshot prune`.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("limits");
     type Output = NoOutput;
 
     fn missing_database(&self) -> MissingDatabase {
@@ -58,6 +63,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// Table, as `mcpkg limit list` names it
+    #[arg(add = TABLES)]
     table: String,
     /// How long a row stays after its time was over, such as 90m, 12h, 30d or 2w, or none for ever
     #[arg(long, value_name = "SPAN", required_unless_present = "number")]
@@ -72,9 +78,10 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["limit", "set"];
     const TITLE: &'static str = "Set a limit";
     const ABOUT: &'static str = "Set how long and how many rows of a table that grows stay";
-    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by themselves are \
-        kept to their limits as they grow.\n\n\
-        Examples:\n  mcpkg limit set events --age 365d\n  mcpkg limit set events --number 100000 --age none";
+    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by \
+        themselves are kept to their limits as they grow.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;

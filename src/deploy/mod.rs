@@ -13,6 +13,8 @@ pub mod rollback;
 pub mod source;
 pub mod targets;
 
+mod completions;
+
 use crate::op::{Domain, Group, Listed};
 
 /// The group of this domain.

@@ -18,6 +18,8 @@ pub struct Entry {
     pub about: &'static str,
     /// See [`Operation::HELP`].
     pub help: &'static str,
+    /// See [`Operation::EXAMPLES`].
+    pub examples: &'static [&'static str],
     /// See [`Operation::ALIASES`].
     pub aliases: &'static [&'static str],
     /// See [`Operation::EFFECT`].
@@ -40,6 +42,8 @@ pub struct Entry {
     pub group: &'static str,
     /// See [`Operation::FACES`].
     pub faces: Faces,
+    /// See [`Operation::LISTS`].
+    pub lists: Option<&'static str>,
     /// See [`Operation::STRUCTURED`].
     pub structured: bool,
     /// See [`Operation::CONTENT`].
@@ -89,6 +93,7 @@ impl Entry {
             title: O::TITLE,
             about: O::ABOUT,
             help: O::HELP,
+            examples: O::EXAMPLES,
             aliases: O::ALIASES,
             effect: O::EFFECT,
             open_world: O::OPEN_WORLD,
@@ -100,6 +105,7 @@ impl Entry {
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,
+            lists: O::LISTS,
             structured: O::STRUCTURED,
             content: O::CONTENT,
             schema: O::SCHEMA,

@@ -44,6 +44,16 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
     }
 
+    /// Opens the database at `path` for one look, where there is one and it has this program's schema. Nothing is made,
+    /// brought up to date or swept.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and `E_DB_UNAVAILABLE` where there is none or its schema is older.
+    pub fn open_as_it_is(path: &Path) -> Result<Self> {
+        let rights = Rights { may_write: false, deadline: None };
+        Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
+    }
+
     /// Whether [`Store::open`] finds something at `path`, a database or not; else it makes one.
     pub fn is_at(path: &Path) -> bool {
         is_taken(path)

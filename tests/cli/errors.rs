@@ -99,13 +99,13 @@ fn usage_errors_exit_2_and_suggest() {
     assert_snapshot!(scratch.run(&["--json", "prompt", "create"]), @r#"
     status: 2
     --- stdout
-    --- stderr
     {
       "error": {
         "code": "E_INVALID_ARGUMENT",
         "message": "the following required arguments were not provided: <NAME> <CONTENT>"
       }
     }
+    --- stderr
     "#);
     // The test's MCPKG_DB is no flag that somebody has to write.
     assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
@@ -132,7 +132,6 @@ fn errors_are_json_under_json() {
     assert_snapshot!(scratch.run(&["--json", "prompt", "list"]), @r#"
     status: 1
     --- stdout
-    --- stderr
     {
       "error": {
         "code": "E_NO_PROJECT",
@@ -142,12 +141,12 @@ fn errors_are_json_under_json() {
         ]
       }
     }
+    --- stderr
     "#);
     scratch.ok(&["project", "create", "p"]);
     assert_snapshot!(scratch.run(&["prompt", "delete", "x", "--json"]), @r#"
     status: 1
     --- stdout
-    --- stderr
     {
       "error": {
         "code": "E_NOT_FOUND",
@@ -157,6 +156,7 @@ fn errors_are_json_under_json() {
         }
       }
     }
+    --- stderr
     "#);
 }
 

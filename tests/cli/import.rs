@@ -62,7 +62,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     plugins/git/commands/commit.md: left out: not named by --only
     plugins/git/skills/pdf/SKILL.md: left out: not named by --only
     web/AGENTS.md: left out: not named by --only
-    hint: left out 10 files: node_modules: 1; not named by --only: 9; `-v` lists them
+    hint: left out 10 files: node_modules: 1; not named by --only: 9
     "#);
 }
 

@@ -3,7 +3,9 @@
 mod access;
 mod commands;
 mod compact;
+mod completion;
 mod errors;
+mod front_matter;
 mod import;
 mod limits;
 mod modules;

@@ -10,7 +10,7 @@ use mcpkg::deploy::targets::facts::{
 use mcpkg::error::Code;
 use mcpkg::operations;
 
-fn check(name: &str, text: &str) {
+pub(super) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, text).expect("a page");
@@ -24,7 +24,7 @@ fn check(name: &str, text: &str) {
 fn docs_of_the_errors_are_current() {
     let mut page = String::from(
         "# Errors\n\nThe shell prints `error:` and `hint:` lines on stderr, or with `--json` an object with `code`, `message`,\n\
-         `hints` and `details`. A tool answers isError; any other MCP method the JSON-RPC code.\n\n\
+         `hints` and `details` on stdout ([json.md](../json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\n\
          The deploy commands answer contract 000's envelope, whose error carries `reason_code` and `next_actions` in its\n\
          details; a failure that knows better than this table says so there.\n\n\
          | code | exit | JSON-RPC | meaning | reason_code | next_actions |\n| --- | --- | --- | --- | --- | --- |\n",

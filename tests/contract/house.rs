@@ -151,6 +151,7 @@ fn imports_go_down_only() {
                 "disk",
                 "file",
                 "content::command",
+                "content::completions",
                 "content::files",
                 "content::skills",
                 "content::uri",

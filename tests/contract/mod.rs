@@ -2,7 +2,9 @@
 
 mod circles;
 mod docs;
+mod examples;
 mod house;
+mod json;
 mod promises;
 mod schemas;
 mod table;

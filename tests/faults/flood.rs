@@ -128,7 +128,7 @@ fn f23_a_file_that_changes_while_it_is_read_leaves_nothing_behind() {
     let mut child = scratch
         .command()
         .args(["--json", "resource", "create", "c", "file:///c", "@changing.bin"])
-        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("mcpkg starts");
     // Written to all the time, it is never twice the same.
@@ -140,8 +140,8 @@ fn f23_a_file_that_changes_while_it_is_read_leaves_nothing_behind() {
         }
     }
     let output = child.wait_with_output().expect("mcpkg ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains("E_FILE_FAILED"), "{stderr}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(1) && stdout.contains("E_FILE_FAILED"), "{stdout}");
     assert_eq!(scratch.ok(&["check", "--deep"]).matches("; 0 contents").count(), 1);
     assert!(fs::metadata(scratch.db()).expect("the database").len() < 1 << 20);
 }

@@ -69,7 +69,6 @@ fn fails(ran: &Ran, code: &str) -> bool {
 
 /// The code with which a command with `--json` failed.
 fn error_code(ran: &Ran) -> Option<String> {
-    let json = ran.stderr.find("{\n").map(|at| &ran.stderr[at..])?;
-    let error: serde_json::Value = serde_json::from_str(json).ok()?;
+    let error: serde_json::Value = serde_json::from_str(&ran.stdout).ok()?;
     error["error"]["code"].as_str().map(str::to_owned)
 }

@@ -29,11 +29,14 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["client", "add"];
     const TITLE: &'static str = "Connect an agent";
     const ABOUT: &'static str = "Write mcpkg into an agent's own configuration";
-    const HELP: &'static str = "Comments, order and line ends of the file stay, and a copy of it is kept in client-backups, in \
-                                the user's data directory. `mcpkg client remove` puts it back as it was.\n\n\
-                                Examples:\n  mcpkg client add claude-code\n  mcpkg client add codex --dry-run\n  \
-                                mcpkg client add cursor --scope project --project auth\n  \
-                                mcpkg client add vscode --http https://tools.example/mcp";
+    const HELP: &'static str = "Comments, order and line ends of the file stay, and a copy of it is kept in \
+        client-backups, in the user's data directory. `mcpkg client remove` puts it back as it was.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg client add claude-code",
+        "mcpkg client add codex --dry-run",
+        "mcpkg client add cursor --scope project --project auth",
+        "mcpkg client add vscode --http https://tools.example/mcp",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;

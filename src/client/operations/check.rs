@@ -27,9 +27,9 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["client", "check"];
     const TITLE: &'static str = "Try the connected agents";
     const ABOUT: &'static str = "Start what an agent's entry says, as that agent does, and tell each step";
-    const HELP: &'static str = "It gets the agent's environment (Codex passes on eleven variables) and its folder, and hears \
-                                the agent's first message. The status is 1 where a step failed.\n\n\
-                                Examples:\n  mcpkg client check\n  mcpkg client check codex";
+    const HELP: &'static str = "It gets the agent's environment (Codex passes on eleven variables) and its folder, \
+        and hears the agent's first message. The status is 1 where a step failed.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg client check", "mcpkg client check codex"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const GROUP: &'static str = GROUP;

@@ -22,9 +22,11 @@ impl Operation for List {
     const TITLE: &'static str = "List the agents";
     const ABOUT: &'static str =
         "List the agents: which are installed, which start mcpkg, from where, and what they run";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg client list"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("clients");
     type Output = NoOutput;
 
     fn missing_database(&self) -> MissingDatabase {

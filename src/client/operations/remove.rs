@@ -25,8 +25,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["client", "remove"];
     const TITLE: &'static str = "Disconnect an agent";
     const ABOUT: &'static str = "Take mcpkg out of an agent's configuration, and put back what was there before";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg client remove claude-code\n  mcpkg client remove cursor --scope project --dry-run";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg client remove claude-code", "mcpkg client remove cursor --scope project --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
     const GROUP: &'static str = GROUP;

@@ -37,8 +37,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["client", "show"];
     const TITLE: &'static str = "Show an agent's entry";
     const ABOUT: &'static str = "Show an agent's entry as it stands, the file it is in, and what to put in by hand";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg client show vscode\n  mcpkg client show cursor --http https://tools.example/mcp";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg client show vscode", "mcpkg client show cursor --http https://tools.example/mcp"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::item::Note;
 use super::reason::{LeftOut, Reason};
+use crate::op::LISTED_BY_VERBOSE;
 use crate::plural;
 
 /// Files that are named beside a count.
@@ -103,7 +104,7 @@ impl Account {
                 format!("{}: {count}{named}", reason.text())
             });
             let told: Vec<_> = told.collect();
-            hints.push(format!("left out {}: {}; `-v` lists them", files(self.left()), told.join("; ")));
+            hints.push(format!("left out {}: {}{LISTED_BY_VERBOSE}", files(self.left()), told.join("; ")));
         }
         hints
     }
@@ -130,7 +131,7 @@ impl Account {
             })
             .collect();
         if more > 0 {
-            lines.push(format!("{more} more notes; `-v` lists them"));
+            lines.push(format!("{more} more notes{LISTED_BY_VERBOSE}"));
         }
         lines
     }

@@ -61,6 +61,10 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
+    /// Take what .gitignore and other ignore files name too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
     /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
@@ -77,17 +81,24 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "A folder with SKILL.md is a skill wherever it lies, with all files below it. Commands (.claude/commands, \
-        .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, *.prompt.md, the commands of a plugin) become \
-        prompts, and what their $ARGUMENTS, $1 and $name stand for arguments. AGENTS.md, CLAUDE.md, GEMINI.md, rules and \
-        *.instructions.md become instructions://NAME with what they apply to, as their agent reads it; subagents subagent://NAME; \
-        any other file file:///PATH. A name that is taken gets where the file came from before it, such as PLUGIN-NAME.\n\n\
-        Every file is accounted for: --dry-run and -v list those that are left out too, with the reason. That is what version \
-        control keeps, node_modules, what .gitignore names, hidden files, and of agents' folders what is none of the above: MCP \
-        servers, hooks, permissions and plugin manifests are not taken yet. A folder that `mcpkg export` wrote is read whole. A \
-        link and what it leads to are one thing; a link out of the folder is left out. All is imported, or nothing.\n\n\
-        Examples:\n  mcpkg import CLAUDE.md .claude/commands\n  mcpkg import . --dry-run\n  mcpkg import docs --update\n  \
-        mcpkg import . --only 'plugins/git/**'\n  mcpkg import tools --only '*.md' --as prompt";
+    const HELP: &'static str = "A folder with SKILL.md is a skill wherever it lies, with all files below it. \
+        Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
+        *.prompt.md, the commands of a plugin) become prompts, and what their $ARGUMENTS, $1 and $name stand for \
+        arguments. AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME with \
+        what they apply to, as their agent reads it; subagents subagent://NAME; any other file file:///PATH. A name \
+        that is taken gets where the file came from before it, such as PLUGIN-NAME.\n\nEvery file is accounted for: \
+        --dry-run and -v list those that are left out too, with the reason. That is what version control keeps, \
+        node_modules, what .gitignore names, hidden files, and of agents' folders what is none of the above: MCP \
+        servers, hooks, permissions and plugin manifests are not taken yet. A folder that `mcpkg export` wrote is \
+        read whole. A link and what it leads to are one thing; a link out of the folder is left out. All is \
+        imported, or nothing.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg import CLAUDE.md .claude/commands",
+        "mcpkg import . --dry-run",
+        "mcpkg import docs --update",
+        "mcpkg import . --only 'plugins/git/**'",
+        "mcpkg import tools --only '*.md' --as prompt",
+    ];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -99,7 +110,7 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let choice = scan::Choice { only: &self.only, kind: self.kind };
+        let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
         let scan::Scanned { files, same, left_out } = scan::scan(&self.paths, &choice, context)?;
         let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
         if !understood.clashes.is_empty() {

@@ -47,6 +47,8 @@ pub struct Choice<'c> {
     pub only: &'c [String],
     /// What they are.
     pub kind: Option<Kind>,
+    /// Whether what ignore files name is taken too.
+    pub all: bool,
 }
 
 /// A folder from which names count.
@@ -97,7 +99,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     let only = Only::new(choice.only)?;
     let mut gathered = Gathered::default();
     for path in paths {
-        gathered.gather(path)?;
+        gathered.gather(path, choice.all)?;
     }
     gathered.leave_out_database(context);
     let places = gathered.places(choice.kind);
@@ -146,7 +148,7 @@ fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
 
 impl Gathered {
     /// Adds what lies at and below `path`; what was found before stays as it was found.
-    fn gather(&mut self, path: &Path) -> Result<()> {
+    fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;
         let metadata = std::fs::metadata(&named).map_err(failed)?;
@@ -186,7 +188,11 @@ impl Gathered {
             self.candidates.entry(named).or_insert(candidate);
             return Ok(());
         }
-        let take = if is_export { Take::Export } else { Take::Project };
+        let take = match (is_export, all) {
+            (true, _) => Take::Export,
+            (false, true) => Take::Ignored,
+            (false, false) => Take::Project,
+        };
         let mut walked = walk::walk(&named, take)?;
         if is_export {
             walked.files.retain(|file| *file != named.join(manifest::FILE));

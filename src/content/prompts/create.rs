@@ -36,12 +36,15 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["prompt", "create"];
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        Front matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it a template, as in \
-        `mcpkg import`; that of a file is kept beside the text, and describes it. Any other content goes out byte for byte.\n\n\
-        Examples:\n  mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'\n  \
-        mcpkg prompt create guide @guide.md\n  \
-        mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
+        literal `@`.\nFront matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it \
+        a template, as in `mcpkg import`; that of a file is kept beside the text, and describes it. Any other \
+        content goes out byte for byte.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'",
+        "mcpkg prompt create guide @guide.md",
+        "mcpkg prompt create focus 'Look at {{ file }}' --argument 'file=The file to look at'",
+    ];
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::PROMPTS;

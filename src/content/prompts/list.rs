@@ -47,11 +47,13 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["prompt", "list"];
     const TITLE: &'static str = "List prompts";
     const ABOUT: &'static str = "List the prompts, commands and instructions stored in the selected project";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg prompt list", "mcpkg prompt list --limit 20 --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("prompts");
     type Output = Listed;
 
     fn is_hot(&self) -> bool {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
+use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, names};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::prompts;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rename {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
     /// New name
     to: String,
@@ -24,6 +26,7 @@ impl Operation for Rename {
     const CLI: &'static [&'static str] = &["prompt", "rename"];
     const TITLE: &'static str = "Rename prompt";
     const ABOUT: &'static str = "Rename a prompt; its history stays with it";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg prompt rename code-review review"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;

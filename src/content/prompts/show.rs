@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::command::fill::{CommandText, fill};
+use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, argument, command, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
@@ -17,6 +18,7 @@ use crate::store::{blobs, projects};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
     /// Values for the template's arguments
     #[arg(long = "argument", short = 'a', value_name = "NAME=VALUE", value_parser = argument::key_value)]
@@ -49,6 +51,9 @@ pub struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     text: String,
+    /// What stood before the text in the file it was imported from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    front_matter: Option<String>,
 }
 
 impl Operation for Show {
@@ -56,7 +61,10 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["prompt", "show"];
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
-    const HELP: &'static str = "Examples:\n  mcpkg prompt show code-review\n  mcpkg prompt show focus -a file=main.rs\n  mcpkg prompt show focus --raw";
+    const HELP: &'static str = "With --raw the text is shown as it is stored, after the front matter that is kept of the \
+        file it was imported from.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg prompt show code-review", "mcpkg prompt show focus -a file=main.rs", "mcpkg prompt show focus --raw"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -117,8 +125,13 @@ impl Operation for Show {
         } else {
             content
         };
-        let data = answer::serialize(&Shown { name: self.name, description, text: text.clone() })?;
-        Ok(Reply::new(Body::Text(text), data))
+        let shown = match &front_matter {
+            // An agent gets the template, as contract 001 has it.
+            Some(front) if raw && context.is_shell() => format!("{front}{text}"),
+            _ => text.clone(),
+        };
+        let data = answer::serialize(&Shown { name: self.name, description, text, front_matter })?;
+        Ok(Reply::new(Body::Text(shown), data))
     }
 }
 

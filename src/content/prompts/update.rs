@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::data;
 use super::declared::{Declared, check, declare, declared, take};
 use crate::content::argument::Content;
+use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, command, names};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -16,6 +17,7 @@ use crate::store::prompts;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Prompt name
+    #[arg(add = PROMPTS)]
     name: String,
     /// New prompt content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
@@ -42,11 +44,13 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["prompt", "update"];
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        An empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.\n\n\
-        Examples:\n  mcpkg prompt update code-review 'Review this code for races'\n  \
-        mcpkg prompt update code-review @review.md\n  \
-        mcpkg prompt update code-review -d 'Find bugs'";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
+        literal `@`.\nAn empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg prompt update code-review 'Review this code for races'",
+        "mcpkg prompt update code-review @review.md",
+        "mcpkg prompt update code-review -d 'Find bugs'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;
     const GROUP: &'static str = GROUP;

@@ -39,10 +39,12 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["resource", "create"];
     const TITLE: &'static str = "Create resource";
     const ABOUT: &'static str = "Create a new resource in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        From the shell the bytes and the file's name decide whether it is text, and its MIME type.\n\n\
-        Examples:\n  mcpkg resource create api file:///docs/api.md @docs/api.md\n  \
-        mcpkg resource create logo file:///logo.png @logo.png";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
+        literal `@`.\nFrom the shell the bytes and the file's name decide whether it is text, and its MIME type.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg resource create api file:///docs/api.md @docs/api.md",
+        "mcpkg resource create logo file:///logo.png @logo.png",
+    ];
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::RESOURCES;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::revisions::Kind;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Resource name
+    #[arg(add = RESOURCES)]
     name: String,
 }
 
@@ -23,6 +25,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete resource";
     const ABOUT: &'static str = "Delete a resource from the selected project";
     const HELP: &'static str = "Its history stays: `mcpkg resource restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg resource delete api-docs"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;

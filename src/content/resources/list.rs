@@ -44,11 +44,13 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["resource", "list"];
     const TITLE: &'static str = "List resources";
     const ABOUT: &'static str = "List the documents, images, skills and other resources stored in the selected project";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg resource list", "mcpkg resource list --limit 20 --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("resources");
     type Output = Listed;
 
     fn is_hot(&self) -> bool {

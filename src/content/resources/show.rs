@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::data;
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
@@ -19,6 +20,7 @@ use crate::store::revisions::Kind;
 pub struct Show {
     /// Resource URI or name
     #[arg(value_name = "NAME|URI")]
+    #[arg(add = RESOURCES)]
     uri: String,
     /// Write the bytes to a file
     #[arg(short, long, value_name = "FILE")]
@@ -47,8 +49,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["resource", "show"];
     const TITLE: &'static str = "Read resource";
     const ABOUT: &'static str = "Read a stored document, image, skill file or other resource by URI or name";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg resource show api\n  mcpkg resource show file:///logo.png -o logo.png";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg resource show api", "mcpkg resource show file:///logo.png -o logo.png"];
     const ALIASES: &'static [&'static str] = &["get", "read"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

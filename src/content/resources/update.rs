@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::data;
 use crate::content::argument::{Content, Origin};
+use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer, media, names};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -15,6 +16,7 @@ use crate::store::resources;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Resource name
+    #[arg(add = RESOURCES)]
     name: String,
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
@@ -42,9 +44,10 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["resource", "update"];
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
-    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a revision.\n\
-        CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\n\
-        Examples:\n  mcpkg resource update api @docs/api.md\n  mcpkg resource update api -d 'The API'";
+    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a \
+        revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg resource update api @docs/api.md", "mcpkg resource update api -d 'The API'"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::create::{Given, data, missing, refuse, with_files};
 use super::{GROUP, MAIN, check, path_of, rows, uri_of};
 use crate::content::argument::Content;
+use crate::content::completions::STORED_SKILLS;
 use crate::content::files::{self, File};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -21,6 +22,7 @@ use crate::store::resources::{self, Resource};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Skill name
+    #[arg(add = STORED_SKILLS)]
     name: String,
     /// New text of SKILL.md, or of the file that is named
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
@@ -39,9 +41,12 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["skill", "update"];
     const TITLE: &'static str = "Update skill";
     const ABOUT: &'static str = "Update a skill's SKILL.md or another of its files";
-    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.\n\n\
-        Examples:\n  mcpkg skill update pdf @SKILL.md\n  mcpkg skill update pdf @forms.md --file references/forms.md\n  \
-        mcpkg skill update pdf --from .claude/skills/pdf";
+    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg skill update pdf @SKILL.md",
+        "mcpkg skill update pdf @forms.md --file references/forms.md",
+        "mcpkg skill update pdf --from .claude/skills/pdf",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
@@ -125,6 +130,7 @@ fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String,
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Skill name
+    #[arg(add = STORED_SKILLS)]
     name: String,
 }
 
@@ -135,6 +141,7 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
         `mcpkg resource restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;

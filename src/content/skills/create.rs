@@ -45,12 +45,15 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.\n\
-        A skill is the resources below skill://NAME/. With --from all files of a folder are taken, under the folder's name unless NAME is given, executable bits too, but \
-        for version control's; .gitignore applies, and a link out of the folder is refused.\n\n\
-        Examples:\n  mcpkg skill create --from .claude/skills/pdf\n  \
-        mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'\n  \
-        mcpkg skill create review @SKILL.md";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
+        literal `@`.\nA skill is the resources below skill://NAME/. With --from all files of a folder are taken, \
+        under the folder's name unless NAME is given, executable bits too, but for version control's; .gitignore \
+        applies, and a link out of the folder is refused.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg skill create --from .claude/skills/pdf",
+        "mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'",
+        "mcpkg skill create review @SKILL.md",
+    ];
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::RESOURCES;

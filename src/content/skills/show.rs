@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::create::missing;
 use super::{GROUP, MAIN, Origin, SCHEME, Skill, path_of, rows, uri_of};
+use crate::content::completions::SKILLS;
 use crate::content::export::{self, layout};
 use crate::content::{answer, cursor};
 use crate::error::{Code, Error, Result};
@@ -53,12 +54,14 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["skill", "list"];
     const TITLE: &'static str = "List skills";
     const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some("skills");
     type Output = Listed;
 
     fn is_hot(&self) -> bool {
@@ -103,6 +106,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Skill name
+    #[arg(add = SKILLS)]
     name: String,
     /// Path of a file in the skill; SKILL.md where none is given
     file: Option<String>,
@@ -134,7 +138,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
     const ABOUT: &'static str = "Read a skill's SKILL.md, its instructions, or another of its files";
-    const HELP: &'static str = "Examples:\n  mcpkg skill show pdf\n  mcpkg skill show pdf references/forms.md\n  mcpkg skill show pdf -o ./pdf";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const ALWAYS_LISTED: bool = true;

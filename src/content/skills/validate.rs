@@ -9,6 +9,7 @@ use serde_json::json;
 use super::check::{self, Problem};
 use super::create::missing;
 use super::{GROUP, MAIN, MAX_MAIN, SCHEME, rows};
+use crate::content::completions::SKILLS;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
@@ -19,6 +20,7 @@ use crate::store::{Db, blobs, resources};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
     /// Skill name; all of them where none is given
+    #[arg(add = SKILLS)]
     name: Option<String>,
 }
 
@@ -27,8 +29,9 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["skill", "validate"];
     const TITLE: &'static str = "Validate skills";
     const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
-    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose SKILL.md \
-        does not name and describe it.\n\nExamples:\n  mcpkg skill validate\n  mcpkg skill validate pdf --json";
+    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose \
+        SKILL.md does not name and describe it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill validate", "mcpkg skill validate pdf --json"];
     const ALIASES: &'static [&'static str] = &["check"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -170,9 +170,14 @@ impl Operation for DeployShell {
     const TITLE: &'static str = "Deploy";
     const ABOUT: &'static str =
         "Write prompts, skills and instructions where Codex, Claude Code, Cursor and VS Code read them";
-    const HELP: &'static str = "Without --apply the plan is shown and nothing is written. Every deploy can be taken back with `mcpkg rollback`.\n\n\
-        Examples:\n  mcpkg deploy\n  mcpkg deploy --apply\n  mcpkg deploy --apply --yes --target claude_code\n  \
-        mcpkg deploy --repo ~/.agentpack/repo --apply --adopt";
+    const HELP: &'static str = "Without --apply the plan is shown and nothing is written. Every deploy can be taken \
+        back with `mcpkg rollback`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg deploy",
+        "mcpkg deploy --apply",
+        "mcpkg deploy --apply --yes --target claude_code",
+        "mcpkg deploy --repo ~/.agentpack/repo --apply --adopt",
+    ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

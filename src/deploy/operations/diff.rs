@@ -24,7 +24,7 @@ impl Operation for ShowDiff {
     const CLI: &'static [&'static str] = &["diff"];
     const TITLE: &'static str = "Diff a deploy";
     const ABOUT: &'static str = "Show what a deploy would change in the agents' files, line by line";
-    const HELP: &'static str = "Examples:\n  mcpkg diff\n  mcpkg diff --target cursor --check";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg diff", "mcpkg diff --target cursor --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -35,8 +35,9 @@ impl Operation for Doctor {
     const TITLE: &'static str = "Check the deploy places";
     const ABOUT: &'static str =
         "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
-    const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the connected agents \
-                                too, and says what to do; `mcpkg client check` starts what the agents would.\n\nExamples:\n  mcpkg doctor\n  mcpkg doctor --repo ~/.agentpack/repo --json";
+    const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the \
+        connected agents too, and says what to do; `mcpkg client check` starts what the agents would.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg doctor", "mcpkg doctor --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

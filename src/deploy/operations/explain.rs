@@ -44,7 +44,7 @@ impl Operation for Explain {
     const CLI: &'static [&'static str] = &["explain"];
     const TITLE: &'static str = "Explain a plan or a status";
     const ABOUT: &'static str = "Explain which module and overlay each planned change or drifted file comes from";
-    const HELP: &'static str = "Examples:\n  mcpkg explain plan\n  mcpkg explain status --json";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg explain plan", "mcpkg explain status --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -42,9 +42,11 @@ impl Operation for ShowPlan {
     const TITLE: &'static str = "Plan a deploy";
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
-    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, needs --adopt. What each agent loads in each \
-        session is counted as it will be, without what the files import; tokens are estimated, four bytes each.\n\n\
-        Examples:\n  mcpkg plan\n  mcpkg plan --target claude_code --check\n  mcpkg plan --repo ~/.agentpack/repo --json";
+    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, \
+        needs --adopt. What each agent loads in each session is counted as it will be, without what the files \
+        import; tokens are estimated, four bytes each.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg plan", "mcpkg plan --target claude_code --check", "mcpkg plan --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

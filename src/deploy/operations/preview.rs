@@ -33,7 +33,7 @@ impl Operation for Preview {
     const CLI: &'static [&'static str] = &["preview"];
     const TITLE: &'static str = "Preview a deploy";
     const ABOUT: &'static str = "Show the plan of a deploy and, with diff, the unified diff of each file";
-    const HELP: &'static str = "Examples:\n  mcpkg preview --diff\n  mcpkg preview --diff --json";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg preview --diff", "mcpkg preview --diff --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -11,6 +11,7 @@ use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
+use crate::deploy::completions::GOALS;
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::json::{changes_json, summary};
@@ -31,6 +32,7 @@ use crate::store::snapshots::{self, Kind};
 pub struct Rollback {
     /// Snapshot to go back to; ID^ for what stood there just before it, `pristine` for what stood there before mcpkg came
     #[arg(long, value_name = "ID")]
+    #[arg(add = GOALS)]
     to: String,
     #[command(flatten)]
     #[serde(flatten)]
@@ -50,9 +52,11 @@ impl Operation for Rollback {
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
     const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or with `pristine` to how they were before any deploy";
-    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the snapshot. What is\n\
-        overwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it back.\n\n\
-        Examples:\n  mcpkg snapshot list\n  mcpkg rollback --to pristine\n  mcpkg rollback --to 0199c0de-... --dry-run";
+    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
+        snapshot. What is\noverwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it \
+        back.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;

@@ -71,8 +71,10 @@ impl Operation for Status {
     const TITLE: &'static str = "Status of the deployed files";
     const ABOUT: &'static str =
         "Show which of the agents' deployed files are missing, modified or extra, and who changed them: user or source";
-    const HELP: &'static str = "Files that mcpkg did not write are listed with --extras or --only extra; --json lists them always.\n\n\
-        Examples:\n  mcpkg status\n  mcpkg status --only modified,missing\n  mcpkg status --check || echo drifted";
+    const HELP: &'static str = "Files that mcpkg did not write are listed with --extras or --only extra; --json \
+        lists them always.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg status", "mcpkg status --only modified,missing", "mcpkg status --check || echo drifted"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::deploy::targets::Target;
+use crate::op::Names;
+
 /// Where a project is deployed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +31,7 @@ pub struct Choice {
     pub profile: Option<String>,
     /// Target: all, claude_code, codex, cursor or vscode [default: all]
     #[arg(long, value_name = "NAME")]
+    #[arg(add = ANY_TARGET)]
     pub target: Option<String>,
     /// Machine, for the overlays of a config repo [default: this one]
     #[arg(long, value_name = "ID")]
@@ -59,3 +63,6 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// The choice of all targets.
 pub(super) const ALL: &str = "all";
+
+/// The targets, and the word for all of them, as a shell completes them.
+const ANY_TARGET: Names = Names::Known(|| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

@@ -19,6 +19,11 @@ impl Engine {
         sqlite::Database::open(path).map(Self::Sqlite)
     }
 
+    /// As [`crate::store::Store::open_as_it_is`].
+    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+        sqlite::Database::open_as_it_is(path).map(Self::Sqlite)
+    }
+
     pub(in crate::store) fn location(&self) -> Location<'_> {
         match self {
             Self::Sqlite(database) => Location::of_file(database.path()),

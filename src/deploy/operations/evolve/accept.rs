@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::proposal::{decide, summary};
+use crate::deploy::completions::PROPOSALS;
 use crate::deploy::{GROUP, project};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -16,6 +17,7 @@ use crate::store::{Db, blobs};
 pub struct Accept {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 
@@ -24,6 +26,7 @@ impl Operation for Accept {
     const CLI: &'static [&'static str] = &["evolve", "accept"];
     const TITLE: &'static str = "Accept a proposal";
     const ABOUT: &'static str = "Write a proposed change into its prompt or resource, as a new revision";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve accept 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

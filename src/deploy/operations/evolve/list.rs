@@ -24,11 +24,13 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["evolve", "list"];
     const TITLE: &'static str = "List proposals";
     const ABOUT: &'static str = "List the changes made on disk that were proposed to the project";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("proposals");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

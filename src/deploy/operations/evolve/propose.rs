@@ -75,8 +75,9 @@ impl Operation for Propose {
     const TITLE: &'static str = "Propose changes made on disk";
     const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
         on a new branch of the config repo";
-    const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.\n\n\
-        Examples:\n  mcpkg evolve propose --dry-run\n  mcpkg evolve propose\n  mcpkg evolve accept 1";
+    const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

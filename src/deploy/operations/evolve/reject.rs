@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::proposal::{decide, summary};
 use crate::deploy::GROUP;
+use crate::deploy::completions::PROPOSALS;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::proposals::Proposal;
@@ -14,6 +15,7 @@ use crate::store::proposals::Proposal;
 pub struct Reject {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 
@@ -22,6 +24,7 @@ impl Operation for Reject {
     const CLI: &'static [&'static str] = &["evolve", "reject"];
     const TITLE: &'static str = "Reject a proposal";
     const ABOUT: &'static str = "Leave the prompt or resource as it is; the file on disk stays too";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve reject 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

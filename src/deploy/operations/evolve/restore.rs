@@ -43,8 +43,8 @@ impl Operation for Restore {
     const TITLE: &'static str = "Restore missing files";
     const ABOUT: &'static str =
         "Write the agents' files again that are missing on disk; nothing that exists is touched";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg evolve restore --dry-run\n  mcpkg evolve restore --module-id skill:review --yes";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg evolve restore --dry-run", "mcpkg evolve restore --module-id skill:review --yes"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

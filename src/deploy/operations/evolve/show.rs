@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::proposal::{get, summary};
 use crate::deploy::GROUP;
+use crate::deploy::completions::PROPOSALS;
 use crate::diff;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -16,6 +17,7 @@ use crate::store::blobs;
 pub struct Show {
     /// The proposal's number
     #[arg(value_name = "ID")]
+    #[arg(add = PROPOSALS)]
     id: i64,
 }
 
@@ -24,6 +26,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["evolve", "show"];
     const TITLE: &'static str = "Show a proposal";
     const ABOUT: &'static str = "Show what a proposal would change, line by line";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve show 7"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
+use crate::content::completions::RESOURCES;
 use crate::deploy::GROUP;
 use crate::deploy::module::Kind;
 use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
@@ -20,6 +21,7 @@ use crate::store::{Db, revisions};
 pub struct Add {
     /// Name or URI of a resource, or the name of a prompt
     #[arg(value_name = "NAME|URI")]
+    #[arg(add = RESOURCES)]
     name: String,
     /// Type: instructions or prompt [default: instructions]
     #[arg(long = "type", value_name = "TYPE")]
@@ -32,9 +34,11 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
     const ABOUT: &'static str = "Deploy a text resource that is no module by itself, or what `module remove` took out";
-    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules by themselves. Any other text resource, such as \
-        file:///docs/style.md, becomes one by this: instructions, or a prompt file.\n\n\
-        Examples:\n  mcpkg module add file:///docs/style.md\n  mcpkg module add checklist --type prompt";
+    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules by \
+        themselves. Any other text resource, such as file:///docs/style.md, becomes one by this: instructions, or a \
+        prompt file.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg module add file:///docs/style.md", "mcpkg module add checklist --type prompt"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

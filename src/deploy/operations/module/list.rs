@@ -21,10 +21,12 @@ impl Operation for List {
     const ABOUT: &'static str = "List what the project gives to a deploy: commands, skills, instructions";
     const HELP: &'static str = "Each prompt is a command, each skill://NAME/ with a SKILL.md a skill, each resource below instructions:// \
         instructions and below subagent:// a subagent, unless `mcpkg module set` says otherwise.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg module list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("modules");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::deploy::GROUP;
+use crate::deploy::completions::MODULES;
 use crate::deploy::project::catalog;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::modules::{self, Row};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Module, such as skill:review
+    #[arg(add = MODULES)]
     id: String,
 }
 
@@ -24,6 +26,7 @@ impl Operation for Remove {
     const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
     const HELP: &'static str = "What was added by `mcpkg module add` is no module any more; any other one is only not enabled. The next deploy \
         deletes the files that the module gave.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;

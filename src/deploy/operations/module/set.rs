@@ -6,6 +6,8 @@ use serde::Deserialize;
 use super::edit::{keep, set_kind};
 use super::summary::{data, described};
 use crate::deploy::GROUP;
+use crate::deploy::completions::MODULES;
+use crate::deploy::completions::TARGETS;
 use crate::deploy::module::Kind;
 use crate::deploy::project::catalog::{self, Listed};
 use crate::deploy::targets::Target;
@@ -29,6 +31,7 @@ enum When {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// Module, such as command:review
+    #[arg(add = MODULES)]
     id: String,
     /// Type, such as instructions
     #[arg(long = "type", value_name = "TYPE")]
@@ -39,6 +42,7 @@ pub struct Set {
     tags: Option<Vec<String>>,
     /// Targets, with commas between: claude_code, codex, cursor, vscode; an empty one means all
     #[arg(long, value_delimiter = ',')]
+    #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
     /// When its instructions apply: always, described (where the agent finds the description fitting) or manual
     #[arg(long, value_name = "WHEN", conflicts_with = "globs")]
@@ -58,11 +62,15 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["module", "set"];
     const TITLE: &'static str = "Change a module";
     const ABOUT: &'static str = "Change a module's type, tags and targets, and whether it is deployed";
-    const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a prompt file. The id says the type, \
-        so it changes with it. The prompts and resources themselves stay as they are.\n\n\
-        Examples:\n  mcpkg module set skill:review --targets claude_code,codex\n  \
-        mcpkg module set command:style --type instructions\n  mcpkg module set command:old --enabled false\n  \
-        mcpkg module set instructions:python --globs '**/*.py'";
+    const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a \
+        prompt file. The id says the type, so it changes with it. The prompts and resources themselves stay as they \
+        are.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg module set skill:review --targets claude_code,codex",
+        "mcpkg module set command:style --type instructions",
+        "mcpkg module set command:old --enabled false",
+        "mcpkg module set instructions:python --globs '**/*.py'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

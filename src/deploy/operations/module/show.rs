@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::{data, described};
+use crate::deploy::completions::MODULES;
 use crate::deploy::project::catalog::{self, Item};
 use crate::deploy::{GROUP, project};
 use crate::error::Result;
@@ -14,6 +15,7 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table}
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Module, such as skill:review
+    #[arg(add = MODULES)]
     id: String,
 }
 
@@ -22,6 +24,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["module", "show"];
     const TITLE: &'static str = "Show a module";
     const ABOUT: &'static str = "Show a module's files, as a deploy would write them, and where they come from";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg module show skill:pdf"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

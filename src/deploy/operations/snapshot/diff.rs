@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
+use crate::deploy::completions::SNAPSHOTS;
 use crate::deploy::rollback::goal;
 use crate::diff;
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ use crate::store::{Db, blobs};
 pub struct Diff {
     /// The snapshot, or the beginning of its id
     #[arg(value_name = "ID")]
+    #[arg(add = SNAPSHOTS)]
     id: String,
 }
 
@@ -26,6 +28,7 @@ impl Operation for Diff {
     const CLI: &'static [&'static str] = &["snapshot", "diff"];
     const TITLE: &'static str = "Diff a stored deploy";
     const ABOUT: &'static str = "Show what a stored deploy changed, line by line";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot diff 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -31,12 +31,13 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["snapshot", "list"];
     const TITLE: &'static str = "List stored deploys";
     const ABOUT: &'static str = "List the stored deploys and rollbacks, newest first";
-    const HELP: &'static str = "Examples:\n  mcpkg snapshot list\n  mcpkg snapshot list --all --json";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot list", "mcpkg snapshot list --all --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("snapshots");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

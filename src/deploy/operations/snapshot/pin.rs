@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::deploy::GROUP;
+use crate::deploy::completions::SNAPSHOTS;
 use crate::deploy::rollback::goal;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -15,6 +16,7 @@ use crate::store::snapshots::{self, State};
 pub struct Pin {
     /// The snapshot, or the beginning of its id
     #[arg(value_name = "ID")]
+    #[arg(add = SNAPSHOTS)]
     id: String,
     /// Let it go again
     #[arg(long)]
@@ -27,6 +29,7 @@ impl Operation for Pin {
     const CLI: &'static [&'static str] = &["snapshot", "pin"];
     const TITLE: &'static str = "Pin a stored deploy";
     const ABOUT: &'static str = "Keep pruning away from a stored deploy";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot pin 0199c0de"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -40,8 +40,8 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["snapshot", "prune"];
     const TITLE: &'static str = "Prune stored deploys";
     const ABOUT: &'static str = "Let old stored deploys go; what a rollback to a later one or to pristine needs stays";
-    const HELP: &'static str =
-        "Examples:\n  mcpkg snapshot prune --keep 5 --dry-run\n  mcpkg snapshot prune --keep 5 --yes";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg snapshot prune --keep 5 --dry-run", "mcpkg snapshot prune --keep 5 --yes"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

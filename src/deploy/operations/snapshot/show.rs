@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::summary::summary;
 use crate::deploy::GROUP;
+use crate::deploy::completions::SNAPSHOTS;
 use crate::deploy::rollback::goal;
 use crate::error::Result;
 use crate::hex;
@@ -18,6 +19,7 @@ use crate::store::snapshots::{self, File};
 pub struct Show {
     /// The snapshot, or the beginning of its id
     #[arg(value_name = "ID")]
+    #[arg(add = SNAPSHOTS)]
     id: String,
 }
 
@@ -26,6 +28,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["snapshot", "show"];
     const TITLE: &'static str = "Show a stored deploy";
     const ABOUT: &'static str = "Show the files of a stored deploy, with the SHA-256 of each before and after";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot show 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;

@@ -34,8 +34,16 @@ pub(in crate::store) struct Database {
 impl Database {
     /// As [`crate::store::Store::open`].
     pub(in crate::store) fn open(path: &Path) -> Result<Self> {
-        let opened = open::open(path)?;
-        Ok(Self {
+        open::open(path).map(Self::of)
+    }
+
+    /// As [`crate::store::Store::open_as_it_is`].
+    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+        open::open_as_it_is(path).map(Self::of)
+    }
+
+    fn of(opened: open::Opened) -> Self {
+        Self {
             path: opened.path,
             access: opened.access,
             identity: opened.identity,
@@ -43,7 +51,7 @@ impl Database {
             readers: OnceLock::new(),
             writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
-        })
+        }
     }
 
     /// The file's path, absolute.

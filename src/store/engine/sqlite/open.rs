@@ -66,6 +66,23 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         // A backup is not in WAL mode; for a file that is, this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
+    opened(path, access, connection)
+}
+
+/// Opens the database at `path` as it stands; see [`crate::store::Store::open_as_it_is`].
+pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
+    let path = path.canonicalize().map_err(|error| unavailable(path, &error))?;
+    check_header(&path)?;
+    let (access, connection, version) = try_access(&path)?;
+    if version != SCHEMA_VERSION {
+        let older = format!("The database `{}` has the older schema {version}", path.display());
+        return Err(Error::new(Code::Unavailable, older).hint("any other command brings it up to date"));
+    }
+    schema::check(&connection, version, &path)?;
+    opened(path, access, connection)
+}
+
+fn opened(path: PathBuf, access: Access, connection: Connection) -> Result<Opened> {
     let identity = Identity::of(&path, access)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
     Ok(Opened { path, access, identity, connection })

@@ -1,0 +1,42 @@
+//! Names of prompts, resources and skills, as a shell completes them.
+
+use crate::error::Result;
+use crate::op::{Name, Names, Typed};
+use crate::store::page::Page;
+use crate::store::{prompts, resources, skills};
+
+/// The prompts of the project.
+pub const PROMPTS: Names = Names::Stored(|typed| {
+    let names = prompts::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
+    Ok(names.into_iter().map(Name::from).collect())
+});
+
+/// The resources of the project: their names, and their URIs once a URI is begun.
+pub const RESOURCES: Names = Names::Stored(|typed| {
+    let mut names = resources::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
+    if let (true, Some(project)) = (typed.prefix.contains(':'), typed.project()?) {
+        let below = resources::below(typed.db, project.id, typed.prefix)?;
+        names.extend(below.into_iter().map(|resource| resource.attributes.uri).take(typed.limit));
+    }
+    Ok(names.into_iter().map(Name::from).collect())
+});
+
+/// The skills of the project that are stored.
+pub const STORED_SKILLS: Names = Names::Stored(|typed| Ok(typed.matching(stored_skills(typed)?)));
+
+/// The skills of the project, and the prompts that stand for one.
+pub const SKILLS: Names = Names::Stored(|typed| {
+    let mut names = stored_skills(typed)?;
+    if let Some(project) = typed.project()? {
+        let prompts = skills::prompts(typed.db, project.id, &Page::all())?.rows;
+        names.extend(prompts.iter().map(|prompt| skills::name(&prompt.name)));
+    }
+    names.sort_unstable();
+    names.dedup();
+    Ok(typed.matching(names))
+});
+
+fn stored_skills(typed: &Typed<'_>) -> Result<Vec<String>> {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    Ok(skills::names(typed.db, project.id, &Page::all())?.rows)
+}

@@ -1,0 +1,53 @@
+//! Names of modules, targets, stored deploys and proposals, as a shell completes them.
+
+use super::project::catalog;
+use super::rollback::goal::PRISTINE;
+use super::targets::Target;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Name, Names, Typed};
+use crate::plural::count;
+use crate::store::{proposals, snapshots};
+
+/// The modules of the project.
+pub(super) const MODULES: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    let modules = catalog::list(typed.db, &project)?.0;
+    Ok(typed.matching(modules.into_iter().map(|module| module.id)))
+});
+
+/// The targets, each by itself.
+pub(super) const TARGETS: Names = Names::Known(|| Target::all_names().into_iter().map(str::to_owned).collect());
+
+/// The stored deploys, newest first.
+pub(super) const SNAPSHOTS: Names = Names::Stored(stored);
+
+/// The stored deploys, and the word for the time before any of them.
+pub(super) const GOALS: Names = Names::Stored(|typed| {
+    let mut names = typed.matching([PRISTINE.to_owned()]);
+    names.extend(stored(typed)?);
+    Ok(names)
+});
+
+/// The proposals of the project that are open.
+pub(super) const PROPOSALS: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    let open = proposals::list(typed.db, project.id, false)?;
+    let named =
+        open.into_iter().map(|proposal| Name { name: proposal.id.to_string(), about: Some(proposal.module_id) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});
+
+fn stored(typed: &Typed<'_>) -> Result<Vec<Name>> {
+    let stored = snapshots::of_place(typed.db, None)?;
+    let named = stored.into_iter().map(|snapshot| Name {
+        about: Some(format!(
+            "{} {}, {}",
+            snapshot.kind,
+            rfc3339(snapshot.created_at),
+            count(usize::try_from(snapshot.files).unwrap_or(usize::MAX), "file")
+        )),
+        name: snapshot.uuid.to_string(),
+    });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+}

@@ -1,0 +1,75 @@
+//! Front matter that is kept of a file: shown, edited, and given up.
+
+use crate::support::{Ran, Scratch};
+
+const FILE: &str = "---\ndescription: Reviews a change\nmodel: opus\n---\nReview it\n";
+
+fn imported() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file(".claude/commands/review.md", FILE);
+    scratch.ok(&["import", ".claude"]);
+    scratch
+}
+
+/// Edits the prompt with a program that gets the file.
+fn edited(scratch: &Scratch, editor: &str) -> Ran {
+    scratch.finish(scratch.command().env("EDITOR", editor).args(["prompt", "edit", "review"]))
+}
+
+#[test]
+fn raw_shows_the_front_matter() {
+    let scratch = imported();
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), FILE);
+    let data = scratch.json(&["prompt", "show", "review"]);
+    assert_eq!((&data["text"], &data["description"]), (&"Review it\n".into(), &"Reviews a change".into()));
+    assert_eq!(data["front_matter"], "---\ndescription: Reviews a change\nmodel: opus\n---\n");
+    // A description that was changed stands in it.
+    scratch.ok(&["prompt", "update", "review", "-d", "Finds bugs"]);
+    assert!(scratch.ok(&["prompt", "show", "review", "--raw"]).contains("description: \"Finds bugs\"\nmodel: opus\n"));
+}
+
+#[test]
+fn an_editor_gets_the_front_matter_too() {
+    let scratch = imported();
+    assert!(edited(&scratch, "true").stdout.starts_with("Left prompt 'review'"));
+    assert_eq!(edited(&scratch, "sed -i s/opus/haiku/").status, 0);
+    assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), FILE.replace("opus", "haiku"));
+    assert_eq!(edited(&scratch, "sed -i s/it/them/").status, 0);
+    let both = FILE.replace("opus", "haiku").replace("Review it", "Review them");
+    assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), both);
+    assert_eq!(edited(&scratch, "sed -i s/Reviews/Reads/").status, 0);
+    assert_eq!(scratch.json(&["prompt", "show", "review"])["description"], "Reads a change");
+    // The four lines of front matter, taken out.
+    assert_eq!(edited(&scratch, "sed -i 1,4d").status, 0);
+    assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), "Review them\n");
+    assert!(scratch.json(&["prompt", "show", "review"]).get("front_matter").is_none());
+}
+
+#[test]
+fn a_text_that_is_gone_is_refused_and_kept() {
+    let scratch = imported();
+    let ran = edited(&scratch, "sed -i 5d");
+    assert!(ran.status == 2 && ran.stderr.contains("Prompt content cannot be empty"), "{ran}");
+    assert!(ran.stderr.contains("what you wrote is kept in"), "{ran}");
+    assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), FILE);
+}
+
+#[test]
+fn what_is_ignored_is_taken_where_all_is_asked_for() {
+    let scratch = Scratch::with_project();
+    scratch.file("tree/.gitignore", "build/\n");
+    scratch.file("tree/build/notes.md", "Notes\n");
+    scratch.file("tree/a.md", "A\n");
+    scratch.file("tree/node_modules/b.md", "B\n");
+    let hint = |arguments: &[&str]| scratch.run(&[&["import", "tree", "--dry-run"], arguments].concat()).stderr;
+    let without = hint(&[]);
+    assert!(without.contains("named by .gitignore: 1") && without.contains("; `-v` lists them"), "{without}");
+    let verbose = hint(&["-v"]);
+    assert!(!verbose.contains("`-v` lists them"), "{verbose}");
+    let all = hint(&["--all"]);
+    assert!(!all.contains("named by .gitignore") && all.contains("node_modules"), "{all}");
+    scratch.ok(&["import", "tree", "--all"]);
+    assert_eq!(scratch.ok(&["resource", "show", "file:///build/notes.md"]), "Notes\n");
+    assert_ne!(scratch.run(&["resource", "show", "file:///node_modules/b.md"]).status, 0);
+}

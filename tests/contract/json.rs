@@ -1,0 +1,286 @@
+//! `--json` has one form, which `docs/reference/json-schema.json` says and every command keeps.
+
+use std::collections::BTreeSet;
+
+use jsonschema::Validator;
+use mcpkg::op::{Entry, Shape};
+use serde_json::{Map, Value, json};
+
+use crate::support::{Ran, Scratch};
+
+const STRINGS: fn() -> Value = || json!({ "type": "array", "items": { "type": "string" } });
+
+/// Returns the schema of what `--json` prints, with a definition for each command.
+fn schema() -> Value {
+    let mut definitions = Map::new();
+    let code = json!({ "enum": mcpkg::error::Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>() });
+    definitions.insert(
+        "error".to_owned(),
+        json!({
+            "description": "What went wrong, and what to do about it",
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": code,
+                "message": { "type": "string", "minLength": 1 },
+                "hints": STRINGS(),
+                "details": {},
+            },
+        }),
+    );
+    definitions.insert(
+        "failure".to_owned(),
+        json!({
+            "description": "What every command prints where it fails; its exit status is not 0",
+            "type": "object",
+            "required": ["error"],
+            "properties": { "error": { "$ref": "#/$defs/error" } },
+        }),
+    );
+    definitions.insert(
+        "envelope".to_owned(),
+        json!({
+            "description": "What the deploy commands print around their data",
+            "type": "object",
+            "required": ["schema_version", "ok", "command", "command_id", "command_path", "version", "data", "warnings", "errors"],
+            "properties": {
+                "schema_version": { "const": 1 },
+                "ok": { "type": "boolean" },
+                "command": { "type": "string" },
+                "command_id": { "type": "string" },
+                "command_path": STRINGS(),
+                "version": { "type": "string" },
+                "data": { "type": "object" },
+                "warnings": STRINGS(),
+                "errors": { "type": "array", "items": { "$ref": "#/$defs/error" } },
+            },
+        }),
+    );
+    for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
+        definitions.insert(key(entry), command(entry));
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mcpkg --json",
+        "description": "A command that is done prints what $defs has under its words, such as prompt-list; one that fails prints a failure",
+        "type": "object",
+        "$defs": definitions,
+    })
+}
+
+/// Where the schema has a command.
+fn key(entry: &Entry) -> String {
+    entry.cli.join("-")
+}
+
+/// Returns the schema of what a command prints where it is done.
+fn command(entry: &Entry) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    if let Some(rows) = entry.lists {
+        properties.insert(rows.to_owned(), json!({ "type": "array", "items": { "type": "object" } }));
+        properties.insert("next_cursor".to_owned(), json!({ "type": "string" }));
+        required.push(rows);
+    }
+    let is_envelope = entry.shape == Shape::Envelope;
+    if !is_envelope {
+        properties.insert("warnings".to_owned(), STRINGS());
+    }
+    let mut data = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        data["required"] = json!(required);
+    }
+    match is_envelope {
+        true => json!({
+            "description": entry.about,
+            "allOf": [{ "$ref": "#/$defs/envelope" }],
+            "properties": { "ok": { "const": true }, "data": data },
+        }),
+        false => {
+            data["description"] = json!(entry.about);
+            data["not"] = json!({ "required": ["error"] });
+            data
+        }
+    }
+}
+
+/// Returns what checks one definition of the schema.
+fn validator(schema: &Value, definition: &str) -> Validator {
+    let mut of_one = schema.clone();
+    of_one["$ref"] = json!(format!("#/$defs/{definition}"));
+    jsonschema::validator_for(&of_one).expect("a schema")
+}
+
+#[test]
+fn docs_of_json_are_current() {
+    super::docs::check("json-schema.json", &format!("{:#}\n", schema()));
+}
+
+/// Prints one object on standard output, which the schema's definition takes.
+#[track_caller]
+fn assert_is(schema: &Value, definition: &str, ran: &Ran) -> Value {
+    let printed: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{definition}: {error}\n{ran}"));
+    if let Err(error) = validator(schema, definition).validate(&printed) {
+        panic!("{definition}: {error}\n{ran}");
+    }
+    printed
+}
+
+#[test]
+fn every_command_keeps_to_the_schema() {
+    let schema = schema();
+    let scratch = Scratch::new();
+    let root = scratch.path().join("root");
+    std::fs::create_dir(&root).expect("a folder");
+    let root = root.to_str().expect("a path");
+    scratch.file("notes/a.md", "A note\n");
+    let steps: &[&[&str]] = &[
+        &["init"],
+        &["project", "create", "p"],
+        &["project", "create", "q"],
+        &["project", "list"],
+        &["project", "show"],
+        &["project", "select", "p", "--here"],
+        &["project", "unbind"],
+        &["project", "select", "p"],
+        &["project", "current"],
+        &["project", "rename", "q", "r"],
+        &["project", "delete", "r", "--yes"],
+        &["prompt", "create", "a", "One"],
+        &["prompt", "update", "a", "Two"],
+        &["prompt", "edit", "a"],
+        &["prompt", "list"],
+        &["prompt", "list", "--limit", "1"],
+        &["prompt", "show", "a"],
+        &["prompt", "rename", "a", "b"],
+        &["prompt", "history", "b"],
+        &["prompt", "diff", "b"],
+        &["prompt", "restore", "b", "1"],
+        &["prompt", "create", "gone", "x"],
+        &["prompt", "delete", "gone"],
+        &["resource", "create", "api", "file:///api.md", "One"],
+        &["resource", "update", "api", "Two"],
+        &["resource", "list"],
+        &["resource", "show", "api"],
+        &["resource", "history", "api"],
+        &["resource", "diff", "api"],
+        &["resource", "restore", "api", "1"],
+        &["skill", "create", "pdf", "# PDF", "--description", "Works with PDFs"],
+        &["skill", "update", "pdf", "More", "--file", "more.md"],
+        &["skill", "list"],
+        &["skill", "show", "pdf"],
+        &["skill", "validate"],
+        &["search", "one"],
+        &["import", "notes", "--dry-run"],
+        &["import", "notes"],
+        &["export", "out"],
+        &["module", "list"],
+        &["module", "show", "skill:pdf"],
+        &["module", "add", "api"],
+        &["module", "set", "skill:pdf", "--tags", "x"],
+        &["module", "remove", "instructions:api"],
+        &["plan", "--root", root],
+        &["diff", "--root", root],
+        &["preview", "--root", root, "--diff"],
+        &["status", "--root", root],
+        &["doctor", "--root", root],
+        &["deploy", "--root", root, "--target", "codex"],
+        &["deploy", "--root", root, "--target", "codex", "--apply", "--yes"],
+        &["explain", "plan", "--root", root, "--target", "codex"],
+        &["snapshot", "prune", "--root", root, "--dry-run"],
+        &["evolve", "restore", "--root", root, "--target", "codex", "--yes"],
+        &["client", "list"],
+        &["client", "show", "codex"],
+        &["client", "add", "codex"],
+        &["client", "check", "codex"],
+        &["client", "remove", "codex"],
+        &["access", "create", "laptop"],
+        &["access", "list"],
+        &["access", "revoke", "laptop", "--yes"],
+        &["consent", "list"],
+        &["limit", "list"],
+        &["limit", "set", "events", "--age", "365d"],
+        &["prune", "--dry-run"],
+        &["events"],
+        &["check"],
+        &["compact"],
+        &["backup", "copy.db"],
+        &["restore", "copy.db", "--yes"],
+    ];
+    let mut done = BTreeSet::new();
+    let mut run = |arguments: &[&str]| {
+        let mut command = scratch.command();
+        let ran = scratch.finish(
+            command.env("EDITOR", "true").env("CODEX_HOME", scratch.path().join("codex")).arg("--json").args(arguments),
+        );
+        let named = |entry: &&Entry| entry.faces.shell() && arguments.starts_with(entry.cli);
+        let entry = mcpkg::operations().filter(named).max_by_key(|entry| entry.cli.len()).expect("an operation");
+        assert_eq!(ran.status, 0, "{arguments:?}\n{ran}");
+        done.insert(key(entry));
+        assert_is(&schema, &key(entry), &ran)
+    };
+    for step in steps {
+        run(step);
+    }
+    let snapshots = run(&["snapshot", "list", "--root", root]);
+    let snapshot = snapshots["data"]["snapshots"][0]["id"].as_str().expect("an id").to_owned();
+    run(&["snapshot", "show", &snapshot]);
+    run(&["snapshot", "diff", &snapshot]);
+    run(&["snapshot", "pin", &snapshot]);
+    // Two changes on disk: one is accepted, one rejected.
+    for (text, decision) in [("mine", "accept"), ("mine too", "reject")] {
+        let skill = format!("{root}/.agents/skills/pdf/more.md");
+        std::fs::write(&skill, text).expect("a deployed file");
+        run(&["evolve", "propose", "--root", root, "--target", "codex"]);
+        let open = run(&["evolve", "list"]);
+        let id = open["data"]["proposals"][0]["id"].to_string();
+        assert_ne!(id, "null", "{decision}: {open}");
+        run(&["evolve", "show", &id]);
+        run(&["evolve", decision, &id]);
+        run(&["deploy", "--root", root, "--target", "codex", "--apply", "--adopt", "--yes"]);
+    }
+    run(&["rollback", "--root", root, "--target", "codex", "--to", "pristine", "--yes"]);
+    run(&["skill", "delete", "pdf", "--yes"]);
+    run(&["resource", "delete", "api"]);
+    // A request is made by an agent alone, and consent needs a terminal.
+    let unseen = ["consent-show", "consent-approve", "consent-deny"].map(str::to_owned);
+    let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
+    let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
+    assert!(missed.is_empty(), "not tried: {missed:?}");
+}
+
+#[test]
+fn every_failure_is_the_same_object() {
+    let schema = schema();
+    let scratch = Scratch::with_project();
+    for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
+        let ran = scratch.run(&[&["--json"], entry.cli, &["--no-such-flag"]].concat());
+        assert_eq!((ran.status, ran.stderr.as_str()), (2, ""), "{ran}");
+        let printed = assert_is(&schema, "failure", &ran);
+        assert_eq!(printed["error"]["code"], "E_INVALID_ARGUMENT", "{ran}");
+        if entry.shape == Shape::Envelope {
+            assert_is(&schema, "envelope", &ran);
+        }
+    }
+    let nowhere = "0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e";
+    for (arguments, code) in [
+        (&["prompt", "show", "x"][..], "E_NOT_FOUND"),
+        (&["-p", "nowhere", "prompt", "list"], "E_NOT_FOUND"),
+        (&["prompt", "create", "two words", "x"], "E_INVALID_ARGUMENT"),
+        (&["project", "delete", "p"], "E_CONFIRM_REQUIRED"),
+        (&["consent", "show", nowhere], "E_NOT_FOUND"),
+        (&["snapshot", "show", nowhere], "E_SNAPSHOT_NOT_FOUND"),
+        (&["plan", "--repo", "nowhere"], "E_CONFIG_MISSING"),
+        (&["--db", "nowhere.db", "prompt", "list"], "E_NOT_FOUND"),
+        (&["promt"], "E_INVALID_ARGUMENT"),
+        (&["man", "/dev/null/x"], "E_FILE_FAILED"),
+    ] {
+        let ran = scratch.run(&[&["--json"], arguments].concat());
+        assert!(ran.status != 0 && ran.stderr.is_empty(), "{arguments:?}\n{ran}");
+        assert_eq!(assert_is(&schema, "failure", &ran)["error"]["code"], code, "{ran}");
+    }
+    // Standard output is the protocol's.
+    let served = scratch.run(&["serve", "--json", "--groups", "nowhere"]);
+    assert!(served.stdout.is_empty() && served.stderr.contains("E_INVALID_ARGUMENT"), "{served}");
+}
