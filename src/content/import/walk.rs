@@ -22,6 +22,8 @@ pub const INSTALLED: &str = "node_modules";
 pub enum Take {
     /// What people keep for agents: ignore files apply, and of hidden folders those of agents and skills are looked into.
     Project,
+    /// The same of a commit's files: ignore files do not apply to what is in version control.
+    Commit,
     /// All but version control's: an export is read whole.
     Export,
     /// What belongs to a skill: ignore files apply, hidden files are its own.
@@ -59,7 +61,7 @@ pub struct Left {
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);
-    walk.standard_filters(take != Take::Export).hidden(false).require_git(false).follow_links(false);
+    walk.standard_filters(matches!(take, Take::Project | Take::Skill)).hidden(false).require_git(false).follow_links(false);
     check_ignore_files(top)?;
     let above = top.to_path_buf();
     walk.filter_entry(move |entry| {
@@ -138,7 +140,7 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     if name == ".git" {
         return Err(Reason::VersionControl);
     }
-    if take != Take::Project || !is_folder {
+    if !matches!(take, Take::Project | Take::Commit) || !is_folder {
         return Ok(());
     }
     if VERSION_CONTROL.contains(&&*name) {
