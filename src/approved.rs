@@ -24,6 +24,8 @@ pub enum Kind {
     Root,
     /// A request that this user consented to, until it is used; the SHA-256 is of what never changes in its row.
     Consent,
+    /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
+    Source,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Kind::Journal => "journals",
             Kind::Root => "roots",
             Kind::Consent => "consents",
+            Kind::Source => "sources",
         }
     }
 }

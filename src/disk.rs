@@ -12,6 +12,7 @@ use crate::file;
 use crate::store::deploys::Stat;
 
 pub mod attributes;
+pub mod fetching;
 pub mod folder;
 pub mod folders;
 

@@ -1,14 +1,16 @@
 //! git: the one place that runs it. It never asks, never runs hooks, and never takes an argument for an option.
 
 use std::ffi::OsStr;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::process::{Environment, Failure, Limits, Output, Program};
+use crate::process::{Environment, Failure, Limits, Output, Printed, Program, Tell};
 use crate::redact::redact;
 
 /// What would make git work on something else than the folder it is run in, as it is set inside a hook.
@@ -49,7 +51,7 @@ pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> R
 /// As [`run`].
 pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
     let output = spawn(folder, args, input, limits)?;
-    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output)) }
+    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output.status, &output.stderr)) }
 }
 
 /// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
@@ -61,7 +63,7 @@ pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> R
     match output.status.code() {
         Some(0) => printed(args, output).map(Some),
         Some(1) => Ok(None),
-        _ => Err(failed(folder, args, &output)),
+        _ => Err(failed(folder, args, &output.status, &output.stderr)),
     }
 }
 
@@ -89,7 +91,63 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
     }
 }
 
-fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Output> {
+/// Runs git in `folder`, and hands `tell` what it prints to its standard error when it comes.
+///
+/// # Errors
+/// As [`run`].
+pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Limits<'_>) -> Result<Vec<u8>> {
+    let output = program(folder, args).tell(tell).run(&[], limits).map_err(|failure| ended(folder, args, limits, failure))?;
+    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output.status, &output.stderr)) }
+}
+
+/// Runs git in `folder` with `input` on its standard input, and lets `f` read what it prints while it runs: for output of
+/// any size. `f` runs on a thread of its own, and reads to the end.
+///
+/// # Errors
+/// As [`run`], and what `f` returns.
+pub fn stream<A: AsRef<OsStr>, T: Send>(
+    folder: &Path,
+    args: &[A],
+    input: Vec<u8>,
+    limits: &Limits<'_>,
+    f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
+) -> Result<T> {
+    let mut running = program(folder, args).start().map_err(|failure| ended(folder, args, limits, failure))?;
+    let (stdin, stdout) = (running.stdin(), running.stdout());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A git that ends early says why itself.
+            let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
+        });
+        let reading = scope.spawn(move || match stdout {
+            Some(mut stdout) => f(&mut stdout),
+            None => Err(Error::internal("git has no standard output")),
+        });
+        let until = Instant::now().checked_add(limits.time).unwrap_or_else(Instant::now);
+        let status = match running.wait(until, limits.cancelled) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => Err(Failure::TimedOut),
+            Err(failure) => Err(failure),
+        };
+        let stderr = match status {
+            Ok(_) => running.stderr(),
+            Err(_) => {
+                // Its pipes close, so that the threads end.
+                running.end(limits.grace);
+                running.stderr()
+            }
+        };
+        let read = reading.join().map_err(|_| Error::internal("what reads git's output panicked"))?;
+        match status {
+            Err(failure) => Err(ended(folder, args, limits, failure)),
+            Ok(status) if status.success() => read,
+            // A reader that gave up closed the pipe on git.
+            Ok(status) => Err(read.err().unwrap_or_else(|| failed(folder, args, &status, &stderr))),
+        }
+    })
+}
+
+fn program<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Program {
     let mut git = Program::new("git").args(QUIET).args(args).folder(folder).environment(Environment::Inherited);
     git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
     // ssh in a group of its own would be stopped where it asks a terminal.
@@ -99,7 +157,16 @@ fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limi
     }
     tracing::debug!(folder = %folder.display(), args = %shown(args), "git");
     // The credential cache and ssh's shared connection outlive the git that began them.
-    git.leaves_children().run(input, limits).map_err(|failure| match failure {
+    git.leaves_children()
+}
+
+fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Output> {
+    program(folder, args).run(input, limits).map_err(|failure| ended(folder, args, limits, failure))
+}
+
+/// Returns why git gave no output.
+fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
+    match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
         Failure::Lost(error) => Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error),
         Failure::TimedOut => {
@@ -115,7 +182,7 @@ fn spawn<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limi
         Failure::Cancelled => {
             Error::new(Code::Cancelled, format!("git {} was stopped: the call was cancelled", subcommand(args)))
         }
-    })
+    }
 }
 
 /// Returns what git printed, all of it.
@@ -134,11 +201,11 @@ fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error
     Error::file("run git in", folder, error)
 }
 
-fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], output: &Output) -> Error {
-    let said = redact(output.stderr.text().trim());
+fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
+    let said = redact(stderr.text().trim());
     let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
     let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
-    let more = json!({ "status": output.status.code(), "stderr": said });
+    let more = json!({ "status": status.code(), "stderr": said });
     Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
         .with_details(with(about(folder, args), more))
 }

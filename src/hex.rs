@@ -11,6 +11,20 @@ pub fn encode(bytes: &[u8]) -> String {
     })
 }
 
+/// Returns the bytes that lower-case hex digits stand for; `None` for any other text.
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    });
+    pairs.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,5 +33,7 @@ mod tests {
     fn every_byte_has_two_digits() {
         assert_eq!(encode(&[0, 0x0a, 0xff]), "000aff");
         assert_eq!(encode(&[]), "");
+        assert_eq!(decode("000aff"), Some(vec![0, 0x0a, 0xff]));
+        assert_eq!((decode("0"), decode("0g"), decode("AA")), (None, None, None));
     }
 }

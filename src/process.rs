@@ -26,22 +26,23 @@ pub use cancel::OnCancel;
 pub use environment::{Environment, is_needed_on_windows};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};
-pub use output::{Capture, Output, Printed};
+pub use output::{Capture, Output, Printed, Tell};
 pub use running::Running;
 
 /// A program that is to be started.
-#[derive(Debug)]
 pub struct Program {
     command: Command,
     capture: Capture,
     leaves_children: bool,
+    told: Option<Tell>,
 }
 
 impl Program {
     /// Returns a program with the variables of [`Environment::Allowed`]. A name without a `/` is looked for on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let command = Command::new(program);
-        Self { command, capture: Capture::default(), leaves_children: false }.environment(Environment::Allowed)
+        let program = Self { command, capture: Capture::default(), leaves_children: false, told: None };
+        program.environment(Environment::Allowed)
     }
 
     /// Adds arguments.
@@ -93,6 +94,14 @@ impl Program {
         self
     }
 
+    /// Hands each piece of its standard error to `tell` when it comes, besides keeping it: for programs that say how far
+    /// they are.
+    #[must_use]
+    pub fn tell(mut self, tell: Tell) -> Self {
+        self.told = Some(tell);
+        self
+    }
+
     /// Runs it to its end with `input` on its standard input. No part of it runs on where this fails.
     ///
     /// # Errors
@@ -100,8 +109,8 @@ impl Program {
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
         self.command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
         let (command, capture) = (self.command.stdout(Stdio::piped()), self.capture);
-        let mut running = Running::start(command, capture, self.leaves_children)?;
-        let stdout = running.stdout().map(|stdout| output::Reading::begin(stdout, capture)).transpose();
+        let mut running = Running::start(command, capture, self.leaves_children, self.told)?;
+        let stdout = running.stdout().map(|stdout| output::Reading::begin(stdout, capture, None)).transpose();
         let stdout = stdout.map_err(Failure::Lost)?;
         let written = running.stdin().map(|stdin| output::write(stdin, input.to_vec())).transpose();
         let written = written.map_err(Failure::Lost)?;
@@ -119,7 +128,7 @@ impl Program {
     /// [`Failure::NotStarted`], [`Failure::Lost`].
     pub fn start(mut self) -> Result<Running, Failure> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Running::start(&mut self.command, self.capture, self.leaves_children)
+        Running::start(&mut self.command, self.capture, self.leaves_children, self.told)
     }
 
     /// Runs it on this process's own terminal, in the same process group, which alone may read the terminal. There is no

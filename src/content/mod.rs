@@ -19,6 +19,7 @@ pub mod prompts;
 pub mod resources;
 pub mod search;
 pub mod skills;
+pub mod source;
 pub mod template;
 pub mod uri;
 
@@ -34,7 +35,7 @@ pub const GROUP: &str = "content";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "content",
-    operations: &[OPS, skills::OPS],
+    operations: &[OPS, skills::OPS, source::OPS],
     groups: &[
         Group {
             name: GROUP,
@@ -57,6 +58,7 @@ pub const DOMAIN: Domain = Domain {
         ("prompt", "Create, show and manage prompts"),
         ("resource", "Create, show and manage resources: documents, images, skills"),
         ("skill", "Create, check, show and manage skills"),
+        ("source", "Add content of repositories and folders, and keep it current"),
     ],
     resources: &[resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE],
     health: health::health,

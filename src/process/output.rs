@@ -26,6 +26,9 @@ impl Default for Capture {
     }
 }
 
+/// Takes what a program prints, piece by piece.
+pub type Tell = Box<dyn FnMut(&[u8]) + Send>;
+
 /// What a program printed until it ended.
 #[derive(Debug)]
 pub struct Output {
@@ -93,7 +96,11 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn begin(mut from: impl Read + Send + 'static, capture: Capture) -> io::Result<Self> {
+    pub(super) fn begin(
+        mut from: impl Read + Send + 'static,
+        capture: Capture,
+        mut told: Option<Tell>,
+    ) -> io::Result<Self> {
         let (running, ended) = channel();
         let printed = Arc::new(Mutex::new(Printed { capture, ..Printed::default() }));
         let into = Arc::clone(&printed);
@@ -103,7 +110,12 @@ impl Reading {
             loop {
                 match from.read(&mut piece) {
                     Ok(0) => return,
-                    Ok(read) => into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]),
+                    Ok(read) => {
+                        into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]);
+                        if let Some(tell) = &mut told {
+                            tell(&piece[..read]);
+                        }
+                    }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(_) => return,
                 }

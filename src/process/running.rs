@@ -10,7 +10,7 @@ use super::cancel::OnCancel;
 use super::failure::Failure;
 use super::group::{self, End};
 use super::limits::Limits;
-use super::output::{Capture, Printed, Reading};
+use super::output::{Capture, Printed, Reading, Tell};
 
 /// The longest pause between two looks at a program, where the system does not tell of its end.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -42,7 +42,12 @@ enum Woken {
 }
 
 impl Running {
-    pub(super) fn start(command: &mut Command, capture: Capture, leaves_children: bool) -> Result<Self, Failure> {
+    pub(super) fn start(
+        command: &mut Command,
+        capture: Capture,
+        leaves_children: bool,
+        told: Option<Tell>,
+    ) -> Result<Self, Failure> {
         command.stderr(Stdio::piped());
         group::separate(command);
         let child = command.spawn().map_err(Failure::NotStarted)?;
@@ -50,7 +55,7 @@ impl Running {
         // From here on the drop ends it.
         let mut running = Self { child, status: None, leaves_children, events, sender, stderr: None };
         group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
-        let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture)).transpose();
+        let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture, told)).transpose();
         running.stderr = stderr.map_err(Failure::Lost)?;
         Ok(running)
     }

@@ -278,7 +278,8 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)"
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)"
     );
     db.run(sql, params![]).map(drop)
 }

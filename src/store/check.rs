@@ -157,6 +157,13 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("proposal {}", row.get::<i64>(0)?));
         Ok(())
     })?;
+    let sql = sql!(
+        "SELECT source.name, source_item.path FROM source_item JOIN source ON source.id = source_id WHERE blob_id = ?1"
+    );
+    db.each(sql, params![blob], |row| {
+        users.push(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0)));
+        Ok(())
+    })?;
     users.sort_unstable();
     users.dedup();
     if users.is_empty() {

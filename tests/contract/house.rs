@@ -176,8 +176,8 @@ fn imports_go_down_only() {
             ],
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
-            // The editor.
-            "content" => &["op", "store", "error", "file", "clock", "process"],
+            // The editor; sources, which are fetched by git and approved on this machine.
+            "content" => &["op", "store", "error", "file", "clock", "process", "git", "approved", "redact", "disk"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -6,6 +6,7 @@
 //! transaction. What became of each file stands in the [`account`]; a name that is taken becomes a [`free_name`], and
 //! [`skill_folder`] takes one skill by itself.
 
+pub mod account;
 pub mod agents;
 pub mod free_name;
 pub mod item;
@@ -13,17 +14,16 @@ pub mod manifest;
 pub mod matter;
 pub mod merge;
 pub mod place;
+pub mod reason;
 pub mod scan;
 pub mod skill_folder;
 
-mod account;
 mod applies;
 mod cursor;
 mod folders;
 mod links;
 mod only;
-mod reason;
-mod walk;
+pub mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -111,7 +111,7 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
-        let scan::Scanned { files, same, left_out } = scan::scan(&self.paths, &choice, context)?;
+        let scan::Scanned { files, same, left_out, .. } = scan::scan(&self.paths, &choice, context)?;
         let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));

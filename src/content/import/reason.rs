@@ -43,6 +43,10 @@ pub enum Reason {
     Special,
     /// The database that is imported into.
     Database,
+    /// Another repository in a repository.
+    Submodule,
+    /// A path that no folder takes, such as one with `..` in it.
+    BadPath,
 }
 
 impl Reason {
@@ -69,6 +73,8 @@ impl Reason {
             Reason::LinkLoop => "a link to a folder that it lies in",
             Reason::Special => "neither a file nor a folder",
             Reason::Database => "the database",
+            Reason::Submodule => "a submodule",
+            Reason::BadPath => "a path that no folder takes",
         }
     }
 

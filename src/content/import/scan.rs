@@ -38,6 +38,8 @@ pub struct Scanned {
     pub same: Vec<(String, String)>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// Where each file is on the disk, by its relative path.
+    pub on_disk: BTreeMap<String, PathBuf>,
 }
 
 /// What the user says of the files.
@@ -135,6 +137,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
             _ => taken.push((path, candidate, Some(place))),
         }
     }
+    found.on_disk = taken.iter().map(|(path, candidate, _)| (candidate.relative.clone(), (*path).clone())).collect();
     found.left_out.extend(gathered.left_out.values().cloned());
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     found.files = look_through(taken, context)?;
@@ -309,18 +312,12 @@ impl Gathered {
                 all.push(Places::of_export(paths().collect::<Vec<_>>().into_iter()));
                 continue;
             }
-            let mut folders = Folders::of(paths().collect::<Vec<_>>().into_iter());
-            let name = root.base.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let is_one_skill = kind == Some(Kind::Skill) || (root.is_named && folders.is_one_skill());
-            let mut prefix = String::new();
-            if is_one_skill {
-                prefix = format!("{name}/");
-                for file in self.candidates.values_mut().filter(|file| file.root == at) {
-                    file.relative.insert_str(0, &prefix);
-                }
-                folders = Folders::one_skill(&name);
+            let name = root.base.file_name().unwrap_or_default().to_string_lossy();
+            let places = places_of(paths().collect::<Vec<_>>().into_iter(), kind, &name, root.is_named);
+            for file in self.candidates.values_mut().filter(|file| file.root == at) {
+                file.relative.insert_str(0, &places.prefix);
             }
-            all.push(Places { folders, kind, hidden: false, name, prefix });
+            all.push(places);
         }
         all
     }
@@ -348,6 +345,49 @@ impl Gathered {
                 self.candidates.entry(shown).or_insert(candidate);
             }
         }
+    }
+}
+
+/// Returns the places of the files at `paths` below a folder of this name; `is_named` where the user named the folder.
+fn places_of<'p>(
+    paths: impl Iterator<Item = &'p str> + Clone,
+    kind: Option<Kind>,
+    name: &str,
+    is_named: bool,
+) -> Places {
+    let mut folders = Folders::of(paths);
+    let mut prefix = String::new();
+    if kind == Some(Kind::Skill) || (is_named && folders.is_one_skill()) {
+        prefix = format!("{name}/");
+        folders = Folders::one_skill(name);
+    }
+    Places { folders, kind, hidden: false, name: name.to_owned(), prefix }
+}
+
+/// A folder whose files are known by their paths alone: what some of them are can be told without the others' contents.
+pub struct Listing {
+    places: Places,
+    /// What the paths in the folder begin with, seen from where names count.
+    above: String,
+}
+
+impl Listing {
+    /// Returns the listing of the folder `named`, an absolute path that need not exist, with files at `paths` below it.
+    pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
+        let base = place::base(named).unwrap_or_else(|| named.to_path_buf());
+        let above = relative(named, &base);
+        let above = if above.is_empty() { above } else { above + "/" };
+        let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();
+        let name = base.file_name().unwrap_or_default().to_string_lossy();
+        let places = places_of(paths.iter().map(String::as_str), kind, &name, base == named);
+        Self { places, above }
+    }
+
+    /// Returns the file at `path` below the folder, with what it is; `None` where it is left out.
+    pub fn file(&self, path: &str, content: Source, executable: bool) -> Option<(File, Destination)> {
+        let relative = format!("{}{}{path}", self.places.prefix, self.above);
+        let place = self.places.of(&relative).ok()?;
+        Some((File { relative, content, executable, listed: None }, place))
     }
 }
 

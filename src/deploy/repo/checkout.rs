@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds::{self, Bounds};
 use super::config::{GitSource, ModuleSource};
-use super::fetching::Fetching;
 use super::lockfile::Pin;
 use super::opened::Repo;
 use super::select::select;
+use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::hex;

@@ -11,7 +11,6 @@ mod choice;
 mod compose;
 mod config;
 mod draft;
-mod fetching;
 mod lockfile;
 mod manifest;
 mod opened;

@@ -1,4 +1,4 @@
-//! The folders that commits are fetched into, beside their places in the cache.
+//! Folders in a cache that commits are fetched into, and files are laid out in, beside what is kept.
 //!
 //! A fetch that was killed leaves its folder behind; the next fetch removes it. Whether a fetch still runs is told by a
 //! lock that the system holds for its process.
@@ -14,8 +14,8 @@ const PREFIX: &str = ".fetching-";
 /// Held while a folder is made and locked, and while others are looked through, so that none is found in between.
 const MAKING: &str = ".fetching.lock";
 
-/// A folder to fetch into; removed when dropped.
-pub(super) struct Fetching {
+/// A folder to work in; removed when dropped.
+pub struct Fetching {
     folder: tempfile::TempDir,
     lock: PathBuf,
     _held: File,
@@ -26,7 +26,7 @@ impl Fetching {
     ///
     /// # Errors
     /// `E_FILE_FAILED`, `E_DISK_FULL`, `E_IO_PERMISSION_DENIED`.
-    pub(super) fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
+    pub fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
         fs::create_dir_all(of_url).map_err(|error| Error::file("write", of_url, error))?;
         let making = open_lock(&cache.join(MAKING))?;
         making.lock().map_err(|error| Error::file("lock", cache, error))?;
@@ -40,7 +40,7 @@ impl Fetching {
     }
 
     /// The folder.
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }

@@ -1,0 +1,130 @@
+//! `mcpkg source add`: content of a repository, a folder or a bundle comes into the project, and can be kept current.
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::contents;
+use super::offer::{Offer, counted, described};
+use super::{approval, write};
+use crate::content::import::place::Kind as As;
+use crate::content::{GROUP, names};
+use crate::error::{Code, Error, Result};
+use crate::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::sources::{self, Choice};
+
+/// Add a source
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Folder, git URL (https, ssh, file), owner/repo[@ref][//path] on github.com, or a bundle
+    source: String,
+    /// Branch, tag or commit [default: what the repository shows]
+    #[arg(long = "ref", value_name = "REF")]
+    #[serde(default, rename = "ref")]
+    reference: Option<String>,
+    /// Folder in the repository
+    #[arg(long, value_name = "PATH")]
+    #[serde(default)]
+    path: Option<String>,
+    /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    #[serde(default)]
+    only: Vec<String>,
+    /// Word that each name begins with, such as `acme` for acme-review
+    #[arg(long, value_name = "P")]
+    #[serde(default)]
+    prefix: Option<String>,
+    /// Name of the source [default: that of the repository or folder]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    name: Option<String>,
+    /// Take the files for this, whatever their paths say
+    #[arg(long = "as", value_name = "KIND")]
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    kind: Option<As>,
+    /// Show what would come, and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_source";
+    const CLI: &'static [&'static str] = &["source", "add"];
+    const TITLE: &'static str = "Add a source";
+    const ABOUT: &'static str = "Bring the skills, prompts, rules and other files of a repository or folder into the project";
+    const HELP: &'static str = "What comes is shown first: skills, prompts, subagents, instructions, documents, programs among them, what is left \
+        out, and the licence. Nothing of it is run: git fetches into a bare repository in the user's cache, without hooks, filters \
+        or submodules, by https, ssh or from this disk. Files become what `mcpkg import` makes of them; plain documents stand \
+        below file:///NAME/. Each item keeps the commit that it came from and the SHA-256 of its file, so that \
+        `mcpkg source update` can bring changes of both sides together.\n\n\
+        Examples:\n  mcpkg source add anthropics/skills --only 'skills/pdf'\n  mcpkg source add owner/repo@v1.2//plugins/git --prefix git\n  \
+        mcpkg source add git@example.com:team/kit.git --ref main --yes\n  mcpkg source add ./kit.bundle --dry-run";
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        crate::redact::redact(&self.source)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let address = Address::parse(&self.source, self.reference.as_deref(), self.path.as_deref())?;
+        let name = self.name.unwrap_or_else(|| address.name.clone());
+        names::check("Source", &name)?;
+        if let Some(prefix) = &self.prefix {
+            names::check("Prefix", prefix)?;
+        }
+        if !self.dry_run && context.confirmation == Confirmation::Nobody {
+            let why = format!("Adding the source '{name}' needs to be confirmed. Nothing was changed");
+            return Err(Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes"));
+        }
+        // Whoever mistyped a name hears of it before a repository is fetched.
+        context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
+            true => Err(sources::taken(project, &name)),
+            false => Ok(()),
+        })?;
+        let kind = self.kind.and_then(|kind| kind.to_possible_value()).map(|kind| kind.get_name().to_owned());
+        let choice = Choice { only: self.only, prefix: self.prefix, kind };
+        let (origin, contents) = contents::first(&address, &name, choice, context)?;
+        let (offer, project) = context
+            .read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
+        let told = |offer: &Offer, added: bool| {
+            let mut data = offer.data(&origin, &contents);
+            data.insert("project".to_owned(), project.as_str().into());
+            data.insert("added".to_owned(), added.into());
+            Value::Object(data)
+        };
+        let finish = |reply: Reply, offer: &Offer| Reply {
+            hints: [contents.account.hints(), reply.hints].concat(),
+            details: offer.lines(&contents),
+            ..reply
+        };
+        if self.dry_run {
+            return Ok(finish(Reply::new(offer.body(&origin, &contents), told(&offer, false)), &offer));
+        }
+        if contents.items.is_empty() {
+            let why = format!("{} holds nothing to add", described(&origin));
+            return Err(Error::new(Code::NotFound, why)
+                .with_details(json!({ "left_out": contents.account.left_out_data() }))
+                .hint("`--dry-run -v` lists each file and why it was left out"));
+        }
+        offer.refuse_clashes(&origin, &contents)?;
+        (context.ask)(offer.body(&origin, &contents), &format!("Add the source '{name}' to project '{project}'?"))?;
+        approval::approve(context, &origin)?;
+        let offer = context.write("source.add", &name, |db, project, author| {
+            write::first(db, project, author, &origin, &contents, context)
+        })?;
+        let sentence =
+            format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
+        let reply = Reply::sentence(sentence, told(&offer, true))
+            .hint(format!("`mcpkg source update {name}` brings later changes in; `mcpkg source show {name}` lists its items"));
+        Ok(finish(reply, &offer))
+    }
+}

@@ -1,0 +1,296 @@
+//! What a user names as a source: a folder, a git URL, `owner/repo[@ref][//path]`, or a bundle.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::content::import::free_name::letters;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::redact::redact;
+use crate::store::sources::Kind;
+
+/// Where a source is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// What it is.
+    pub kind: Kind,
+    /// What git fetches from, or the folder.
+    pub url: String,
+    /// The branch, tag or commit that was named.
+    pub reference: Option<String>,
+    /// The folder in the repository, `/` between; empty for all of it.
+    pub path: String,
+    /// The name that it suggests.
+    pub name: String,
+}
+
+/// How a bundle begins.
+const BUNDLE: [&str; 2] = ["# v2 git bundle", "# v3 git bundle"];
+
+/// Where `owner/repo` is.
+const GITHUB: &str = "https://github.com";
+
+/// Schemes that git may fetch by. Others change what comes on its way (http, git) or run programs (ext).
+const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
+
+impl Address {
+    /// Reads what a user names; `reference` and `path` are what flags say, and win over what stands in the text.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where it is none of them, or holds a password; `E_NOT_FOUND` for a path where nothing is.
+    pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
+        let mut address = if Path::new(text).exists() {
+            on_disk(Path::new(text))?
+        } else if let Some((scheme, _)) = text.split_once("://") {
+            url(text, scheme)?
+        } else if text.starts_with(['/', '.', '~']) || Path::new(text).is_absolute() {
+            return Err(Error::new(Code::NotFound, format!("There is no folder or file `{text}`")));
+        } else if is_scp(text) {
+            git(text.to_owned())
+        } else {
+            short(text).ok_or_else(|| unknown(text))?
+        };
+        address.reference = reference.map(str::to_owned).or(address.reference);
+        if let Some(path) = path {
+            address.path = path.trim_matches('/').to_owned();
+        }
+        if local_path(&address.url).is_some_and(|path| !path.exists()) {
+            return Err(Error::new(Code::NotFound, format!("There is no repository at `{text}`")));
+        }
+        if let Some(reference) = &address.reference {
+            check_reference(reference)?;
+        }
+        if address.kind == Kind::Folder && (address.reference.is_some() || !address.path.is_empty()) {
+            let why = format!("`{text}` is a folder, of which there is neither a branch nor a commit; name the folder in it");
+            return Err(Error::new(Code::InvalidArgument, why)
+                .hint("`file://` before the absolute path takes what is committed in a repository"));
+        }
+        if !Path::new(&address.path).components().all(|part| matches!(part, Component::Normal(_))) {
+            let why = format!("`{}` is no path in a repository", address.path.escape_debug());
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
+        Ok(address)
+    }
+}
+
+impl Address {
+    /// Refuses what git shall not fetch from: a URL that was kept, and may have been written by anybody.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn check_url(text: &str) -> Result<()> {
+        match text.split_once("://") {
+            Some((scheme, _)) => url(text, scheme).map(drop),
+            None if Path::new(text).is_absolute() || is_scp(text) => Ok(()),
+            None => Err(unknown(text)),
+        }
+    }
+}
+
+/// Refuses what is no name of a branch, tag or commit to git.
+fn check_reference(reference: &str) -> Result<()> {
+    let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let bad = reference.is_empty()
+        || reference.starts_with(['-', '/', '.'])
+        || reference.ends_with(['/', '.'])
+        || reference.contains("..")
+        || reference.contains("//")
+        || reference.contains("@{")
+        || reference.contains(is_odd);
+    if bad {
+        let why = format!("`{}` is no name of a branch, a tag or a commit", reference.escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    Ok(())
+}
+
+fn unknown(text: &str) -> Error {
+    let why = format!("`{}` is no folder, URL or bundle, and not of the form owner/repo", redact(text).escape_debug());
+    Error::new(Code::InvalidArgument, why)
+        .hint("such as ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git")
+}
+
+/// Returns the address of what is on this disk.
+fn on_disk(path: &Path) -> Result<Address> {
+    let failed = |error| Error::file("read", path, error);
+    let real = path.canonicalize().map_err(failed)?;
+    let Some(text) = real.to_str() else {
+        let why = format!("The path `{}` is no UTF-8, so it cannot be kept", real.display());
+        return Err(Error::new(Code::InvalidArgument, why));
+    };
+    if real.is_dir() {
+        if is_bare(&real) {
+            return Ok(git(format!("file://{text}")));
+        }
+        let name = named(real.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()).as_str());
+        let url = text.to_owned();
+        return Ok(Address { kind: Kind::Folder, url, reference: None, path: String::new(), name });
+    }
+    if is_bundle(&real)? {
+        return Ok(git(text.to_owned()));
+    }
+    Err(Error::new(Code::InvalidArgument, format!("`{}` is a file, and no bundle of git's", path.display()))
+        .hint("`mcpkg import` takes a file; a bundle is what `git bundle create` writes"))
+}
+
+/// Whether a folder is a repository without a work tree.
+fn is_bare(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
+}
+
+fn is_bundle(path: &Path) -> Result<bool> {
+    use std::io::Read;
+    let failed = |error| Error::file("read", path, error);
+    let mut head = [0; 15];
+    let mut opened = file::open(path).map_err(failed)?;
+    Ok(opened.read_exact(&mut head).is_ok() && BUNDLE.iter().any(|begin| begin.as_bytes() == head))
+}
+
+/// Returns the address of a repository, of which all is wanted.
+fn git(url: String) -> Address {
+    let name = named(&url);
+    Address { kind: Kind::Git, url, reference: None, path: String::new(), name }
+}
+
+/// Returns the name that a URL or a path suggests.
+fn named(url: &str) -> String {
+    let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let stem = [".git", ".bundle"].iter().find_map(|ending| last.strip_suffix(ending)).unwrap_or(last);
+    let name: String = letters(stem).chars().take(100).collect();
+    if matches!(name.as_str(), "" | "." | "..") { "source".to_owned() } else { name }
+}
+
+fn url(text: &str, scheme: &str) -> Result<Address> {
+    let scheme = scheme.to_ascii_lowercase();
+    let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
+    if !SCHEMES.contains(&scheme.as_str()) {
+        let why = format!("`{}` is of a scheme that sources are not fetched by", redact(text).escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why).hint("https, ssh and file are"));
+    }
+    let rest = text.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':') || scheme == "https") {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "The URL holds a user or a password, which would stand in the database",
+        )
+        .hint("git's credential helpers keep passwords, and ssh needs none"));
+    }
+    if path.is_empty() || path.contains(['?', '#']) || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return refuse(format!("`{}` is no URL of a repository", redact(text).escape_debug()));
+    }
+    if scheme == "file" && !matches!(host, "" | "localhost") {
+        return refuse(format!("`{}` names a file on another host", text.escape_debug()));
+    }
+    Ok(git(text.to_owned()))
+}
+
+/// Returns the path of a `file://` URL.
+fn local_path(url: &str) -> Option<PathBuf> {
+    let (_, path) = url.strip_prefix("file://")?.split_once('/')?;
+    Some(Path::new("/").join(path))
+}
+
+/// Whether a text is `[user@]host:path`, as ssh has it.
+fn is_scp(text: &str) -> bool {
+    let Some((host, path)) = text.split_once(':') else { return false };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-._@[]".contains(c);
+    !host.is_empty()
+        && !host.starts_with('-')
+        && host.chars().all(is_host)
+        && !path.is_empty()
+        && !path.starts_with([':', '-'])
+        && !text.contains(|c: char| c.is_control() || c.is_whitespace())
+}
+
+/// Reads `owner/repo[@ref][//path]`.
+fn short(text: &str) -> Option<Address> {
+    let (repository, path) = text.split_once("//").unwrap_or((text, ""));
+    let (repository, reference) = match repository.split_once('@') {
+        Some((repository, reference)) => (repository, Some(reference.to_owned())),
+        None => (repository, None),
+    };
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && !word.starts_with(['-', '.'])
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    };
+    let (owner, name) = repository.split_once('/').filter(|(owner, name)| is_word(owner) && is_word(name))?;
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    let address = git(format!("{GITHUB}/{owner}/{name}"));
+    Some(Address { reference, path: path.trim_matches('/').to_owned(), ..address })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Address> {
+        Address::parse(text, None, None)
+    }
+
+    #[test]
+    fn the_forms_of_a_repository() {
+        for (text, url, reference, path, name) in [
+            ("anthropics/skills", "https://github.com/anthropics/skills", None, "", "skills"),
+            ("o/r@v1.2", "https://github.com/o/r", Some("v1.2"), "", "r"),
+            ("o/r@feature/x//a/b/", "https://github.com/o/r", Some("feature/x"), "a/b", "r"),
+            ("o/r.git//skills", "https://github.com/o/r", None, "skills", "r"),
+            ("https://example.com/team/kit.git", "https://example.com/team/kit.git", None, "", "kit"),
+            ("ssh://git@example.com:22/kit.git", "ssh://git@example.com:22/kit.git", None, "", "kit"),
+            ("git@example.com:team/kit.git", "git@example.com:team/kit.git", None, "", "kit"),
+            ("example.com:kit", "example.com:kit", None, "", "kit"),
+        ] {
+            let address = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(address.kind, Kind::Git, "{text}");
+            let found = (address.url.as_str(), address.reference.as_deref(), address.path.as_str(), address.name.as_str());
+            assert_eq!(found, (url, reference, path, name), "{text}");
+        }
+        let address = Address::parse("o/r@main//a", Some("v2"), Some("b")).unwrap();
+        assert_eq!((address.reference.as_deref(), address.path.as_str()), (Some("v2"), "b"));
+    }
+
+    #[test]
+    fn what_is_on_the_disk() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = |name: &str| scratch.path().join(name).display().to_string();
+        for folder in ["kit", "bare.git/objects", "bare.git/refs"] {
+            std::fs::create_dir_all(scratch.path().join(folder)).unwrap();
+        }
+        std::fs::write(path("bare.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(path("b.bundle"), "# v2 git bundle\n").unwrap();
+        std::fs::write(path("notes.md"), "# v2 notes, and no bundle\n").unwrap();
+        let kinds = ["kit", "bare.git", "b.bundle"].map(|name| parse(&path(name)).unwrap());
+        assert_eq!(kinds.clone().map(|address| address.kind), [Kind::Folder, Kind::Git, Kind::Git]);
+        assert_eq!(kinds.clone().map(|address| address.name), ["kit", "bare", "b"]);
+        assert!(kinds[1].url.starts_with("file:///"));
+        assert_eq!(parse(&path("notes.md")).unwrap_err().code(), Code::InvalidArgument);
+        assert_eq!(parse(&path("none")).unwrap_err().code(), Code::NotFound);
+        assert_eq!(Address::parse(&path("kit"), Some("main"), None).unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for text in [
+            "http://example.com/a.git",
+            "git://example.com/a.git",
+            "ext::sh -c touch% /tmp/x",
+            "ext://sh",
+            "https://user:secret@example.com/a.git",
+            "https://token@example.com/a.git",
+            "-oProxyCommand=x:y",
+            "host:--upload-pack=x",
+            "kit",
+            "a/b/c",
+            "o/r@--x",
+            "o/r@a..b",
+            "o/r//../x",
+            "file://elsewhere/srv/a.git",
+            "https://example.com",
+        ] {
+            let error = parse(text).expect_err(text);
+            assert_eq!(error.code(), Code::InvalidArgument, "{text}: {error}");
+            assert!(!error.message().contains("secret"), "{error}");
+        }
+        assert_eq!(parse("file:///no/such/repo.git").unwrap_err().code(), Code::NotFound);
+    }
+}

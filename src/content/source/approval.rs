@@ -1,0 +1,41 @@
+//! Which sources this user fetches from on this machine. A database that came from somebody else can name a source, and
+//! make nobody read it: not a folder of this machine, and no other host.
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::approved::Kind;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Confirmation, Context};
+use crate::store::sources::Origin;
+
+/// Keeps it that this user fetches from a source.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
+    context.approved.put(Kind::Source, &key(origin), &json!({ "kind": origin.kind, "url": origin.url }))
+}
+
+/// Refuses a source that this user never fetched from on this machine, unless a person at a terminal says so now.
+///
+/// # Errors
+/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+pub fn check(context: &Context, origin: &Origin) -> Result<()> {
+    if context.approved.get(Kind::Source, &key(origin))?.is_some() {
+        return Ok(());
+    }
+    if context.confirmation == Confirmation::Ask {
+        let question = format!("The database names `{}` as a source. Fetch from it?", origin.url);
+        (context.ask)(Body::Several(Vec::new()), &question)?;
+        return approve(context, origin);
+    }
+    let why = format!("The source '{}' was never fetched on this machine: `{}`", origin.name, origin.url);
+    Err(Error::new(Code::Unapproved, why)
+        .hint("run the command at a terminal, which asks; or remove the source and add it again"))
+}
+
+fn key(origin: &Origin) -> String {
+    hex::encode(&Sha256::digest(format!("{}\0{}", origin.kind.word(), origin.url)))
+}

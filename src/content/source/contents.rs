@@ -1,0 +1,279 @@
+//! What a source holds: its files at a commit, or as they lie in a folder, read by the rules of import.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use sha2::{Digest, Sha256};
+
+use super::address::Address;
+use super::mirror::{Mirror, Wanted, lost};
+use super::naming;
+use super::tree::{self, Entry, Mode};
+use crate::content::import::account::Account;
+use crate::content::import::item::{self, Item};
+use crate::content::import::place::Kind as As;
+use crate::content::import::{manifest, scan};
+use crate::disk::fetching::Fetching;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::store::sources::{Choice, Kind, Origin};
+
+/// A file of a source, and what it becomes.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Its path in the source, `/` between.
+    pub path: String,
+    /// What it becomes, under the name that it has in the project.
+    pub item: Item,
+    /// The SHA-256 of its own bytes.
+    pub sha256: [u8; 32],
+    /// Whether it can be executed.
+    pub executable: bool,
+    /// Whether other files stand for the same, or it was reached through a link.
+    pub shared: bool,
+}
+
+/// What a source holds. Large files are read again from where they were laid out, as long as this lives.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// The commit; `None` of a folder.
+    pub commit: Option<String>,
+    /// The files that become something, by path.
+    pub items: Vec<Taken>,
+    /// What became of the others.
+    pub account: Account,
+    /// The files that say under which licence it is.
+    pub licences: Vec<String>,
+    scratch: Option<Laid>,
+}
+
+/// The folder that a commit's files were laid out in.
+struct Laid {
+    _folder: Fetching,
+}
+
+impl std::fmt::Debug for Laid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Laid")
+    }
+}
+
+impl Contents {
+    /// Returns the SHA-256 over mode, SHA-256 and path of each file.
+    pub fn digest(&self) -> [u8; 32] {
+        digest(self.items.iter().map(|taken| (taken.path.as_str(), taken.executable, &taken.sha256)))
+    }
+}
+
+/// Returns the SHA-256 over the files of a source, by path: of each its mode, its SHA-256 and its path, as `git ls-tree`
+/// would have them.
+pub fn digest<'f>(files: impl Iterator<Item = (&'f str, bool, &'f [u8; 32])>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for (path, executable, sha256) in files {
+        hash.update(format!("{} {}\t{path}\0", mode(executable), hex::encode(sha256)));
+    }
+    hash.finalize().into()
+}
+
+/// Returns a file's mode as git writes it.
+pub const fn mode(executable: bool) -> &'static str {
+    if executable { "100755" } else { "100644" }
+}
+
+/// Reads what a user named: fetches it first where it is a repository.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_NOT_FOUND`, `E_CANCELLED`; `E_IMPORT_CONFLICT`, `E_INVALID_ARGUMENT` as import
+/// gives them.
+pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -> Result<(Origin, Contents)> {
+    let Address { kind, url, path, .. } = address.clone();
+    let mut origin =
+        Origin { name: name.to_owned(), kind, url, reference: None, path, choice, commit: None, digest: [0; 32] };
+    let contents = match kind {
+        Kind::Folder => of_folder(&origin, context)?,
+        Kind::Git => {
+            let mirror = Mirror::open(&origin.url, context)?;
+            let Wanted { reference, commit } = mirror.resolve(address.reference.as_deref())?;
+            let commit = match (&reference, commit) {
+                (_, Some(commit)) => mirror.fetch_commit(&commit).map(|()| commit)?,
+                (Some(reference), None) => mirror.fetch(reference)?,
+                (None, None) => return Err(Error::internal("a source without a branch, a tag or a commit")),
+            };
+            origin.reference = reference;
+            at(&mirror, &origin, &commit, context)?
+        }
+    };
+    origin.commit.clone_from(&contents.commit);
+    origin.digest = contents.digest();
+    Ok((origin, contents))
+}
+
+/// Reads a folder's files.
+///
+/// # Errors
+/// As [`first`].
+pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
+    let folder = PathBuf::from(&origin.url);
+    let contents = scan(&folder, &folder, origin, false, context)?;
+    let licences = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let licences = licences.map(|name| name.to_string_lossy().into_owned()).filter(|name| is_licence(name));
+    let licences = licences.collect::<BTreeSet<_>>().into_iter().collect();
+    Ok(Contents { licences, ..contents })
+}
+
+/// Reads the files of a commit that is in the mirror.
+///
+/// # Errors
+/// As [`first`].
+pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context) -> Result<Contents> {
+    let entries = mirror.tree(commit, &origin.path)?;
+    let scratch = mirror.scratch()?;
+    let real = scratch.path().canonicalize().map_err(|error| Error::file("read", scratch.path(), error))?;
+    // The folder's name is that of a repository that is one skill as a whole.
+    let top = real.join(&origin.name);
+    let named = if origin.path.is_empty() { top.clone() } else { top.join(&origin.path) };
+    std::fs::create_dir_all(&named).map_err(|error| Error::file("write", &named, error))?;
+    let not_laid = tree::lay_out(&entries, mirror, &top, context)?;
+    let mut contents = scan(&named, &top, origin, true, context)?;
+    let files: HashSet<&str> =
+        entries.iter().filter(|entry| entry.mode.is_file()).map(|entry| entry.path.as_str()).collect();
+    for taken in &mut contents.items {
+        taken.shared |= !files.contains(taken.path.as_str());
+    }
+    contents.account.left_out.extend(not_laid);
+    contents.account.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    contents.licences = licences(&entries, &origin.path);
+    contents.commit = Some(commit.to_owned());
+    contents.scratch = Some(Laid { _folder: scratch });
+    Ok(contents)
+}
+
+/// Reads some files of a commit, where all others are as they were; `None` where one of them has to be seen beside the
+/// others to tell what it is.
+///
+/// # Errors
+/// As [`first`].
+pub fn some(mirror: &Mirror<'_>, origin: &Origin, commit: &str, changed: &[Entry]) -> Result<Option<Contents>> {
+    let mut contents = vec![Vec::new(); changed.len()];
+    let mut is_small = true;
+    mirror.read(changed.iter().map(|entry| entry.object.as_str()), |at, content| {
+        content.take(SMALL + 1).read_to_end(&mut contents[at]).map_err(lost)?;
+        is_small &= contents[at].len() as u64 <= SMALL;
+        Ok(())
+    })?;
+    let all = mirror.tree(commit, &origin.path)?;
+    let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
+    let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
+    if !is_small || paths.iter().any(|path| path == manifest::FILE) {
+        return Ok(None);
+    }
+    let named = Path::new("/").join(&origin.name).join(&origin.path);
+    let listing = scan::Listing::new(&named, paths.iter().map(String::as_str), kind_of(origin)?);
+    let mut files = Vec::new();
+    for (entry, content) in changed.iter().zip(contents) {
+        let executable = entry.mode == Mode::Executable;
+        let Some((file, place)) = listing.file(&below(&entry.path), content.into(), executable) else { return Ok(None) };
+        files.push((file, place, entry.path.clone()));
+    }
+    files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
+    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))))?;
+    let by_path: HashMap<&str, (&scan::File, &str)> =
+        files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
+    let mut items = BTreeMap::new();
+    for mut item in understood.items {
+        let Some((file, path)) = by_path.get(item.path.as_str()) else { return Ok(None) };
+        naming::set_name(&mut item, origin.choice.prefix.as_deref(), &origin.name, false);
+        let (sha256, executable, path) = (file.content.sha256(), file.executable, (*path).to_owned());
+        items.insert(path.clone(), Taken { path, item, sha256, executable, shared: false });
+    }
+    // What became no item of its own may stand for another one.
+    if items.len() < changed.len() {
+        return Ok(None);
+    }
+    let account = Account { notes: understood.notes, ..Account::default() };
+    let items = items.into_values().collect();
+    Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
+}
+
+/// Bytes of a changed file that is read by itself.
+const SMALL: u64 = 16 << 20;
+
+/// Returns what the user said that the files of a source are.
+fn kind_of(origin: &Origin) -> Result<Option<As>> {
+    let kind = origin.choice.kind.as_deref().map(|kind| As::from_str(kind, true)).transpose();
+    kind.map_err(|why| Error::new(Code::InvalidArgument, format!("The source '{}': {why}", origin.name)))
+}
+
+/// Reads the files at and below `named`; paths count from `top`.
+fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
+    let Choice { only, prefix, .. } = &origin.choice;
+    let kind = kind_of(origin)?;
+    let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed }, context)?;
+    let files: HashMap<&str, &scan::File> =
+        found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
+    let understood = item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())))?;
+    if !understood.clashes.is_empty() {
+        return Err(item::clashing(&understood.clashes));
+    }
+    let twins: HashSet<&str> = found.same.iter().chain(&understood.same).map(|(_, other)| other.as_str()).collect();
+    let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
+        Some(Ok(path)) => path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"),
+        _ => relative.to_owned(),
+    };
+    let mut items = BTreeMap::new();
+    for mut item in understood.items {
+        let Some(file) = files.get(item.path.as_str()) else {
+            return Err(Error::internal(format!("`{}` is of no file", item.path)));
+        };
+        let path = path_of(&item.path);
+        naming::set_name(&mut item, prefix.as_deref(), &origin.name, file.listed.is_some());
+        let shared = twins.contains(item.path.as_str());
+        let (sha256, executable) = (file.content.sha256(), file.executable);
+        items.insert(path.clone(), Taken { path, item, sha256, executable, shared });
+    }
+    let account = Account {
+        same: [found.same, understood.same].concat(),
+        left_out: [found.left_out, understood.left_out].concat(),
+        notes: understood.notes,
+    };
+    Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
+}
+
+/// Returns the files at the top of a repository, or of the folder in it, that say under which licence it is.
+fn licences(entries: &[Entry], path: &str) -> Vec<String> {
+    let at_top = |entry: &&Entry| {
+        let below = entry.path.strip_prefix(path).unwrap_or(&entry.path).trim_start_matches('/');
+        entry.mode != Mode::Submodule && is_licence(below)
+    };
+    entries.iter().filter(at_top).map(|entry| entry.path.clone()).collect()
+}
+
+/// Whether a file at the top says under which licence the rest is.
+fn is_licence(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    !name.contains('/') && ["license", "licence", "copying", "unlicense"].iter().any(|begin| name.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_depends_on_path_mode_and_bytes() {
+        let of = |files: &[(&str, bool, [u8; 32])]| digest(files.iter().map(|(path, mode, sha)| (*path, *mode, sha)));
+        let one = of(&[("a", false, [1; 32]), ("b", false, [2; 32])]);
+        assert_eq!(one, of(&[("a", false, [1; 32]), ("b", false, [2; 32])]));
+        for other in [
+            &[("a", true, [1; 32]), ("b", false, [2; 32])][..],
+            &[("a", false, [2; 32]), ("b", false, [1; 32])],
+            &[("a", false, [1; 32])],
+            &[("a", false, [1; 32]), ("c", false, [2; 32])],
+        ] {
+            assert_ne!(one, of(other));
+        }
+        assert!(is_licence("LICENSE-MIT") && is_licence("Copying") && !is_licence("docs/LICENSE"));
+    }
+}

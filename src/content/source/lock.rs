@@ -1,0 +1,65 @@
+//! `mcpkg source lock`: writes which commit and which bytes the project has of each source.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::lockfile::{FILE, Lockfile};
+use crate::content::GROUP;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::sources;
+
+/// Lock the sources
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Lock {
+    /// File to write; `-` for standard output [default: mcpkg.lock]
+    #[arg(long, value_name = "PATH")]
+    #[serde(default)]
+    locked_file: Option<PathBuf>,
+}
+
+impl Operation for Lock {
+    const TOOL: &'static str = "lock_sources";
+    const CLI: &'static [&'static str] = &["source", "lock"];
+    const TITLE: &'static str = "Lock the sources";
+    const ABOUT: &'static str = "Write which commit of each source the project has, and the SHA-256 of each of its files";
+    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` brings exactly that into another database, or nothing. What was changed \
+        here since is not in it: it is of the project, and not of the source.\n\n\
+        Examples:\n  mcpkg source lock\n  mcpkg source lock --locked-file team.lock";
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let lock = context.read(|db, project| {
+            let rows = sources::list(db, project.id)?;
+            let all = rows.into_iter().map(|row| Ok((row.origin, sources::items(db, row.id)?)));
+            Ok(Lockfile::new(all.collect::<Result<Vec<_>>>()?))
+        })?;
+        let text = lock.text()?;
+        let path = self.locked_file.unwrap_or_else(|| PathBuf::from(FILE));
+        if path.as_os_str() == "-" {
+            let data: Value = serde_json::to_value(&lock)
+                .map_err(|error| Error::internal("the lock cannot be written").with_source(error))?;
+            return Ok(Reply::new(Body::Text(text), data));
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
+        disk::write_beside(&path, &temporary, text.as_bytes(), disk::FILE)?;
+        disk::put_in_place(&path, &temporary, false)?;
+        let (sources, shown) = (lock.sources.len(), path.display().to_string());
+        let items: usize = lock.sources.iter().map(|source| source.items.len()).sum();
+        let sentence = format!(
+            "Locked {} with {} in {shown}",
+            plural::count(sources, "source"),
+            plural::count(items, "file")
+        );
+        Ok(Reply::sentence(sentence, json!({ "file": shown, "sources": sources, "items": items })))
+    }
+}

@@ -1,0 +1,247 @@
+//! `mcpkg.lock`: which commit of each source, and which bytes of each file, a project has.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::address::Address;
+use super::contents::{Contents, mode};
+use super::mirror::is_commit;
+use super::changed;
+use crate::content::names;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::hex;
+use crate::store::sources::{Choice, ItemRow, Kind, Origin};
+
+/// The name of the file unless another is given.
+pub const FILE: &str = "mcpkg.lock";
+
+const VERSION: u32 = 1;
+
+/// Faults that are named in a sentence.
+const NAMED: usize = 10;
+
+/// The file as it is written: keys and lists in a fixed order.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lockfile {
+    version: u32,
+    /// By name.
+    pub sources: Vec<Locked>,
+}
+
+/// A source as it is locked.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Locked {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// What git fetches from, or the folder.
+    pub url: String,
+    /// The branch or tag that is followed; none for a commit or a folder.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The commit; none for a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The folder in the repository.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// What else was said of it.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// The SHA-256 over all items.
+    pub digest: String,
+    /// By path.
+    pub items: Vec<LockedItem>,
+}
+
+/// A file of a source as it is locked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedItem {
+    /// The path in the source.
+    pub path: String,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
+    /// Its mode, as git writes it.
+    pub mode: String,
+}
+
+impl Lockfile {
+    /// Returns the lock of these sources, which are sorted by name, and their items by path.
+    pub fn new(sources: Vec<(Origin, Vec<ItemRow>)>) -> Self {
+        let locked = |(origin, items): (Origin, Vec<ItemRow>)| {
+            let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
+            let items = items.into_iter().map(|row| LockedItem {
+                path: row.path,
+                sha256: hex::encode(&row.sha256),
+                mode: mode(row.executable).to_owned(),
+            });
+            let (items, digest) = (items.collect(), hex::encode(&digest));
+            Locked { name, kind, url, reference, commit, path, choice, digest, items }
+        };
+        Self { version: VERSION, sources: sources.into_iter().map(locked).collect() }
+    }
+
+    /// Returns its text.
+    ///
+    /// # Errors
+    /// Never, but for a bug.
+    pub fn text(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|error| Error::internal("the lock cannot be written").with_source(error))
+    }
+
+    /// Reads a lock, which may come from anybody.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::read_text(path, file::TEXT).map_err(|error| Error::file("read", path, error))?;
+        Self::parse(&text).map_err(|error| {
+            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("`mcpkg source lock` writes it")
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let invalid = |why: String| Error::new(Code::LockfileInvalid, why);
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let version: Version =
+            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of sources: {error}")))?;
+        if version.version != VERSION {
+            let why = format!("has version {}; this mcpkg reads version {VERSION}", version.version);
+            return Err(Error::new(Code::LockfileVersion, why));
+        }
+        let lock: Self =
+            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of sources: {error}")))?;
+        for source in &lock.sources {
+            source.check().map_err(|error| invalid(format!("names a source that cannot be: {error}")))?;
+        }
+        Ok(lock)
+    }
+}
+
+impl Locked {
+    fn check(&self) -> Result<()> {
+        let refuse = |why: String| Err(Error::new(Code::LockfileInvalid, why));
+        names::check("Source", &self.name)?;
+        if let Some(prefix) = &self.choice.prefix {
+            names::check("Prefix", prefix)?;
+        }
+        let is_git = self.kind == Kind::Git;
+        if is_git != self.commit.is_some() || self.commit.as_deref().is_some_and(|commit| !is_commit(commit)) {
+            return refuse(format!("source '{}' has no commit of all its digits", self.name));
+        }
+        if self.reference.as_deref().is_some_and(|reference| !reference.starts_with("refs/")) {
+            return refuse(format!("source '{}' has a ref that is not written in full", self.name));
+        }
+        let inside = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside(&self.path) || !self.items.iter().all(|item| inside(&item.path)) {
+            return refuse(format!("source '{}' has a path that leaves it", self.name));
+        }
+        if is_git {
+            Address::check_url(&self.url)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the source that is locked.
+    ///
+    /// # Errors
+    /// `E_LOCKFILE_INVALID` where the digest is none.
+    pub fn origin(&self) -> Result<Origin> {
+        let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
+            Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is no SHA-256", self.name))
+        })?;
+        Ok(Origin {
+            name: self.name.clone(),
+            kind: self.kind,
+            url: self.url.clone(),
+            reference: self.reference.clone(),
+            path: self.path.clone(),
+            choice: self.choice.clone(),
+            commit: self.commit.clone(),
+            digest,
+        })
+    }
+
+    /// Refuses contents that are not exactly those that were locked.
+    ///
+    /// # Errors
+    /// `E_SOURCE_CHANGED` that names what differs.
+    pub fn compare(&self, contents: &Contents) -> Result<()> {
+        let mut locked: BTreeMap<&str, &LockedItem> = self.items.iter().map(|item| (item.path.as_str(), item)).collect();
+        let mut faults = Vec::new();
+        for taken in &contents.items {
+            match locked.remove(taken.path.as_str()) {
+                None => faults.push(format!("`{}` is not in the lock", taken.path)),
+                Some(item) if item.sha256 != hex::encode(&taken.sha256) => {
+                    faults.push(format!("`{}` has other bytes", taken.path));
+                }
+                Some(item) if item.mode != mode(taken.executable) => {
+                    faults.push(format!("`{}` has another mode", taken.path));
+                }
+                Some(_) => {}
+            }
+        }
+        faults.extend(locked.into_keys().map(|path| format!("`{path}` is missing")));
+        if faults.is_empty() && hex::encode(&contents.digest()) != self.digest {
+            faults.push("the digest over all of it differs".to_owned());
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let more = faults.len().saturating_sub(NAMED);
+        let mut told = faults.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            told.push_str(&format!(" and {more} more"));
+        }
+        let why = format!("The source '{}' is not what was locked; nothing was installed: {told}", self.name);
+        Err(changed(why).with_details(serde_json::json!({ "source": self.name, "faults": faults })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(change: impl Fn(&mut serde_json::Value)) -> Result<Lockfile> {
+        let mut value = serde_json::json!({ "version": 1, "sources": [{
+            "name": "kit", "kind": "git", "url": "https://example.com/kit.git", "ref": "refs/heads/main",
+            "commit": "a".repeat(40), "only": ["skills"], "digest": "b".repeat(64),
+            "items": [{ "path": "skills/a/SKILL.md", "sha256": "c".repeat(64), "mode": "100644" }],
+        }] });
+        change(&mut value);
+        Lockfile::parse(&value.to_string())
+    }
+
+    #[test]
+    fn a_lock_comes_back_as_it_was_written() {
+        let read = lock(|_| {}).unwrap();
+        assert_eq!(read.sources[0].choice.only, ["skills"]);
+        assert_eq!(Lockfile::parse(&read.text().unwrap()).unwrap(), read);
+        assert!(read.sources[0].origin().is_ok());
+    }
+
+    #[test]
+    fn what_a_lock_may_not_say() {
+        for (what, change) in [
+            ("a path out", ("/sources/0/items/0/path", serde_json::json!("../x"))),
+            ("no commit", ("/sources/0/commit", serde_json::json!("main"))),
+            ("another scheme", ("/sources/0/url", serde_json::json!("ext::sh -c id"))),
+            ("an option", ("/sources/0/url", serde_json::json!("--upload-pack=id"))),
+            ("a short ref", ("/sources/0/ref", serde_json::json!("--main"))),
+            ("a name", ("/sources/0/name", serde_json::json!("../kit"))),
+        ] {
+            let error = lock(|value| *value.pointer_mut(change.0).unwrap() = change.1.clone()).expect_err(what);
+            assert_eq!(error.code(), Code::LockfileInvalid, "{what}: {error}");
+        }
+        assert_eq!(lock(|value| value["version"] = 2.into()).unwrap_err().code(), Code::LockfileVersion);
+        assert_eq!(Lockfile::parse("{").unwrap_err().code(), Code::LockfileInvalid);
+    }
+}

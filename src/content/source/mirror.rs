@@ -1,0 +1,466 @@
+//! A git repository as this machine has it: bare, in the user's cache, nothing of it checked out and nothing run.
+//!
+//! One process at a time works in a mirror. It keeps every commit that was fetched, and may be deleted at any time: what an
+//! update needs as its base is in the database.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcetera::BaseStrategy;
+use sha2::{Digest, Sha256};
+
+use super::changed;
+use super::tree::{Change, Entry};
+use crate::disk::fetching::Fetching;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::hex;
+use crate::op::{Context, Progress};
+use crate::process::Limits;
+use crate::redact::redact;
+
+/// How long a remote may take to say where its branches and tags are.
+const ASK: Duration = Duration::from_secs(60);
+
+/// How long a fetch may take.
+const FETCH: Duration = Duration::from_secs(1800);
+
+/// How long the objects of a tree may take to be read.
+const READ: Duration = Duration::from_secs(600);
+
+/// Between two looks at whether another process has left the mirror.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The only ways that git may fetch by, whatever the user's configuration allows; a bundle is a file.
+const PROTOCOLS: [&str; 12] = [
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "protocol.https.allow=always",
+    "-c",
+    "protocol.ssh.allow=always",
+    "-c",
+    "protocol.file.allow=always",
+    "-c",
+    "transfer.bundleURI=false",
+    "-c",
+    "fetch.recurseSubmodules=false",
+];
+
+/// Git is told addresses, never paths from where it runs; in a repository it would read that one's configuration.
+const NOWHERE: &str = "/";
+
+/// A commit, and what leads to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The branch or tag in full, such as refs/heads/main; `None` for a commit.
+    pub reference: Option<String>,
+    /// The commit.
+    pub commit: Option<String>,
+}
+
+/// A repository's mirror, which this process alone works in.
+pub struct Mirror<'c> {
+    url: String,
+    /// The folder that holds the mirror, and what is laid out of it.
+    folder: PathBuf,
+    context: &'c Context,
+    _lock: File,
+}
+
+impl<'c> Mirror<'c> {
+    /// Opens the mirror of a repository, and makes it where there is none.
+    ///
+    /// # Errors
+    /// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_FILE_FAILED`, `E_DISK_FULL` for the cache.
+    pub fn open(url: &str, context: &'c Context) -> Result<Self> {
+        let folder = cache()?.join(&hex::encode(&Sha256::digest(url))[..32]);
+        let failed = |error| Error::file("write", &folder, error);
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
+        while lock.try_lock().is_err() {
+            if context.is_cancelled() {
+                return Err(Error::new(Code::Cancelled, "The source was given up; nothing was changed"));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let mirror = Self { url: url.to_owned(), folder, context, _lock: lock };
+        let git = mirror.git();
+        if !git.join("config").is_file() {
+            let init = ["init", "-q", "--bare", "--template=", "--"].map(std::ffi::OsStr::new);
+            git::run(Path::new(NOWHERE), &[&init[..], &[git.as_os_str()]].concat(), &mirror.limits(ASK))?;
+        }
+        Ok(mirror)
+    }
+
+    /// Returns a folder beside the mirror to lay files out in.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`, `E_DISK_FULL`.
+    pub fn scratch(&self) -> Result<Fetching> {
+        Fetching::begin(&cache()?, &self.folder)
+    }
+
+    fn git(&self) -> PathBuf {
+        self.folder.join("mirror.git")
+    }
+
+    fn limits(&self, time: Duration) -> Limits<'_> {
+        Limits::new(time, &self.context.cancelled)
+    }
+
+    /// Finds the branch, tag or commit that a user named, or the one that the repository shows by itself.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where there is none of this name; `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
+        let Some(wanted) = wanted else { return self.resolve_head() };
+        if is_commit(wanted) {
+            return Ok(Wanted { reference: None, commit: Some(wanted.to_ascii_lowercase()) });
+        }
+        let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
+        let names = if wanted.starts_with("refs/") { vec![wanted] } else { vec![head.as_str(), tag.as_str()] };
+        let listed = self.listed(&names)?;
+        let found = names.iter().find(|name| listed.iter().any(|(_, listed)| listed == *name));
+        let reference = found.map(|name| (*name).to_owned()).ok_or_else(|| {
+            Error::new(Code::NotFound, format!("`{}` has no branch or tag `{wanted}`", redact(&self.url)))
+                .hint("a commit is named by all its digits")
+        })?;
+        Ok(Wanted { reference: Some(reference), commit: None })
+    }
+
+    /// Finds the branch that the repository's own HEAD leads to; of a bundle without one, its only branch.
+    fn resolve_head(&self) -> Result<Wanted> {
+        let listed = self.listed(&["HEAD"])?;
+        let target = listed.iter().find_map(|(what, name)| (name == "HEAD").then(|| what.strip_prefix("ref: "))?);
+        if let Some(target) = target {
+            return Ok(Wanted { reference: Some(target.to_owned()), commit: None });
+        }
+        let heads = self.listed(&["refs/heads/*"])?;
+        let head = listed.iter().find(|(_, name)| name == "HEAD").map(|(commit, _)| commit);
+        let same: Vec<&String> =
+            heads.iter().filter(|(commit, _)| head.is_none_or(|head| head == commit)).map(|(_, name)| name).collect();
+        match (same.as_slice(), head) {
+            ([one], _) => Ok(Wanted { reference: Some((*one).clone()), commit: None }),
+            (_, Some(commit)) => Ok(Wanted { reference: None, commit: Some(commit.clone()) }),
+            _ => {
+                let names: Vec<_> = heads.iter().map(|(_, name)| name.trim_start_matches("refs/heads/")).take(10).collect();
+                let why = format!("`{}` does not say which branch it shows", redact(&self.url));
+                let error = Error::new(Code::InvalidArgument, why);
+                Err(match names.is_empty() {
+                    true => error.hint("it has no branch at all"),
+                    false => error.hint(format!("name one with --ref: {}", names.join(", "))),
+                })
+            }
+        }
+    }
+
+    /// Returns what the repository says of refs that match: a commit, or `ref: ` and what a symbolic one leads to.
+    fn listed(&self, patterns: &[&str]) -> Result<Vec<(String, String)>> {
+        (self.context.step_aside)();
+        let words = ["ls-remote", "-q", "--symref", "--", &self.url];
+        let args = [&PROTOCOLS[..], &words[..], patterns].concat();
+        let said = git::run(Path::new(NOWHERE), &args, &self.limits(ASK))?;
+        let said = String::from_utf8_lossy(&said);
+        let lines = said.lines().filter_map(|line| line.split_once('\t'));
+        Ok(lines.map(|(what, name)| (what.to_owned(), name.to_owned())).collect())
+    }
+
+    /// Fetches a branch or tag, and returns the commit that it is at.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where it is gone; `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn fetch(&self, reference: &str) -> Result<String> {
+        let kept = kept(reference);
+        self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| {
+            let gone = error.code() == Code::GitFailed && error.message().contains("couldn't find remote ref");
+            if !gone {
+                return error;
+            }
+            let why = format!("`{}` has no {} any more", redact(&self.url), shown(reference));
+            Error::new(Code::NotFound, why).with_source(error)
+        })?;
+        self.commit_of(&kept)
+    }
+
+    /// Fetches a commit unless it is here; where a server gives no commit by itself, all branches and tags.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where the repository does not have it; `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn fetch_commit(&self, commit: &str) -> Result<()> {
+        if self.has(commit)? {
+            return Ok(());
+        }
+        let alone = self.fetch_specs(&[&format!("+{commit}:refs/mcpkg/commits/{commit}")]);
+        match alone {
+            Ok(()) => return Ok(()),
+            Err(error) if error.code() != Code::GitFailed => return Err(error),
+            Err(error) => tracing::debug!(%error, "the commit did not come by itself"),
+        }
+        self.fetch_specs(&["+refs/heads/*:refs/mcpkg/all/heads/*", "+refs/tags/*:refs/mcpkg/all/tags/*"])?;
+        if self.has(commit)? {
+            return Ok(());
+        }
+        Err(Error::new(Code::NotFound, format!("`{}` does not have the commit {commit}", redact(&self.url))))
+    }
+
+    fn fetch_specs(&self, specs: &[&str]) -> Result<()> {
+        (self.context.step_aside)();
+        self.remove_stale_locks();
+        let words = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"];
+        let args = [&PROTOCOLS[..], &words[..], &[&self.url], specs].concat();
+        let told = Told::new(Arc::clone(&self.context.progress));
+        git::watch(&self.git(), &args, told.tell(), &self.limits(FETCH)).map(drop)
+    }
+
+    /// Removes the locks of a git that was killed: this process alone works here.
+    fn remove_stale_locks(&self) {
+        fn sweep(folder: &Path) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    sweep(&path);
+                } else if path.extension().is_some_and(|ending| ending == "lock") {
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        }
+        let git = self.git();
+        sweep(&git.join("refs"));
+        for name in ["packed-refs.lock", "shallow.lock", "config.lock", "HEAD.lock"] {
+            let _ = fs::remove_file(git.join(name));
+        }
+    }
+
+    /// Returns the commit that a ref of the mirror is at.
+    fn commit_of(&self, name: &str) -> Result<String> {
+        let said = git::run(&self.git(), &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")], &self.limits(ASK))?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    /// Whether a commit is here.
+    ///
+    /// # Errors
+    /// `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn has(&self, commit: &str) -> Result<bool> {
+        let args = ["rev-parse", "--verify", "-q", &format!("{commit}^{{commit}}")];
+        Ok(git::ask(&self.git(), &args, &self.limits(ASK))?.is_some())
+    }
+
+    /// Whether the commit `new` has `old` in its history.
+    ///
+    /// # Errors
+    /// `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
+        if !self.has(old)? {
+            return Ok(false);
+        }
+        Ok(git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK))?.is_some())
+    }
+
+    /// Returns the files of a commit below `path`, all of them where that is empty.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where nothing is there; `E_SOURCE_CHANGED` where the commit itself is not; `E_GIT_FAILED`.
+    pub fn tree(&self, commit: &str, path: &str) -> Result<Vec<Entry>> {
+        let below = format!("{path}/");
+        let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
+        if !path.is_empty() {
+            args.extend(["--", below.as_str()]);
+        }
+        let read = git::stream(&self.git(), &args, Vec::new(), &self.limits(READ), |said| {
+            let mut entries = Vec::new();
+            let mut said = BufReader::new(said);
+            let mut line = Vec::new();
+            while said.read_until(0, &mut line).map_err(lost)? > 0 {
+                entries.push(Entry::parse(line.strip_suffix(&[0]).unwrap_or(&line)).ok_or_else(odd)?);
+                line.clear();
+            }
+            Ok(entries)
+        });
+        let entries = read?;
+        if entries.is_empty() && !path.is_empty() {
+            let why = format!("`{}` has no folder `{path}` at {}", redact(&self.url), &commit[..commit.len().min(12)]);
+            return Err(Error::new(Code::NotFound, why));
+        }
+        Ok(entries)
+    }
+
+    /// Returns what differs between two commits below `path`; `None` where the older one is not here any more.
+    ///
+    /// # Errors
+    /// `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
+        if !self.has(old)? {
+            return Ok(None);
+        }
+        let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
+        if !path.is_empty() {
+            args.push(path);
+        }
+        let said = git::stream(&self.git(), &args, Vec::new(), &self.limits(READ), |said| {
+            let mut all = Vec::new();
+            said.read_to_end(&mut all).map_err(lost).map(|_| all)
+        })?;
+        Change::parse_all(&said).ok_or_else(odd).map(Some)
+    }
+
+    /// Hands the content of each object to `each`, in their order, with its place in the list.
+    ///
+    /// # Errors
+    /// What `each` returns; `E_SOURCE_CHANGED` where an object is missing; `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn read<'o>(
+        &self,
+        objects: impl Iterator<Item = &'o str>,
+        each: impl FnMut(usize, &mut dyn Read) -> Result<()> + Send,
+    ) -> Result<()> {
+        let input: Vec<u8> = objects.flat_map(|object| [object.as_bytes(), b"\n"].concat()).collect();
+        if input.is_empty() {
+            return Ok(());
+        }
+        let args = ["cat-file", "--batch"];
+        git::stream(&self.git(), &args, input, &self.limits(READ), |said| contents(said, each))
+    }
+}
+
+/// Reads what `git cat-file --batch` prints.
+fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> Result<()>) -> Result<()> {
+    let mut said = BufReader::with_capacity(64 << 10, said);
+    let mut line = String::new();
+    for at in 0.. {
+        line.clear();
+        if said.read_line(&mut line).map_err(lost)? == 0 {
+            return Ok(());
+        }
+        let mut words = line.split_whitespace();
+        let (Some(object), Some(kind)) = (words.next(), words.next()) else { return Err(odd()) };
+        let Some(size) = words.next().filter(|_| kind == "blob").and_then(|size| size.parse::<u64>().ok()) else {
+            return Err(changed(format!("The repository does not hold its object {object}")));
+        };
+        let mut content = (&mut said).take(size);
+        each(at, &mut content)?;
+        std::io::copy(&mut content, &mut std::io::sink()).map_err(lost)?;
+        if content.limit() > 0 || said.read_exact(&mut [0]).is_err() {
+            return Err(odd());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the failure of reading what git prints.
+pub(super) fn lost(error: std::io::Error) -> Error {
+    Error::new(Code::GitFailed, format!("Cannot read what git prints: {error}")).with_source(error)
+}
+
+fn odd() -> Error {
+    Error::new(Code::GitFailed, "git printed something else than was asked for, or ended too early")
+}
+
+/// Where mirrors are: `mcpkg/sources` in the user's cache.
+fn cache() -> Result<PathBuf> {
+    let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|error| {
+        Error::new(Code::RootRequired, "The user's cache folder is not known, since HOME is not set")
+            .hint("set HOME, or XDG_CACHE_HOME")
+            .with_source(error)
+    })?;
+    Ok(strategy.cache_dir().join("mcpkg").join("sources"))
+}
+
+/// Whether a text is a whole commit id.
+pub fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Returns the ref of the mirror under which one of the repository is kept. Names of refs can exclude one another
+/// (`a` and `a/b`), hashes never do.
+fn kept(reference: &str) -> String {
+    format!("refs/mcpkg/{}", &hex::encode(&Sha256::digest(reference))[..32])
+}
+
+/// Returns a ref in words, such as "branch main".
+pub fn shown(reference: &str) -> String {
+    match (reference.strip_prefix("refs/heads/"), reference.strip_prefix("refs/tags/")) {
+        (Some(branch), _) => format!("branch '{branch}'"),
+        (_, Some(tag)) => format!("tag '{tag}'"),
+        _ => format!("ref '{reference}'"),
+    }
+}
+
+/// Reads from what git says of itself how far a fetch is.
+struct Told {
+    progress: Arc<Progress>,
+    line: Vec<u8>,
+}
+
+impl Told {
+    fn new(progress: Arc<Progress>) -> Self {
+        Self { progress, line: Vec::new() }
+    }
+
+    fn tell(mut self) -> crate::process::Tell {
+        Box::new(move |piece| {
+            for byte in piece {
+                if !matches!(byte, b'\r' | b'\n') {
+                    self.line.push(*byte);
+                    continue;
+                }
+                if let Some((done, total)) = counted(&String::from_utf8_lossy(&self.line)) {
+                    (self.progress)("Fetching", done, total);
+                }
+                self.line.clear();
+            }
+        })
+    }
+}
+
+/// Returns how many of how many objects a line such as `Receiving objects:  45% (9/20)` says.
+fn counted(line: &str) -> Option<(u64, u64)> {
+    let rest = line.strip_prefix("Receiving objects:").or_else(|| line.strip_prefix("Unpacking objects:"))?;
+    let (_, counts) = rest.split_once('(')?;
+    let (done, total) = counts.split_once(')')?.0.split_once('/')?;
+    Some((done.parse().ok()?, total.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_read_from_gits_own() {
+        assert_eq!(counted("Receiving objects:  45% (9/20), 1.20 MiB | 1 MiB/s"), Some((9, 20)));
+        assert_eq!(counted("remote: Counting objects: 45% (9/20)"), None);
+        assert_eq!(counted("From file:///x"), None);
+    }
+
+    #[test]
+    fn objects_come_one_after_the_other_or_not_at_all() {
+        let mut seen = Vec::new();
+        let said = b"aa blob 3\nabc\nbb blob 0\n\n";
+        let mut collect = |at: usize, content: &mut dyn Read| {
+            let mut text = String::new();
+            // What is not read is passed over.
+            if at > 0 {
+                content.read_to_string(&mut text).map_err(lost)?;
+            }
+            seen.push((at, text));
+            Ok(())
+        };
+        contents(&mut &said[..], &mut collect).unwrap();
+        assert_eq!(seen, [(0, String::new()), (1, String::new())]);
+        let cut = contents(&mut &b"aa blob 9\nabc"[..], |_, _| Ok(())).unwrap_err();
+        assert_eq!(cut.code(), Code::GitFailed);
+        let missing = contents(&mut &b"aa missing\n"[..], |_, _| Ok(())).unwrap_err();
+        assert_eq!(missing.code(), Code::SourceChanged);
+    }
+
+    #[test]
+    fn refs_have_words() {
+        assert_eq!(shown("refs/heads/main"), "branch 'main'");
+        assert_eq!(shown("refs/tags/v1"), "tag 'v1'");
+        assert_ne!(kept("refs/heads/a"), kept("refs/heads/a/b"));
+        assert!(is_commit(&"a".repeat(40)) && !is_commit("abc"));
+    }
+}

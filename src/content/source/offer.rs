@@ -1,0 +1,267 @@
+//! What a source would bring into a project: shown before anything is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::contents::{Contents, Taken, mode};
+use super::mirror::shown;
+use super::stored;
+use crate::content::import::manifest::What;
+use crate::content::import::merge::{self, Action};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Table};
+use crate::plural;
+use crate::store::projects::Project;
+use crate::store::sources::{self, Kind, Origin};
+use crate::store::{Db, blobs};
+
+/// What a source would bring, and what stands in its way.
+#[derive(Debug)]
+pub struct Offer {
+    /// What happens to each item.
+    pub actions: Vec<Action>,
+    /// The items whose names are taken, each with the reason.
+    clashes: Vec<(usize, String)>,
+}
+
+/// Kinds of items, in the order in which they are told.
+const KINDS: [(&str, &str); 5] = [
+    ("skill", "skill"),
+    ("prompt", "prompt"),
+    ("subagent", "subagent"),
+    ("instructions", "file of instructions"),
+    ("resource", "document"),
+];
+
+/// Endings of files that a shell or an interpreter runs.
+const SCRIPTS: [&str; 13] =
+    ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
+
+/// Names that are told of a kind.
+const NAMED: usize = 4;
+
+/// The most clashes that are named in a sentence.
+const MAX_CLASHES: usize = 10;
+
+impl Offer {
+    /// Compares a source with the project; `source` is its key where the project has it already, else 0.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
+        let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
+        let actions = merge::plan(db, project, &items, false)?;
+        let mut clashes = Vec::new();
+        for (at, action) in actions.iter().enumerate() {
+            match action {
+                Action::Conflict(why) => clashes.push((at, (*why).to_owned())),
+                Action::Unchanged => {
+                    let key = stored::find(db, project, &items[at])?.map(|found| found.key());
+                    let other = key.map(|key| sources::of_item(db, project.id, &key, source)).transpose()?.flatten();
+                    clashes.extend(other.map(|other| (at, format!("it is of the source '{other}'"))));
+                }
+                Action::Create | Action::Update(_) => {}
+            }
+        }
+        Ok(Self { actions, clashes })
+    }
+
+    /// Refuses a source whose names are taken.
+    ///
+    /// # Errors
+    /// `E_IMPORT_CONFLICT` that names them.
+    pub fn refuse_clashes(&self, origin: &Origin, contents: &Contents) -> Result<()> {
+        if self.clashes.is_empty() {
+            return Ok(());
+        }
+        let named = self.clashes.iter().take(MAX_CLASHES).map(|(at, why)| {
+            let item = &contents.items[*at].item;
+            format!("{} '{}' ({}): {why}", item.word(), item.entry.name, contents.items[*at].path)
+        });
+        let mut lines: Vec<_> = named.collect();
+        if self.clashes.len() > MAX_CLASHES {
+            lines.push(format!("{} more", self.clashes.len() - MAX_CLASHES));
+        }
+        let message =
+            format!("Names of the source '{}' are taken; nothing was added:\n  {}", origin.name, lines.join("\n  "));
+        Err(Error::new(Code::ImportConflict, message)
+            .with_details(json!({ "clashes": self.clashes_data(contents) }))
+            .hint(format!("`--prefix {}` puts its own word before each name; `--only` takes a part", origin.name)))
+    }
+
+    fn clashes_data(&self, contents: &Contents) -> Vec<Value> {
+        let data = |(at, why): &(usize, String)| {
+            let mut told = contents.items[*at].item.data();
+            told["reason"] = why.as_str().into();
+            told
+        };
+        self.clashes.iter().map(data).collect()
+    }
+
+    /// Returns what a person looks at before it is added.
+    pub fn body(&self, origin: &Origin, contents: &Contents) -> Body {
+        let mut rows = Vec::new();
+        for (word, noun) in KINDS {
+            let names = names(&contents.items, word);
+            if !names.is_empty() {
+                let what = plural_of(names.len(), noun);
+                rows.push(vec![what, names.len().to_string(), some(names.into_iter())]);
+            }
+        }
+        let programs = programs(&contents.items);
+        let mut row = |what: &str, paths: Vec<&str>| {
+            if !paths.is_empty() {
+                rows.push(vec![what.to_owned(), paths.len().to_string(), some(paths.into_iter().map(str::to_owned))]);
+            }
+        };
+        row("programs and scripts among them", programs);
+        let mut left: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for out in contents.account.left_out.iter().filter(|out| out.reason.is_known()) {
+            left.entry(out.reason.text()).or_default().push(&out.path);
+        }
+        left.into_iter().for_each(|(why, paths)| row(why, paths));
+        match contents.licences.as_slice() {
+            [] => rows.push(vec!["licence".to_owned(), "0".to_owned(), "no file says".to_owned()]),
+            files => row("licence", files.iter().map(String::as_str).collect()),
+        }
+        if !self.clashes.is_empty() {
+            let names = self.clashes.iter().map(|(at, _)| contents.items[*at].item.entry.name.clone());
+            rows.push(vec!["names that are taken".to_owned(), self.clashes.len().to_string(), some(names)]);
+        }
+        let empty = "It holds nothing to add".to_owned();
+        let heading = format!("{} brings, and nothing of it is run:", described(origin));
+        let table = Table { columns: &["WHAT COMES", "COUNT", "SUCH AS"], rows, empty };
+        Body::Several(vec![Body::Sentence(heading), Body::Table(table)])
+    }
+
+    /// Returns a line for each item.
+    pub fn lines(&self, contents: &Contents) -> Vec<String> {
+        let items = contents.items.iter().zip(&self.actions).map(|(taken, action)| {
+            format!("{}: {} {} '{}'", taken.path, action.word(), taken.item.word(), taken.item.entry.name)
+        });
+        items.chain(contents.account.lines()).collect()
+    }
+
+    /// Returns what it would bring as data.
+    pub fn data(&self, origin: &Origin, contents: &Contents) -> Map<String, Value> {
+        let items = contents.items.iter().zip(&self.actions).map(|(taken, action)| {
+            let mut data = taken.item.data();
+            data["path"] = taken.path.as_str().into();
+            data["action"] = action.word().into();
+            data["sha256"] = hex::encode(&taken.sha256).into();
+            data["mode"] = mode(taken.executable).into();
+            data
+        });
+        let counts = KINDS.iter().map(|(word, _)| ((*word).to_owned(), names(&contents.items, word).len().into()));
+        let account = &contents.account;
+        Map::from_iter([
+            ("source".to_owned(), data(origin)),
+            ("counts".to_owned(), Value::Object(counts.collect())),
+            ("files".to_owned(), account.counts(contents.items.len())),
+            ("items".to_owned(), items.collect()),
+            ("programs".to_owned(), json!(programs(&contents.items))),
+            ("licences".to_owned(), json!(contents.licences)),
+            ("clashes".to_owned(), self.clashes_data(contents).into()),
+            ("same".to_owned(), account.same_data()),
+            ("left_out".to_owned(), account.left_out_data()),
+            ("notes".to_owned(), account.notes_data()),
+        ])
+    }
+}
+
+/// Returns the counts of what was taken in a sentence, such as "3 skills and 1 prompt".
+pub fn counted(items: &[Taken]) -> String {
+    let counts = KINDS.iter().map(|(word, noun)| (names(items, word).len(), *noun)).filter(|(count, _)| *count > 0);
+    let mut told: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
+    match (told.pop(), told.is_empty()) {
+        (None, _) => "nothing".to_owned(),
+        (Some(only), true) => only,
+        (Some(last), false) => format!("{} and {last}", told.join(", ")),
+    }
+}
+
+fn plural_of(count: usize, noun: &str) -> String {
+    let counted = match noun {
+        "file of instructions" => format!("{} of instructions", plural::count(count, "file")),
+        noun => plural::count(count, noun),
+    };
+    counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
+}
+
+/// Returns the names of the items of a kind; a skill's files are one.
+fn names(items: &[Taken], word: &str) -> BTreeSet<String> {
+    let of_kind = items.iter().filter(|taken| taken.item.word() == word);
+    of_kind
+        .map(|taken| match (&taken.item.entry.what, word) {
+            (What::Resource(attributes), "skill") => {
+                let rest = attributes.uri.split_once("://").map_or("", |(_, rest)| rest);
+                rest.split('/').next().unwrap_or_default().to_owned()
+            }
+            _ => taken.item.entry.name.clone(),
+        })
+        .collect()
+}
+
+/// Returns the paths of files that can be run.
+fn programs(items: &[Taken]) -> Vec<&str> {
+    let is_script = |taken: &&Taken| {
+        let ending = taken.path.rsplit_once('.').map(|(_, ending)| ending);
+        taken.executable || ending.is_some_and(|ending| SCRIPTS.contains(&ending))
+    };
+    items.iter().filter(is_script).map(|taken| taken.path.as_str()).collect()
+}
+
+fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let told = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{told} and {more} more") } else { told }
+}
+
+/// Returns a source as a sentence begins with it.
+pub fn described(origin: &Origin) -> String {
+    let place = if origin.path.is_empty() { String::new() } else { format!(", folder `{}`", origin.path) };
+    match (&origin.commit, &origin.reference) {
+        (Some(commit), Some(reference)) => {
+            format!("`{}` ({}, commit {}{place})", origin.url, shown(reference), short(commit))
+        }
+        (Some(commit), None) => format!("`{}` (commit {}{place})", origin.url, short(commit)),
+        (None, _) => format!("`{}`", origin.url),
+    }
+}
+
+/// Returns the first digits of a commit.
+pub fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// Returns a source as data.
+pub fn data(origin: &Origin) -> Value {
+    let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
+    let mut data = json!({ "name": name, "kind": kind, "url": url });
+    if *kind == Kind::Git {
+        data["ref"] = json!(reference);
+        data["path"] = path.as_str().into();
+        data["commit"] = json!(commit);
+    }
+    if !choice.only.is_empty() {
+        data["only"] = json!(choice.only);
+    }
+    if let Some(prefix) = &choice.prefix {
+        data["prefix"] = prefix.as_str().into();
+    }
+    if let Some(kind) = &choice.kind {
+        data["as"] = kind.as_str().into();
+    }
+    data["digest"] = hex::encode(digest).into();
+    data
+}
+
+/// Returns the key of an item's content, which is stored where it is not yet.
+///
+/// # Errors
+/// `E_FILE_FAILED` where a file is no longer what it was; `E_DISK_FULL`, `E_STORAGE`.
+pub fn blob(db: &Db<'_>, taken: &Taken) -> Result<i64> {
+    blobs::put_source(db, &taken.item.content)
+}

@@ -1,0 +1,143 @@
+//! `mcpkg source outdated`: which sources have changed since their items were read.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::list::followed;
+use super::mirror::{Mirror, shown};
+use super::offer::short;
+use super::{approval, contents};
+use crate::content::GROUP;
+use crate::error::{Code, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::sources::{self, Origin};
+
+/// List outdated sources
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Outdated {
+    /// Name of the source [default: all]
+    name: Option<String>,
+    /// Exit with status 3 where a source has changed
+    #[arg(long)]
+    #[serde(default)]
+    check: bool,
+}
+
+/// How a source stands against what was read of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is as it was.
+    Current,
+    /// It went on.
+    Newer,
+    /// Its branch no longer has the commit that was read.
+    Rewritten,
+    /// Its tag is at another commit.
+    Moved,
+}
+
+impl Standing {
+    const fn word(self) -> &'static str {
+        match self {
+            Standing::Current => "current",
+            Standing::Newer => "newer",
+            Standing::Rewritten => "rewritten",
+            Standing::Moved => "moved",
+        }
+    }
+
+    fn told(self, origin: &Origin) -> String {
+        let reference = origin.reference.as_deref().map(shown).unwrap_or_default();
+        match self {
+            Standing::Current => "as it was read".to_owned(),
+            Standing::Newer => format!("`mcpkg source update {}` brings it in", origin.name),
+            Standing::Rewritten => format!("the history of {reference} was rewritten; an update needs --force"),
+            Standing::Moved => format!("the {reference} was moved; an update needs --force"),
+        }
+    }
+}
+
+impl Operation for Outdated {
+    const TOOL: &'static str = "list_outdated_sources";
+    const CLI: &'static [&'static str] = &["source", "outdated"];
+    const TITLE: &'static str = "List outdated sources";
+    const ABOUT: &'static str = "Ask each source whether it has changed since it was read";
+    const HELP: &'static str = "A source that cannot be reached costs a line, and the exit status is 1.\n\n\
+        Examples:\n  mcpkg source outdated\n  mcpkg source outdated skills --check";
+    const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let rows = named(context, self.name.as_deref())?;
+        let (mut cells, mut list) = (Vec::new(), Vec::new());
+        let (mut differs, mut failed) = (false, false);
+        for origin in &rows {
+            let (word, now, why, code) = match look(origin, context) {
+                Ok((standing, commit)) => {
+                    differs |= standing != Standing::Current;
+                    (standing.word(), commit, standing.told(origin), None)
+                }
+                Err(error) if error.code() == Code::Cancelled => return Err(error),
+                Err(error) => {
+                    failed = true;
+                    ("unknown", None, error.message().to_owned(), Some(error.code().name()))
+                }
+            };
+            let was = origin.commit.as_deref().map_or("", short).to_owned();
+            let shown = now.as_deref().map_or("", short).to_owned();
+            cells.push(vec![origin.name.clone(), word.to_owned(), followed(origin), was, shown, why.clone()]);
+            let mut data = json!({ "name": origin.name, "state": word, "commit": origin.commit, "now": now });
+            if let Some(code) = code {
+                data["error"] = json!({ "code": code, "message": why });
+            }
+            list.push(data);
+        }
+        let columns = &["NAME", "STATE", "FOLLOWS", "READ", "NOW", "WHY"];
+        let table = Table { columns, rows: cells, empty: "No source: `mcpkg source add` adds one".to_owned() };
+        let reply = Reply::new(Body::Table(table), json!({ "sources": Value::from(list) }));
+        Ok(Reply { differs: self.check && differs && !failed, failed, ..reply })
+    }
+}
+
+/// Returns the source of this name, or all.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>> {
+    context.read(|db, project| match name {
+        Some(name) => Ok(vec![sources::get(db, project, name)?.origin]),
+        None => Ok(sources::list(db, project.id)?.into_iter().map(|row| row.origin).collect()),
+    })
+}
+
+/// Returns how a source stands, and its commit now.
+fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)> {
+    approval::check(context, origin)?;
+    let Some(commit) = &origin.commit else {
+        let same = contents::of_folder(origin, context)?.digest() == origin.digest;
+        return Ok((if same { Standing::Current } else { Standing::Newer }, None));
+    };
+    // What names a commit stays at it.
+    let Some(reference) = &origin.reference else { return Ok((Standing::Current, Some(commit.clone()))) };
+    let mirror = Mirror::open(&origin.url, context)?;
+    let now = mirror.fetch(reference)?;
+    Ok((standing(&mirror, reference, commit, &now)?, Some(now)))
+}
+
+/// Returns how the commit `now` of a branch or tag stands against the one that was read.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_CANCELLED`.
+pub(super) fn standing(mirror: &Mirror<'_>, reference: &str, read: &str, now: &str) -> Result<Standing> {
+    Ok(match (read == now, reference.starts_with("refs/tags/")) {
+        (true, _) => Standing::Current,
+        (false, true) => Standing::Moved,
+        (false, false) if mirror.follows(read, now)? => Standing::Newer,
+        (false, false) => Standing::Rewritten,
+    })
+}

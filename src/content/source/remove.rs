@@ -1,0 +1,49 @@
+//! `mcpkg source remove`: the project forgets where its items came from, and keeps them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::content::GROUP;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::sources;
+
+/// Remove a source
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Name of the source
+    name: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_source";
+    const CLI: &'static [&'static str] = &["source", "remove"];
+    const TITLE: &'static str = "Remove a source";
+    const ABOUT: &'static str = "Forget a source; what came from it stays in the project";
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (items, project) = context.write("source.remove", &self.name, |db, project, _| {
+            let row = sources::get(db, project, &self.name)?;
+            let items = sources::count(db, row.id)?;
+            sources::delete(db, row.id)?;
+            Ok((items, project.name.clone()))
+        })?;
+        let sentence = format!(
+            "Removed the source '{}' from project '{project}'; {} of it stay",
+            self.name,
+            plural::count(items, "item")
+        );
+        Ok(Reply::sentence(sentence, json!({ "project": project, "name": self.name, "items": items })))
+    }
+}

@@ -1,0 +1,98 @@
+//! `mcpkg source show`: a source, and what each of its files became.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::contents::mode;
+use super::list::data;
+use super::offer::described;
+use super::stored::{self, Stored};
+use crate::content::GROUP;
+use crate::content::import::manifest::{Entry, What};
+use crate::error::Result;
+use crate::hex;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::blobs::damaged_value;
+use crate::store::projects::Project;
+use crate::store::sources::{self, ItemRow};
+use crate::store::Db;
+
+/// Show a source
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Name of the source
+    name: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_source";
+    const CLI: &'static [&'static str] = &["source", "show"];
+    const TITLE: &'static str = "Show a source";
+    const ABOUT: &'static str = "Show where a source is, and what each of its files became";
+    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, or deleted.\n\n\
+        Examples:\n  mcpkg source show skills\n  mcpkg source show skills --json";
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        context.read(|db, project| {
+            let row = sources::get(db, project, &self.name)?;
+            let items = sources::items(db, row.id)?;
+            let states = items.iter().map(|item| state(db, project, item)).collect::<Result<Vec<_>>>()?;
+            let rows = items.iter().zip(&states).map(|(item, (entry, state))| {
+                vec![item.path.clone(), entry.name.clone(), (*state).to_owned()]
+            });
+            let columns = &["PATH", "NAME", "STATE"];
+            let table = Table { columns, rows: rows.collect(), empty: "Nothing came of it".to_owned() };
+            let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
+            let told = items.iter().zip(&states).map(|(item, (entry, state))| told(item, entry, state));
+            data["items"] = told.collect();
+            let heading = Body::Sentence(format!("{}: {}", row.origin.name, described(&row.origin)));
+            Ok(Reply::new(Body::Several(vec![heading, Body::Table(table)]), data))
+        })
+    }
+}
+
+fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
+    let mut data = json!({
+        "path": item.path,
+        "name": entry.name,
+        "kind": entry.what.word(),
+        "state": state,
+        "sha256": hex::encode(&item.sha256),
+        "mode": mode(item.executable),
+    });
+    if let Some(uri) = entry.what.uri() {
+        data["uri"] = uri.into();
+    }
+    data
+}
+
+/// Returns what a file became, and what became of that here.
+fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'static str)> {
+    let entry = entry(row)?;
+    let same = match (stored::by_key(db, project, &row.item)?, &entry.what) {
+        (None, _) => return Ok((entry, "deleted")),
+        (Some(Stored::Prompt(prompt)), What::Prompt(attributes)) => {
+            prompt.blob == row.blob && prompt.name == entry.name && prompt.attributes == *attributes
+        }
+        (Some(Stored::Resource(resource)), What::Resource(attributes)) => {
+            resource.blob == row.blob && resource.name == entry.name && resource.attributes == *attributes
+        }
+        (Some(_), _) => false,
+    };
+    Ok((entry, if same { "as it came" } else { "changed" }))
+}
+
+/// Returns what a file became when it was last read.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(super) fn entry(row: &ItemRow) -> Result<Entry> {
+    serde_json::from_str(&row.entry).map_err(|error| {
+        damaged_value(&format!("what `{}` of a source became is malformed", row.path)).with_source(error)
+    })
+}

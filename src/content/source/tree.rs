@@ -1,0 +1,234 @@
+//! The files of a commit: what git lists, and a folder that they are laid out in.
+//!
+//! What is laid out is what the repository stores, to the byte: no filter, no conversion of line ends, no large-file store.
+//! Nothing is written through a link, and no path leaves the folder.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::mirror::{Mirror, lost};
+use crate::content::import::reason::{LeftOut, Reason};
+use crate::content::import::walk::VERSION_CONTROL;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A file.
+    File,
+    /// A file that can be executed.
+    Executable,
+    /// A link.
+    Link,
+    /// A commit of another repository.
+    Submodule,
+}
+
+impl Mode {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "100755" => Some(Mode::Executable),
+            "120000" => Some(Mode::Link),
+            "160000" => Some(Mode::Submodule),
+            mode if mode.starts_with("100") => Some(Mode::File),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a file.
+    pub const fn is_file(self) -> bool {
+        matches!(self, Mode::File | Mode::Executable)
+    }
+}
+
+/// A file, link or submodule of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub mode: Mode,
+    /// The id of its content.
+    pub object: String,
+    /// Its path from the top of the repository, `/` between.
+    pub path: String,
+}
+
+impl Entry {
+    /// Reads a line of `git ls-tree -r -z`.
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        let line = String::from_utf8_lossy(line);
+        let (about, path) = line.split_once('\t')?;
+        let mut words = about.split(' ');
+        let mode = Mode::parse(words.next()?)?;
+        let object = words.nth(1)?.to_owned();
+        Some(Self { mode, object, path: path.to_owned() })
+    }
+
+    /// Whether a folder takes the path as it is, so that nothing is written elsewhere.
+    fn has_good_path(&self) -> bool {
+        let good = |part: &str| {
+            !matches!(part, "" | "." | "..")
+                && !part.contains(['\\', '\0', '\u{fffd}'])
+                && !VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part))
+        };
+        self.path.split('/').all(good)
+    }
+}
+
+/// A path that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its path from the top of the repository.
+    pub path: String,
+    /// What it was; `None` where it is new.
+    pub old: Option<Mode>,
+    /// What it is; `None` where it is gone.
+    pub new: Option<Mode>,
+    /// The id of its new content.
+    pub object: String,
+}
+
+impl Change {
+    /// Reads what `git diff-tree -r -z --raw --no-renames` prints; `None` where it is something else.
+    pub(super) fn parse_all(said: &[u8]) -> Option<Vec<Self>> {
+        let mut parts = said.split(|byte| *byte == 0);
+        let mut changes = Vec::new();
+        while let Some(about) = parts.next().filter(|about| !about.is_empty()) {
+            let about = std::str::from_utf8(about).ok()?.strip_prefix(':')?;
+            let words: Vec<&str> = about.split(' ').collect();
+            let [old, new, _, object, _] = words[..] else { return None };
+            let path = String::from_utf8_lossy(parts.next()?).into_owned();
+            changes.push(Self { path, old: Mode::parse(old), new: Mode::parse(new), object: object.to_owned() });
+        }
+        Some(changes)
+    }
+}
+
+/// Lays the files of `entries` out below the empty folder `top`, and returns what could not be.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_SOURCE_CHANGED`; `E_FILE_FAILED`, `E_DISK_FULL`; `E_CANCELLED`.
+pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Context) -> Result<Vec<LeftOut>> {
+    let mut left_out = Vec::new();
+    let mut good = Vec::new();
+    for entry in entries {
+        match entry.mode {
+            _ if !entry.has_good_path() => left_out.push(LeftOut::file(&entry.path, Reason::BadPath)),
+            Mode::Submodule => left_out.push(LeftOut::file(&entry.path, Reason::Submodule)),
+            _ => good.push(entry),
+        }
+    }
+    // All folders first, then the files, then the links: nothing can be written through a link.
+    let mut made: Option<&str> = None;
+    for entry in &good {
+        let folder = entry.path.rsplit_once('/').map(|(folder, _)| folder);
+        if folder != made {
+            let path = top.join(folder.unwrap_or_default());
+            fs::create_dir_all(&path).map_err(|error| Error::file("write", &path, error))?;
+            made = folder;
+        }
+    }
+    let total = good.len() as u64;
+    let (files, links): (Vec<_>, Vec<_>) = good.into_iter().partition(|entry| entry.mode.is_file());
+    mirror.read(files.iter().map(|entry| entry.object.as_str()), |at, content| {
+        if context.is_cancelled() {
+            return Err(given_up());
+        }
+        let path = top.join(&files[at].path);
+        let failed = |error| Error::file("write", &path, error);
+        match create(&path, files[at].mode) {
+            // The disk does not tell two names apart.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                left_out.push(LeftOut::file(&files[at].path, Reason::BadPath));
+            }
+            file => drop(std::io::copy(content, &mut file.map_err(failed)?).map_err(failed)?),
+        }
+        (context.progress)("Reading", at as u64 + 1, total);
+        Ok(())
+    })?;
+    let mut targets = vec![Vec::new(); links.len()];
+    mirror.read(links.iter().map(|entry| entry.object.as_str()), |at, content| {
+        content.take(MAX_LINK).read_to_end(&mut targets[at]).map(drop).map_err(lost)
+    })?;
+    for (entry, target) in links.iter().zip(targets) {
+        if link(&target, &top.join(&entry.path)).is_err() {
+            left_out.push(LeftOut::file(&entry.path, Reason::BadPath));
+        }
+    }
+    (context.progress)("Reading", total, total);
+    Ok(left_out)
+}
+
+/// Bytes of the longest text of a link.
+const MAX_LINK: u64 = 4096;
+
+fn create(path: &PathBuf, mode: Mode) -> std::io::Result<fs::File> {
+    let mut options = fs::File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(if mode == Mode::Executable { 0o755 } else { 0o644 });
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = options.open(path)?;
+    file.flush()?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn link(target: &[u8], path: &Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
+}
+
+#[cfg(not(unix))]
+fn link(_: &[u8], _: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Returns the failure of a source that the user gave up.
+pub(super) fn given_up() -> Error {
+    Error::new(Code::Cancelled, "The source was given up; nothing was changed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_and_changes_are_read_from_what_git_prints() {
+        let entry = Entry::parse(b"100755 blob 12ab\ta b/\xc3\xa9.sh").unwrap();
+        assert_eq!((entry.mode, entry.object.as_str(), entry.path.as_str()), (Mode::Executable, "12ab", "a b/é.sh"));
+        assert_eq!(Entry::parse(b"160000 commit 12ab\tsub").unwrap().mode, Mode::Submodule);
+        assert_eq!(Entry::parse(b"what"), None);
+        let said = b":100644 100644 aa bb M\0a.md\0:000000 120000 00 cc A\0l\0:100644 000000 aa 00 D\0gone\0";
+        let changes = Change::parse_all(said).unwrap();
+        assert_eq!(changes.len(), 3);
+        assert_eq!((changes[0].old, changes[0].new), (Some(Mode::File), Some(Mode::File)));
+        assert_eq!((changes[1].old, changes[1].new, changes[1].path.as_str()), (None, Some(Mode::Link), "l"));
+        assert_eq!((changes[2].new, changes[2].path.as_str()), (None, "gone"));
+        assert_eq!(Change::parse_all(b"fatal: no"), None);
+        assert_eq!(Change::parse_all(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_path_that_leaves_its_folder_is_none() {
+        for (path, good) in [
+            ("a/b c/é.md", true),
+            (".github/x", true),
+            ("../a", false),
+            ("a/../b", false),
+            ("/a", false),
+            ("a//b", false),
+            (".git/hooks/post-checkout", false),
+            ("a/.GIT/config", false),
+            ("a\\b", false),
+        ] {
+            let entry = Entry { mode: Mode::File, object: String::new(), path: path.to_owned() };
+            assert_eq!(entry.has_good_path(), good, "{path}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Writing what a source holds into a project, for the first time.
+
+use super::contents::{Contents, Taken};
+use super::offer::{self, Offer};
+use super::stored;
+use super::tree::given_up;
+use crate::content::import::merge;
+use crate::error::{Error, Result};
+use crate::op::Context;
+use crate::store::projects::Project;
+use crate::store::revisions::Author;
+use crate::store::sources::{self, ItemRow, Origin};
+use crate::store::Db;
+
+/// Items written between two looks at whether the user gave up.
+const BATCH: usize = 64;
+
+/// Writes a new source with its items, in the transaction that `db` is.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for its name, `E_IMPORT_CONFLICT` for names of its items; `E_FILE_FAILED`, `E_DISK_FULL`,
+/// `E_STORAGE`; `E_CANCELLED`.
+pub fn first(
+    db: &Db<'_>,
+    project: &Project,
+    author: Author<'_>,
+    origin: &Origin,
+    contents: &Contents,
+    context: &Context,
+) -> Result<Offer> {
+    let id = sources::insert(db, project, origin, author.now)?;
+    let offer = Offer::new(db, project, contents, id)?;
+    offer.refuse_clashes(origin, contents)?;
+    let (mut written, total) = (0, contents.items.len() as u64);
+    for (taken, actions) in contents.items.chunks(BATCH).zip(offer.actions.chunks(BATCH)) {
+        if context.is_cancelled() {
+            return Err(given_up());
+        }
+        let items: Vec<_> = taken.iter().map(|taken| taken.item.clone()).collect();
+        merge::apply(db, author, project, &context.clock, &items, actions.to_vec())?;
+        for taken in taken {
+            let found = stored::find(db, project, &taken.item)?;
+            let found = found.ok_or_else(|| Error::internal("an item that was written is not there"))?;
+            sources::put_item(db, id, &row(db, taken, found.key())?)?;
+        }
+        written += taken.len() as u64;
+        (context.progress)("Writing", written, total);
+    }
+    Ok(offer)
+}
+
+/// Returns the row that says what a file became: the base of the next update.
+///
+/// # Errors
+/// As [`offer::blob`].
+pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
+    Ok(ItemRow {
+        path: taken.path.clone(),
+        item,
+        entry: serde_json::to_string(&taken.item.entry)
+            .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))?,
+        blob: offer::blob(db, taken)?,
+        sha256: taken.sha256,
+        executable: taken.executable,
+        shared: taken.shared,
+    })
+}

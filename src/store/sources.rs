@@ -1,0 +1,274 @@
+//! Where a project's content came from: sources, and what each file of theirs became when it was last read.
+
+use serde::{Deserialize, Serialize};
+
+use super::Db;
+use super::blobs::damaged_value;
+use super::engine::{Row, Unique, params, sql};
+use super::projects::Project;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+const NAME: Unique = Unique::new("source", &["project_id", "name"]);
+
+/// What a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A git repository.
+    Git,
+    /// A folder on this machine.
+    Folder,
+}
+
+impl Kind {
+    /// The word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Git => "git",
+            Kind::Folder => "folder",
+        }
+    }
+}
+
+/// What is said of a source besides where it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Patterns, of which one has to name each file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// What stands before the names of its items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// What its files are, whatever their paths say.
+    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// All of a source but its key, its items and its times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name in the project.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// What git fetches from, or the folder.
+    pub url: String,
+    /// The branch or tag that is followed, in full; `None` for a commit or a folder.
+    pub reference: Option<String>,
+    /// The folder in the repository, `/` between; empty for all of it.
+    pub path: String,
+    /// What else was said of it.
+    pub choice: Choice,
+    /// The commit that its items were read from; `None` for a folder.
+    pub commit: Option<String>,
+    /// The SHA-256 over path, mode and SHA-256 of each item's file.
+    pub digest: [u8; 32],
+}
+
+/// A source's row.
+#[derive(Clone, Debug)]
+pub struct SourceRow {
+    /// Its key.
+    pub id: i64,
+    /// What it is, and as of which commit.
+    pub origin: Origin,
+    /// When it was added.
+    pub added_at: Millis,
+    /// When its items were last read.
+    pub updated_at: Millis,
+}
+
+/// What a file of a source became.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemRow {
+    /// The path in the source, `/` between.
+    pub path: String,
+    /// `prompt:<uuid>` or `resource:<uuid>`.
+    pub item: String,
+    /// Name, attributes, and when it applies, as JSON.
+    pub entry: String,
+    /// The key of the content.
+    pub blob: i64,
+    /// The SHA-256 of the file's own bytes.
+    pub sha256: [u8; 32],
+    /// Whether the file can be executed.
+    pub executable: bool,
+    /// Whether other files stand for the same, or it was reached through a link.
+    pub shared: bool,
+}
+
+/// Adds a source.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> Result<i64> {
+    let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
+    let choice = super::items::json(choice)?;
+    let sql = sql!(
+        "INSERT INTO source (project_id, name, kind, url, ref, path, choice, commit_id, digest, added_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) RETURNING id"
+    );
+    let kind = kind.word();
+    db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, now]).map_err(|error| match NAME.is_violated_by(&error) {
+        true => taken(project, name),
+        false => error,
+    })
+}
+
+/// Returns the failure of a name that another source has.
+pub fn taken(project: &Project, name: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("Project '{}' has a source '{name}' already", project.name))
+        .hint(format!("`mcpkg source update {name}` brings it up to date; `--name` names another one"))
+}
+
+/// Notes that a source's items were read again: at which commit, with which digest.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn set_read(db: &Db<'_>, id: i64, commit: Option<&str>, digest: &[u8; 32], now: Millis) -> Result<()> {
+    let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, updated_at = ?4 WHERE id = ?1");
+    db.run(sql, params![id, commit, digest, now]).map(drop)
+}
+
+/// The columns that [`from_row`] reads.
+macro_rules! source_columns {
+    () => {
+        "id, name, kind, url, ref, path, choice, commit_id, digest, added_at, updated_at"
+    };
+}
+
+/// Returns the sources of a project, by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<SourceRow>> {
+    let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 ORDER BY name");
+    db.all(sql, params![project], from_row)
+}
+
+/// Returns a project's source.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
+    let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 AND name = ?2");
+    if let Some(found) = db.one(sql, params![project.id, name], from_row)? {
+        return Ok(found);
+    }
+    let names = db.all(sql!("SELECT name FROM source WHERE project_id = ?1"), params![project.id], |row| {
+        row.get::<String>(0)
+    })?;
+    let error = Error::new(Code::NotFound, format!("Project '{}' has no source '{name}'", project.name));
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` names those there are"))
+}
+
+/// Forgets a source; what it brought stays.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM source_item WHERE source_id = ?1"), params![id])?;
+    db.run(sql!("DELETE FROM source WHERE id = ?1"), params![id]).map(drop)
+}
+
+/// Returns what the files of a source became, by path.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
+    let sql = sql!(
+        "SELECT path, item, entry, blob_id, sha256, executable, shared FROM source_item WHERE source_id = ?1
+          ORDER BY path"
+    );
+    db.all(sql, params![id], item_from_row)
+}
+
+/// Returns what one file of a source became; `None` where it became nothing.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
+    let sql = sql!(
+        "SELECT path, item, entry, blob_id, sha256, executable, shared FROM source_item
+          WHERE source_id = ?1 AND path = ?2"
+    );
+    db.one(sql, params![id, path], item_from_row)
+}
+
+/// Returns how many items a source has.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
+    db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
+}
+
+/// Returns the name of the source that an item came from; `None` where it is of none, or of the source `but` alone.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option<String>> {
+    let sql = sql!(
+        "SELECT s.name FROM source_item i JOIN source s ON s.id = i.source_id
+          WHERE i.item = ?2 AND s.project_id = ?1 AND s.id <> ?3 ORDER BY s.name LIMIT 1"
+    );
+    db.one(sql, params![project, item, but], |row| row.get(0))
+}
+
+/// Writes what a file became, over what it became before.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
+    let ItemRow { path, item, entry, blob, sha256, executable, shared } = row;
+    let sql = sql!(
+        "INSERT INTO source_item (source_id, path, item, entry, blob_id, sha256, executable, shared)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (source_id, path) DO UPDATE SET item = excluded.item, entry = excluded.entry,
+                                                     blob_id = excluded.blob_id, sha256 = excluded.sha256,
+                                                     executable = excluded.executable, shared = excluded.shared"
+    );
+    db.run(sql, params![id, path, item, entry, blob, sha256, executable, shared]).map(drop)
+}
+
+/// Forgets what a file became.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete_item(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
+    db.run(sql!("DELETE FROM source_item WHERE source_id = ?1 AND path = ?2"), params![id, path]).map(drop)
+}
+
+fn item_from_row(row: &Row<'_>) -> Result<ItemRow> {
+    Ok(ItemRow {
+        path: row.get(0)?,
+        item: row.get(1)?,
+        entry: row.get(2)?,
+        blob: row.get(3)?,
+        sha256: row.get(4)?,
+        executable: row.get(5)?,
+        shared: row.get(6)?,
+    })
+}
+
+fn from_row(row: &Row<'_>) -> Result<SourceRow> {
+    let kind = match row.get(2)? {
+        "git" => Kind::Git,
+        "folder" => Kind::Folder,
+        _ => return Err(damaged_value("a source is of no known kind")),
+    };
+    let choice = serde_json::from_str(row.get(6)?)
+        .map_err(|error| damaged_value("what was said of a source is malformed").with_source(error))?;
+    let origin = Origin {
+        name: row.get(1)?,
+        kind,
+        url: row.get(3)?,
+        reference: row.get(4)?,
+        path: row.get(5)?,
+        choice,
+        commit: row.get(7)?,
+        digest: row.get(8)?,
+    };
+    Ok(SourceRow { id: row.get(0)?, origin, added_at: row.get(9)?, updated_at: row.get(10)? })
+}
