@@ -9,7 +9,7 @@ mod write;
 
 pub use dialect::Dialect;
 pub use prompt::{Argument, Attributes, Prompt};
-pub use read::{attributes, each_template, find, get, list, names, overview};
+pub use read::{attributes, by_uuid, each_template, find, get, list, names, overview};
 pub(super) use row::from_row;
 pub use serve::{Body, Line, each, with};
 pub use write::{delete, insert, restore, update};

@@ -64,6 +64,11 @@ impl Source {
         self.size
     }
 
+    /// The SHA-256 of its bytes.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+
     /// Whether it is UTF-8 without U+0000.
     pub fn is_text(&self) -> bool {
         self.is_text

@@ -1,5 +1,7 @@
 //! Prompts by name and in pages, as rows of our own.
 
+use uuid::Uuid;
+
 use super::prompt::{Attributes, Prompt};
 use super::row::{from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
 use crate::error::Result;
@@ -56,6 +58,18 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
         let is_asked_for = prompt.name == name && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
     })
+}
+
+/// Returns the prompt with the id `uuid` of a project, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Prompt>> {
+    let sql = sql!(prompt_columns!(), " WHERE p.uuid = ?2 AND p.project_id = ?1");
+    match db.one(sql, params![project, uuid], from_row)? {
+        Some(found) if found.uuid != uuid => Err(Kind::Prompt.damaged(&found.name)),
+        found => Ok(found),
+    }
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
