@@ -13,3 +13,4 @@ mod mcp;
 mod properties;
 mod store;
 mod support;
+mod sync;

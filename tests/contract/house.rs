@@ -153,6 +153,7 @@ fn imports_go_down_only() {
                 "content::command",
                 "content::completions",
                 "content::files",
+                "content::proposals",
                 "content::skills",
                 "content::uri",
                 // `doctor` asks each domain how it is.

@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 9;
+pub const SCHEMA_VERSION: u32 = 10;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -28,6 +28,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
     "cee6739539dbdd4e9ac3524243d05759afd2386392d8ca3007beeed9baa8f330",
+    "bdd470f27a09ff9c14d64ed51fb84c75197710a529fe37346cd6f36db95be45d",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -40,6 +41,8 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V006__consent_and_checksums", include_str!("../../../../migrations/sqlite/V006__consent_and_checksums.sql")),
     ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
+    ("V009__sources", include_str!("../../../../migrations/sqlite/V009__sources.sql")),
+    ("V010__sync", include_str!("../../../../migrations/sqlite/V010__sync.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.
