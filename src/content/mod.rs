@@ -22,6 +22,7 @@ pub mod resources;
 pub mod search;
 pub mod skills;
 pub mod stored;
+pub mod sync;
 pub mod template;
 pub mod uri;
 
@@ -97,4 +98,5 @@ pub const OPS: &[Entry] = &[
     Entry::of::<search::Search>(),
     Entry::of::<import::Import>(),
     Entry::of::<export::Export>(),
+    Entry::of::<sync::Sync>(),
 ];

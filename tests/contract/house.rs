@@ -177,7 +177,7 @@ fn imports_go_down_only() {
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
             // The editor.
-            "content" => &["op", "store", "error", "file", "clock", "process"],
+            "content" => &["op", "approved", "store", "error", "file", "clock", "disk", "process"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

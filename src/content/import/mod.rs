@@ -23,7 +23,7 @@ mod folders;
 mod links;
 mod only;
 mod reason;
-mod walk;
+pub(in crate::content) mod walk;
 
 #[cfg(test)]
 mod tests;
