@@ -22,6 +22,8 @@ pub enum Kind {
     Journal,
     /// A folder that this user deployed to; the SHA-256 is of its path.
     Root,
+    /// A folder that this user synced a project with; the SHA-256 is of both.
+    Sync,
     /// A request that this user consented to, until it is used; the SHA-256 is of what never changes in its row.
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
@@ -33,6 +35,7 @@ impl Kind {
         match self {
             Kind::Journal => "journals",
             Kind::Root => "roots",
+            Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
         }

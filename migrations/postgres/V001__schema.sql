@@ -291,6 +291,7 @@ CREATE TABLE sync_item (
   item        TEXT NOT NULL,
   entry       TEXT CHECK (entry::json IS NOT NULL),
   blob_id     BIGINT REFERENCES blob (id),
+  listed      BIGINT NOT NULL CHECK (listed IN (0, 1)),
   proposal_id BIGINT REFERENCES proposal (id) ON DELETE SET NULL,
   PRIMARY KEY (sync_id, path),
   CHECK ((entry IS NULL) = (blob_id IS NULL))

@@ -47,13 +47,15 @@ CREATE TABLE sync (
 ) STRICT;
 
 -- What project and folder both had of an item when it was last synced: the base of the next merge. Without entry and
--- blob_id they never had the same. proposal_id is the proposal about it that was not acted on yet.
+-- blob_id they never had the same. listed: the folder's manifest lists the file. proposal_id is the proposal about it that was
+-- not acted on yet.
 CREATE TABLE sync_item (
   sync_id     INTEGER NOT NULL REFERENCES sync (id) ON DELETE CASCADE,
   path        TEXT NOT NULL,                 -- below the folder, '/' between
   item        TEXT NOT NULL,                 -- prompt:<uuid> or resource:<uuid>
   entry       TEXT CHECK (entry IS NULL OR json_valid(entry)),
   blob_id     INTEGER REFERENCES blob (id),
+  listed      INTEGER NOT NULL CHECK (listed IN (0, 1)),
   proposal_id INTEGER REFERENCES proposal (id) ON DELETE SET NULL,
   PRIMARY KEY (sync_id, path),
   CHECK ((entry IS NULL) = (blob_id IS NULL))

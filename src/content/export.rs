@@ -1,6 +1,6 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
-pub(super) mod layout;
+pub(in crate::content) mod layout;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,12 +74,12 @@ fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> 
         context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
     let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
     let counts = (count(true), count(false));
-    let files = lay_out(&items)?;
+    let mut layout = layout::Layout::default();
+    let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
+    let expected: Vec<_> = items.iter().map(Some).collect();
+    let files = settle(files, &expected)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let mut json = serde_json::to_vec_pretty(&Manifest::new(listed))
-        .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
-    json.push(b'\n');
-    let manifest = (manifest::FILE, &Source::from(json), false);
+    let manifest = (manifest::FILE, &Source::from(Manifest::new(listed).bytes()?), false);
     let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
     write(folder, files.chain([manifest]))?;
     Ok((counts, project))
@@ -138,11 +138,10 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
     Ok(items)
 }
 
-/// Returns the files of these items. What the rules of import would not bring back as it is gets its content alone and
-/// a line in the manifest; since that can free a name another file was given a substitute for, it is asked again.
-fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
-    let mut layout = layout::Layout::default();
-    let mut files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
+/// Returns the files so that an import brings back what is expected of each; of a file without an expectation only its
+/// names count. What the rules of import would not bring back as it is gets its content alone and a line in the manifest;
+/// since that can free a name another file was given a substitute for, it is asked again.
+pub(in crate::content) fn settle(mut files: Vec<File>, expected: &[Option<&(Entry, Source)>]) -> Result<Vec<File>> {
     loop {
         let mut order: Vec<&File> = files.iter().collect();
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -152,18 +151,23 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let differs: Vec<bool> = files
             .iter()
-            .zip(items)
-            .map(|(file, (entry, content))| {
-                back.get(file.relative.as_str())
-                    .is_none_or(|item| !comes_back(&item.entry, entry) || item.content != *content)
+            .zip(expected)
+            .map(|(file, expected)| {
+                expected.is_some_and(|(entry, content)| {
+                    back.get(file.relative.as_str())
+                        .is_none_or(|item| !comes_back(&item.entry, entry) || item.content != *content)
+                })
             })
             .collect();
         if !differs.contains(&true) {
             return Ok(files);
         }
-        for ((file, (entry, content)), _) in files.iter_mut().zip(items).zip(differs).filter(|(_, differs)| *differs) {
+        for ((file, expected), _) in files.iter_mut().zip(expected).zip(differs).filter(|(_, differs)| *differs) {
+            let Some((entry, content)) = expected else { continue };
             if file.listed.is_some() {
-                return Err(Error::internal(format!("`{}` would not import back from the manifest", file.relative)));
+                let what = format!("`{}` would not import back as '{}'", file.relative, entry.name);
+                return Err(Error::new(Code::ImportConflict, what)
+                    .hint("another file has this name or URI; rename one of the two"));
             }
             file.listed = Some(entry.clone());
             file.content.clone_from(content);

@@ -24,6 +24,7 @@ pub mod search;
 pub mod skills;
 pub mod source;
 pub mod stored;
+pub mod sync;
 pub mod template;
 pub mod uri;
 
@@ -100,4 +101,5 @@ pub const OPS: &[Entry] = &[
     Entry::of::<search::Search>(),
     Entry::of::<import::Import>(),
     Entry::of::<export::Export>(),
+    Entry::of::<sync::Sync>(),
 ];

@@ -25,6 +25,7 @@ pub mod skills;
 pub mod snapshots;
 pub mod source;
 pub mod sources;
+pub mod syncs;
 pub mod tasks;
 pub mod validators;
 pub mod watch;

@@ -1,3 +1,4 @@
 //! What stands here and what stands elsewhere: merged, or proposed to a person.
 
+mod both_ways;
 mod proposals;

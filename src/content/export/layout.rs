@@ -39,16 +39,17 @@ impl Layout {
     /// # Errors
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
-        let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
+        let (relative, is_own) = self.place(entry);
+        let listed = (!is_own).then(|| entry.clone());
+        file(relative, entry, content, listed)
+    }
+
+    /// Takes a free path for an item; returns it, and whether it is one of its own.
+    pub fn place(&mut self, entry: &Entry) -> (String, bool) {
         for relative in [first_path(entry), own_path(entry)].into_iter().flatten() {
-            if !is_safe(&relative) || !self.claim(&relative) {
-                continue;
+            if is_safe(&relative) && self.claim(&relative) {
+                return (relative, true);
             }
-            let content = match &entry.what {
-                What::Prompt(attributes) => prompt(entry, attributes, content)?,
-                What::Resource(_) => content.clone(),
-            };
-            return Ok(File { relative, content, executable, listed: None });
         }
         let mut relative = format!("{OTHERS}/{}", entry.name);
         let mut seed = format!("{} {}", entry.what.word(), entry.name);
@@ -56,11 +57,11 @@ impl Layout {
             seed = digest(&seed, 16);
             relative = format!("{OTHERS}/{seed}");
         }
-        Ok(File { relative, content: content.clone(), executable, listed: Some(entry.clone()) })
+        (relative, false)
     }
 
     /// Takes a path, unless it is taken, is a folder already, or lies below a file.
-    fn claim(&mut self, path: &str) -> bool {
+    pub fn claim(&mut self, path: &str) -> bool {
         let path = path.to_lowercase();
         let above: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
         let free = !self.files.contains(&path)
@@ -72,6 +73,19 @@ impl Layout {
         }
         free
     }
+}
+
+/// Returns the file of an item at a path: with front matter for a prompt, unless the manifest lists it.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_FILE_FAILED` where the content cannot be read.
+pub fn file(relative: String, entry: &Entry, content: &Source, listed: Option<Entry>) -> Result<File> {
+    let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
+    let content = match &entry.what {
+        What::Prompt(attributes) if listed.is_none() => prompt(entry, attributes, content)?,
+        _ => content.clone(),
+    };
+    Ok(File { relative, content, executable, listed })
 }
 
 /// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.

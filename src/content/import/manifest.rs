@@ -94,6 +94,17 @@ impl Manifest {
         Self { version: VERSION, files }
     }
 
+    /// Returns the file's bytes.
+    ///
+    /// # Errors
+    /// `E_INTERNAL`.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        let mut json = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
+        json.push(b'\n');
+        Ok(json)
+    }
+
     /// Reads the manifest of `folder`; `None` where it has none.
     ///
     /// # Errors

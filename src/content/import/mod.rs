@@ -23,7 +23,7 @@ mod cursor;
 mod folders;
 mod links;
 mod only;
-pub mod walk;
+pub(in crate::content) mod walk;
 
 #[cfg(test)]
 mod tests;

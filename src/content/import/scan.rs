@@ -283,15 +283,7 @@ impl Gathered {
     /// Leaves out the database, which may stand in the folder, with SQLite's files beside it.
     fn leave_out_database(&mut self, context: &Context) {
         let database = context.store.location().to_string();
-        let is_database = |path: &Path| {
-            let path = path.to_string_lossy();
-            path.strip_prefix(&database).is_some_and(|suffix| {
-                matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
-                    || suffix.starts_with(".before-restore-")
-                    || suffix.starts_with(".pre-v")
-            })
-        };
-        for (path, candidate) in self.candidates.extract_if(.., |path, _| is_database(path)) {
+        for (path, candidate) in self.candidates.extract_if(.., |path, _| is_of_database(path, &database)) {
             self.left_out.insert(path, LeftOut::file(candidate.relative, Reason::Database));
         }
     }
@@ -420,8 +412,17 @@ pub(super) fn look_through(
     Ok(files)
 }
 
+/// Whether a file is the database, or one that SQLite or mcpkg keeps beside it.
+pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
+    path.to_string_lossy().strip_prefix(database).is_some_and(|suffix| {
+        matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
+            || suffix.starts_with(".before-restore-")
+            || suffix.starts_with(".pre-v")
+    })
+}
+
 /// Reads a file, and returns whether it can be executed; `kept` counts the bytes that are in memory.
-fn read(path: &Path, kept: &mut u64) -> Result<(Source, bool)> {
+pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(Source, bool)> {
     let failed = |error| Error::file("read", path, error);
     let metadata = std::fs::metadata(path).map_err(failed)?;
     let executable = is_executable(&metadata);

@@ -28,7 +28,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
     "cee6739539dbdd4e9ac3524243d05759afd2386392d8ca3007beeed9baa8f330",
-    "bdd470f27a09ff9c14d64ed51fb84c75197710a529fe37346cd6f36db95be45d",
+    "e412c0cac633a40b56027fe07a0e46ed1e48fbd4b7ab8023f16a99bae25bc0d2",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.

@@ -1,0 +1,199 @@
+//! What a sync does to the project and to what is kept of it, in one transaction before the folder is written and one after.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::folder::{Look, There};
+use super::plan::{Act, Plan, Step, plain};
+use crate::clock::Clock;
+use crate::content::import::manifest::{Entry, Origin};
+use crate::content::proposals::{self, New, Proposed};
+use crate::content::stored::{self, Stored};
+use crate::error::{Error, Result};
+use crate::store::projects::Project;
+use crate::store::proposals::Origin as From;
+use crate::store::revisions::Author;
+use crate::store::source::Source;
+use crate::store::syncs::{self, Base, Write};
+use crate::store::{Db, blobs};
+
+/// What is kept of each file once it is written: what both sides have then, or nothing.
+pub(super) type Written = BTreeMap<String, Option<Base>>;
+
+/// Whose change it is.
+#[derive(Clone, Copy)]
+pub(super) struct Change<'c> {
+    pub(super) db: &'c Db<'c>,
+    pub(super) author: Author<'c>,
+    pub(super) project: &'c Project,
+    pub(super) clock: &'c Clock,
+    /// The key of the sync.
+    pub(super) sync: i64,
+}
+
+impl Change<'_> {
+    /// Changes the project as planned, and notes which files of the folder are going to be written. Of those the base is what
+    /// was read of them, whose changes the project has by now: so a sync that is killed takes nothing back.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`,
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(super) fn begin(self, plan: &mut Plan, look: &Look) -> Result<Written> {
+        let mut written = Written::new();
+        let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
+        let listed: BTreeMap<&str, bool> =
+            plan.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
+        for step in &plan.steps {
+            let there = look.items.get(&step.path);
+            let (base, then) = self.step(&mut plan.rows, step, there)?;
+            if let Some(base) = &base {
+                self.keep(step, base)?;
+            }
+            if matches!(step.act, Act::Forget) {
+                self.withdraw(step)?;
+                syncs::delete_base(self.db, self.sync, &step.path)?;
+            }
+            if paths.contains(step.path.as_str()) {
+                let mut then = then.unwrap_or(base);
+                if let Some(then) = &mut then {
+                    then.listed = listed.get(step.path.as_str()).copied().unwrap_or_default();
+                }
+                written.insert(step.path.clone(), then);
+            }
+        }
+        for write in &plan.writes {
+            let blob = write.bytes.as_ref().map(|bytes| blobs::put_source(self.db, bytes)).transpose()?;
+            let listed = write.listed.as_ref().map(json).transpose()?;
+            let write =
+                Write { path: write.path.clone(), before: write.before, blob, executable: write.executable, listed };
+            syncs::begin_write(self.db, self.sync, &write)?;
+        }
+        Ok(written)
+    }
+
+    /// Does a step here, and returns what both sides had of it from now on, and once its file is written.
+    #[expect(clippy::type_complexity, reason = "two answers, either of which may be that there is nothing to keep")]
+    fn step(
+        self,
+        rows: &mut stored::Rows,
+        step: &Step,
+        there: Option<&There>,
+    ) -> Result<(Option<Base>, Option<Option<Base>>)> {
+        let ours = step.ours.as_ref();
+        let key = || ours.map(Stored::key).or_else(|| step.kept.as_ref().map(|kept| kept.item.clone()));
+        let known = || key().ok_or_else(|| Error::internal("a step is of no item"));
+        let theirs = |item: String| -> Result<Base> {
+            let version = match there {
+                Some(there) => Some((json(&plain(&there.entry))?, blobs::put_source(self.db, &there.content)?)),
+                None => None,
+            };
+            let listed = there.is_some_and(|there| there.listed);
+            Ok(Base { path: step.path.clone(), item, version, listed, proposal: None })
+        };
+        let both = |item: String, entry: &Entry, content: &Source| -> Result<Base> {
+            let version = Some((json(&plain(entry))?, blobs::put_source(self.db, content)?));
+            Ok(Base { path: step.path.clone(), item, version, listed: false, proposal: None })
+        };
+        let waiting = |proposed: Proposed<'_>| -> Result<Base> {
+            let item = known()?;
+            let new = New { origin: From::Sync, item: &item, ours, path: &step.path, proposed };
+            let id = proposals::propose(self.db, self.author, self.project, new)?;
+            let version = step.base.as_ref().map(|(entry, blob)| Ok::<_, Error>((json(entry)?, *blob))).transpose()?;
+            let listed = there.map_or(step.kept.as_ref().is_some_and(|kept| kept.listed), |there| there.listed);
+            Ok(Base { path: step.path.clone(), item, version, listed, proposal: Some(id) })
+        };
+        Ok(match (&step.act, there) {
+            (Act::Same, _) => (Some(theirs(known()?)?), None),
+            (Act::Take, Some(there)) => {
+                let entry = taken(ours, &there.entry);
+                let put = |rows| {
+                    stored::put(
+                        self.db,
+                        self.author,
+                        self.project,
+                        self.clock,
+                        rows,
+                        ours.cloned(),
+                        &entry,
+                        &there.content,
+                    )
+                };
+                let item = put(rows)?;
+                self.withdraw(step)?;
+                (Some(theirs(item)?), None)
+            }
+            (Act::Give(entry, content), _) => {
+                let item = known()?;
+                // A new item has nothing in common with the folder until its file is on the disk.
+                let base = if there.is_some() || step.kept.is_some() { Some(theirs(item.clone())?) } else { None };
+                (base, Some(Some(both(item, entry, content)?)))
+            }
+            (Act::Merge(entry, content), _) => {
+                let item =
+                    stored::put(self.db, self.author, self.project, self.clock, rows, ours.cloned(), entry, content)?;
+                (Some(theirs(item.clone())?), Some(Some(both(item, entry, content)?)))
+            }
+            (Act::DeleteFile, _) => (None, Some(None)),
+            (Act::ProposeChange(_), Some(there)) => {
+                let blob = blobs::put_source(self.db, &there.content)?;
+                let entry = taken(ours, &there.entry);
+                (Some(waiting(Proposed::Change { entry: &entry, blob })?), None)
+            }
+            (Act::ProposeDeleteFile, Some(there)) => {
+                let blob = blobs::put_source(self.db, &there.content)?;
+                (Some(waiting(Proposed::DeleteFile { entry: &there.entry, blob })?), None)
+            }
+            (Act::ProposeDelete, _) => (Some(waiting(Proposed::Delete)?), None),
+            _ => (None, None),
+        })
+    }
+
+    /// Keeps a base, unless it is kept already.
+    fn keep(self, step: &Step, base: &Base) -> Result<()> {
+        if step.kept.as_ref() == Some(base) {
+            return Ok(());
+        }
+        if base.proposal.is_none() {
+            self.withdraw(step)?;
+        }
+        syncs::put_base(self.db, self.sync, base)
+    }
+
+    /// Takes back the open proposal about an item that needs none any more.
+    fn withdraw(self, step: &Step) -> Result<()> {
+        match step.kept.as_ref().filter(|kept| kept.proposal.is_some()) {
+            Some(kept) => crate::store::proposals::withdraw(self.db, self.project.id, From::Sync, &kept.item).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps what both sides have now that the files of `done` are on the disk, and forgets that they were being written.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+    pub(super) fn end(self, mut written: Written, done: &[String]) -> Result<()> {
+        for path in done {
+            match written.remove(path) {
+                Some(Some(base)) => syncs::put_base(self.db, self.sync, &base)?,
+                Some(None) => syncs::delete_base(self.db, self.sync, path)?,
+                None => {}
+            }
+        }
+        syncs::end_writes(self.db, self.sync)
+    }
+}
+
+/// Returns what the project takes: where the file lay that it came from stays known.
+fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
+    match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {
+        Some(known) => {
+            let origin = Origin { applies: theirs.origin.applies.clone(), ..known.clone() };
+            Entry { origin, ..theirs.clone() }
+        }
+        None => theirs.clone(),
+    }
+}
+
+pub(super) fn json(entry: &Entry) -> Result<String> {
+    serde_json::to_string(entry)
+        .map_err(|error| Error::internal("an entry cannot be written as JSON").with_source(error))
+}

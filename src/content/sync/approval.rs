@@ -1,0 +1,37 @@
+//! The folders that this user synced on this machine. What a database from somebody else says of a folder counts nothing.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::approved::Kind;
+use crate::error::Result;
+use crate::hex;
+use crate::op::Context;
+use crate::store::projects::Project;
+use crate::store::source::Source;
+
+/// Whether this user synced the project with the folder on this machine.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub(super) fn is_given(context: &Context, project: &Project, folder: &Path) -> Result<bool> {
+    Ok(context.approved.get(Kind::Sync, &key(project, folder))?.is_some())
+}
+
+/// Keeps it that this user syncs the project with the folder.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub(super) fn give(context: &Context, project: &Project, folder: &Path) -> Result<()> {
+    if is_given(context, project, folder)? {
+        return Ok(());
+    }
+    let note = json!({ "path": folder.display().to_string(), "project": project.uuid.to_string() });
+    context.approved.put(Kind::Sync, &key(project, folder), &note)
+}
+
+fn key(project: &Project, folder: &Path) -> String {
+    let text = [project.uuid.as_bytes(), folder.as_os_str().as_encoded_bytes()].concat();
+    hex::encode(&Source::from(text).sha256())
+}

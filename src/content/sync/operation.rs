@@ -1,0 +1,292 @@
+//! The command.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::apply::{Change, Written};
+use super::folder::{self, Look};
+use super::plan::Plan;
+use super::report::Report;
+use super::write::{self, Outcome};
+use super::{approval, unchanged};
+use crate::content::GROUP;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::projects::{self, Project};
+use crate::store::syncs;
+
+/// Keep the project and a folder the same
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Sync {
+    /// The folder, made if it is not there; else the one that the project was synced with last
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Show what would be done and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// As --dry-run, and exit with status 3 where the two are not the same
+    #[arg(long)]
+    #[serde(default)]
+    check: bool,
+    /// As if the two had never been synced: nothing counts as deleted, and what differs is proposed
+    #[arg(long)]
+    #[serde(default)]
+    anew: bool,
+}
+
+impl Operation for Sync {
+    const TOOL: &'static str = "sync_project";
+    const CLI: &'static [&'static str] = &["sync"];
+    const TITLE: &'static str = "Sync the project with a folder";
+    const ABOUT: &'static str =
+        "Keep the selected project and a folder the same, both ways, such as one in a git repository";
+    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads. What one side changed since the last sync, the \
+        other gets; where both changed an item, their changes are merged line by line. What cannot be merged, and what one side \
+        deleted, is proposed: both sides keep what they have until `mcpkg evolve accept` or `reject` decides. While a proposal \
+        waits, the exit status is 1.\n\nFiles that ignore files name, links, and what is no item are let be. To share a project, \
+        commit the folder, and run `mcpkg sync` after each pull.\n\nExamples:\n  mcpkg sync team/prompts\n  mcpkg sync --check\n  \
+        git pull && mcpkg sync && git commit -am 'prompts' && git push";
+    const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let dry = self.dry_run || self.check;
+        let mut reply = match self.top(context, dry)? {
+            Some(top) => self.sync(context, &top, dry)?,
+            None => self.into_nothing(context)?,
+        };
+        reply.differs = self.check && reply.differs;
+        Ok(reply)
+    }
+}
+
+impl Sync {
+    /// Returns the real path of the folder, which is made unless it is only looked; `None` where it is not there.
+    fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.folder else { return self.last(context).map(Some) };
+        let failed = |error| Error::file("read", folder, error);
+        match folder.canonicalize() {
+            Ok(top) => {
+                refuse(&top)?;
+                return Ok(Some(top));
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            Err(_) => {}
+        }
+        // Where it would be, it was perhaps synced before.
+        let gone = std::path::absolute(folder).map_err(failed)?;
+        if self.knows(context, &gone)? {
+            return Err(missing(&gone));
+        }
+        if dry {
+            return Ok(None);
+        }
+        fs::create_dir_all(folder).map_err(|error| Error::file("make", folder, error))?;
+        folder.canonicalize().map(Some).map_err(failed)
+    }
+
+    /// Whether the project was synced with the folder, which is not there.
+    fn knows(&self, context: &Context, gone: &Path) -> Result<bool> {
+        if self.anew {
+            return Ok(false);
+        }
+        let parent = gone.parent().and_then(|parent| parent.canonicalize().ok());
+        let real = parent.zip(gone.file_name()).map_or_else(|| gone.to_path_buf(), |(parent, name)| parent.join(name));
+        let (project, known) = context.read(|db, project| {
+            Ok((project.clone(), syncs::get(db, project.id, &real.to_string_lossy())?.is_some()))
+        })?;
+        Ok(known && approval::is_given(context, &project, &real)?)
+    }
+
+    /// Returns the folder that the project was synced with last.
+    fn last(&self, context: &Context) -> Result<PathBuf> {
+        let (project, last) = context.read(|db, project| Ok((project.clone(), syncs::last(db, project.id)?)))?;
+        let Some(last) = last else {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("Project '{}' was not synced with a folder yet", project.name),
+            )
+            .hint("name one: `mcpkg sync DIR`"));
+        };
+        let top = PathBuf::from(last.folder);
+        if !approval::is_given(context, &project, &top)? {
+            return Err(Error::new(
+                Code::Unapproved,
+                format!("The database names the folder `{}`, which you never synced on this machine", top.display()),
+            )
+            .hint("name the folder: `mcpkg sync DIR`"));
+        }
+        if !top.is_dir() {
+            return Err(missing(&top));
+        }
+        Ok(top)
+    }
+
+    /// Returns what the sync with a folder that is not there yet would do.
+    fn into_nothing(&self, context: &Context) -> Result<Reply> {
+        let look = Look::default();
+        let folder = self.folder.clone().unwrap_or_default();
+        let (plan, project) =
+            context.read(|db, project| Ok((Plan::new(db, project, &look, &[])?, project.name.clone())))?;
+        let mut reply =
+            Report { project: &project, folder: &folder, dry: true }.of(&plan, &look, &Outcome::default(), 0);
+        reply.differs = true;
+        Ok(reply)
+    }
+
+    fn sync(&self, context: &Context, top: &Path, dry: bool) -> Result<Reply> {
+        let _lock = lock(top)?;
+        let (project, known) = context.read(|db, project| {
+            let known = syncs::get(db, project.id, &top.to_string_lossy())?;
+            Ok((project.clone(), known))
+        })?;
+        let report = Report { project: &project.name, folder: top, dry };
+        // A row that this user did not write says nothing of the folder.
+        let known = known.filter(|_| !self.anew);
+        let known = if approval::is_given(context, &project, top)? { known } else { None };
+        let mut is_whole = true;
+        if let Some(known) = &known {
+            let (writes, same, waiting) = context.store.read(|db| {
+                let writes = syncs::writes(db, known.id)?;
+                let same = writes.is_empty() && unchanged::is_unchanged(db, &project, known, top)?;
+                Ok((writes, same, syncs::waiting(db, known.id)?))
+            })?;
+            if same {
+                let mut reply = report.unchanged(waiting);
+                reply.differs = waiting > 0;
+                return Ok(reply);
+            }
+            is_whole = writes.is_empty();
+            if !is_whole && !dry {
+                write::write(top, &writes, context)?;
+                context.store.write(|db| syncs::end_writes(db, known.id))?;
+            }
+        }
+        let bases = match &known {
+            Some(known) => context.store.read(|db| syncs::bases(db, known.id))?,
+            None => Vec::new(),
+        };
+        let look = folder::look(top, &bases, context)?;
+        if dry {
+            let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;
+            let waiting = match &known {
+                Some(known) => context.store.read(|db| syncs::waiting(db, known.id))?,
+                None => 0,
+            };
+            let mut reply = report.of(&plan, &look, &Outcome::default(), waiting);
+            reply.differs = plan.does_anything() || waiting > 0 || !is_whole || !reply.warnings.is_empty();
+            return Ok(reply);
+        }
+        if context.is_cancelled() {
+            return Err(folder::cancelled());
+        }
+        write::sweep(&look.leftovers)?;
+        approval::give(context, &project, top)?;
+        let id = known.as_ref().map(|known| known.id);
+        let (id, plan, written) = begin(context, &project, top, id, &look)?;
+        let (outcome, waiting) = end(context, &project, top, id, &plan, written)?;
+        Ok(report.of(&plan, &look, &outcome, waiting))
+    }
+}
+
+/// Plans and changes the project; returns the key of the sync, the plan, and what is kept once the files are written.
+fn begin(
+    context: &Context,
+    project: &Project,
+    top: &Path,
+    known: Option<i64>,
+    look: &Look,
+) -> Result<(i64, Plan, Written)> {
+    let folder = top.to_string_lossy();
+    context.store.write(|db| {
+        let author = context.author();
+        // It may have been renamed or deleted meanwhile.
+        let project = projects::by_uuid(db, project.uuid)?
+            .ok_or_else(|| Error::new(Code::NotFound, format!("Project '{}' was deleted meanwhile", project.name)))?;
+        let stale = syncs::get(db, project.id, &folder)?.filter(|stale| Some(stale.id) != known);
+        stale.map(|stale| syncs::delete(db, stale.id)).transpose()?;
+        let id = match known {
+            Some(id) => id,
+            None => syncs::insert(db, project.id, &folder, look.looked_at)?,
+        };
+        let mut plan = Plan::new(db, &project, look, &syncs::bases(db, id)?)?;
+        let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
+        let written = change.begin(&mut plan, look)?;
+        if plan.does_anything() {
+            context.event(db, author, Some(&project.name), "sync", &folder)?;
+        }
+        // Files that are about to be written are looked at by the next sync.
+        let is_done = plan.writes.is_empty() && !plan.first_manifest && look.let_be.is_empty();
+        let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
+        syncs::looked(db, id, if is_done { &look.seen } else { &[] }, state, look.looked_at)?;
+        Ok((id, plan, written))
+    })
+}
+
+/// Writes the files, and keeps what both sides have from then on; returns what became of them, and how many proposals wait.
+fn end(
+    context: &Context,
+    project: &Project,
+    top: &Path,
+    id: i64,
+    plan: &Plan,
+    written: Written,
+) -> Result<(Outcome, i64)> {
+    if plan.writes.is_empty() && !plan.first_manifest {
+        return Ok((Outcome::default(), context.store.read(|db| syncs::waiting(db, id))?));
+    }
+    let writes = context.store.read(|db| syncs::writes(db, id))?;
+    let outcome = write::write(top, &writes, context)?;
+    let waiting = context.store.write(|db| {
+        let change = Change { db, author: context.author(), project, clock: &context.clock, sync: id };
+        change.end(written, &outcome.done)?;
+        syncs::waiting(db, id)
+    })?;
+    Ok((outcome, waiting))
+}
+
+/// Locks the folder against other syncs, of other databases too, for as long as the file is open.
+fn lock(top: &Path) -> Result<Option<File>> {
+    // Not every system opens a folder.
+    let Ok(folder) = File::open(top) else { return Ok(None) };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
+                .hint("try again when that has ended"))
+        }
+        // Nor does every disk lock one.
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// Refuses what is no folder of its own.
+fn refuse(top: &Path) -> Result<()> {
+    if !top.is_dir() {
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", top.display())));
+    }
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    if top.parent().is_none() || Some(top) == home.as_deref() {
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` cannot be synced as a whole", top.display()))
+            .hint("name a folder for the project's files: all that lies in it becomes the project's"));
+    }
+    Ok(())
+}
+
+fn missing(folder: &Path) -> Error {
+    Error::new(Code::NotFound, format!("The folder `{}` is gone", folder.display()))
+        .hint("nothing was taken for deleted; is its disk mounted?")
+        .hint("`mcpkg sync DIR --anew` writes the project into a new folder")
+}

@@ -1,0 +1,442 @@
+//! What a sync would do: each item merged, and the files that the folder is to have.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::folder::{Look, There, entry_of};
+use crate::content::export::{
+    self,
+    layout::{self, Layout},
+};
+use crate::content::import::manifest::{self, Entry, Origin};
+use crate::content::import::scan::File;
+use crate::content::merge::{self, Content, Outcome, Side, Version};
+use crate::content::stored::{self, Rows, Stored};
+use crate::error::Result;
+use crate::store::projects::Project;
+use crate::store::proposals::{self, Action, Proposal, State};
+use crate::store::source::Source;
+use crate::store::syncs::Base;
+use crate::store::{Db, blobs};
+
+/// What happens to an item.
+#[derive(Debug)]
+pub(super) enum Act {
+    /// Both have the same.
+    Same,
+    /// Neither has it any more.
+    Forget,
+    /// The project takes what the folder has.
+    Take,
+    /// The folder is given what stands here.
+    Give(Entry, Source),
+    /// Both get what holds the changes of both.
+    Merge(Entry, Source),
+    /// The file is deleted, as a person accepted.
+    DeleteFile,
+    /// What the folder has is proposed; the parts that exclude each other.
+    ProposeChange(Vec<&'static str>),
+    /// It is proposed to delete it here, as it was in the folder.
+    ProposeDelete,
+    /// It is proposed to delete the file, as it was here.
+    ProposeDeleteFile,
+    /// A proposal waits for a person.
+    Wait(i64),
+    /// Nothing, for this reason.
+    LetBe(String),
+}
+
+/// An item, and what happens to it.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The file below the folder.
+    pub(super) path: String,
+    /// What people read for it.
+    pub(super) label: String,
+    /// What stands here.
+    pub(super) ours: Option<Stored>,
+    /// What was kept of the last sync.
+    pub(super) kept: Option<Base>,
+    /// What both had: that, or what a person decided about.
+    pub(super) base: Option<(Entry, i64)>,
+    /// What happens.
+    pub(super) act: Act,
+}
+
+/// A file of the folder that is to be written.
+#[derive(Debug)]
+pub(super) struct FileWrite {
+    /// Its path below the folder.
+    pub(super) path: String,
+    /// The SHA-256 of what stands there.
+    pub(super) before: Option<[u8; 32]>,
+    /// What will; `None` for nothing.
+    pub(super) bytes: Option<Source>,
+    /// Whether it can be executed.
+    pub(super) executable: bool,
+    /// What the manifest will say of it.
+    pub(super) listed: Option<Entry>,
+}
+
+/// What a sync would do.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Each item once, by path.
+    pub(super) steps: Vec<Step>,
+    /// What the project's modules say.
+    pub(super) rows: Rows,
+    /// The files that are to be written.
+    pub(super) writes: Vec<FileWrite>,
+    /// Whether the folder gets its first manifest.
+    pub(super) first_manifest: bool,
+}
+
+impl Plan {
+    /// Returns what a sync would do.
+    ///
+    /// # Errors
+    /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
+    /// `E_STORAGE`.
+    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base]) -> Result<Self> {
+        let rows = stored::rows(db, project)?;
+        let stored = stored::all(db, project, &rows)?;
+        let mut names = Names::of(&stored);
+        let (mut ours, listed) = paths(stored, look, bases);
+        let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
+        let mut paths: BTreeSet<&str> = kept.keys().copied().collect();
+        paths.extend(look.items.keys().map(String::as_str));
+        paths.extend(look.let_be.keys().map(String::as_str));
+        let new: Vec<String> = ours.keys().cloned().collect();
+        paths.extend(new.iter().map(String::as_str));
+        let mut steps = Vec::new();
+        for path in paths {
+            let (there, kept) = (look.items.get(path), kept.get(path).copied());
+            let mut step = step(db, project, path, there, ours.remove(path), kept, look)?;
+            if let Some(why) = names.refuse(&step, there) {
+                step.act = Act::LetBe(why);
+            }
+            steps.push(step);
+        }
+        let first_manifest = !look.has_manifest;
+        let writes = writes(&steps, look, &listed, first_manifest)?;
+        Ok(Self { steps, rows, writes, first_manifest })
+    }
+
+    /// Whether anything would be changed here or in the folder, or proposed.
+    pub(super) fn does_anything(&self) -> bool {
+        let acts = |step: &Step| !matches!(step.act, Act::Same | Act::Wait(_) | Act::LetBe(_) | Act::Forget);
+        self.first_manifest || !self.writes.is_empty() || self.steps.iter().any(acts)
+    }
+}
+
+/// Returns what stands here by path, and the paths that only the manifest can say anything of. What was synced before keeps
+/// its path; what is new goes to the file of the same name or URI, else to where an export puts it.
+fn paths(stored: Vec<Stored>, look: &Look, bases: &[Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
+    let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
+    let known_paths: HashSet<&str> = known.values().copied().collect();
+    let (mut by_name, mut by_uri) = (HashMap::new(), HashMap::new());
+    for (path, there) in look.items.iter().filter(|(path, _)| !known_paths.contains(path.as_str())) {
+        by_name.insert((there.entry.what.is_prompt(), there.entry.name.as_str()), path);
+        if let Some(uri) = there.entry.what.uri() {
+            by_uri.insert(uri, path);
+        }
+    }
+    let mut layout = Layout::default();
+    let taken = look.items.keys().chain(look.let_be.keys()).chain(&look.others);
+    for path in taken.map(String::as_str).chain(known_paths.iter().copied()) {
+        layout.claim(path.trim_end_matches('/'));
+    }
+    let (mut ours, mut listed) = (BTreeMap::new(), HashSet::new());
+    let mut new = Vec::new();
+    for stored in stored {
+        let key = stored.key();
+        let entry = &stored.entry;
+        let twin = || {
+            let uri = entry.what.uri().and_then(|uri| by_uri.get(uri));
+            uri.or_else(|| by_name.get(&(entry.what.is_prompt(), entry.name.as_str())))
+        };
+        match known.get(key.as_str()).map(|path| (*path).to_owned()).or_else(|| twin().map(|path| (*path).clone())) {
+            Some(path) if !ours.contains_key(&path) => drop(ours.insert(path, stored)),
+            _ => new.push(stored),
+        }
+    }
+    for stored in new {
+        let (path, is_own) = layout.place(&stored.entry);
+        if !is_own {
+            listed.insert(path.clone());
+        }
+        ours.insert(path, stored);
+    }
+    (ours, listed)
+}
+
+/// Returns an entry without where its file lay, which each home may know of another place.
+pub(super) fn plain(entry: &Entry) -> Entry {
+    let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
+    Entry { origin, ..entry.clone() }
+}
+
+fn step(
+    db: &Db<'_>,
+    project: &Project,
+    path: &str,
+    there: Option<&There>,
+    ours: Option<Stored>,
+    kept: Option<&Base>,
+    look: &Look,
+) -> Result<Step> {
+    let proposal = kept.and_then(|kept| kept.proposal);
+    let proposal = proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
+    let base = basis(kept, proposal.as_ref());
+    let label = ours
+        .as_ref()
+        .map(|ours| &ours.entry)
+        .or(there.map(|there| &there.entry))
+        .or(base.as_ref().map(|(entry, _)| entry));
+    let label = label.map_or_else(|| path.to_owned(), |entry| format!("{} '{}'", word(entry), entry.name));
+    let act = match look.let_be.get(path) {
+        Some((why, _)) => Act::LetBe(why.clone()),
+        None if look.others.contains(path) => Act::LetBe("is no regular file any more".to_owned()),
+        None => act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())?,
+    };
+    Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
+}
+
+fn word(entry: &Entry) -> &'static str {
+    match entry.what.uri().and_then(|uri| uri.split_once("://")) {
+        Some(("skill", _)) => "skill file",
+        Some(("instructions", _)) => "instructions",
+        Some(("subagent", _)) => "subagent",
+        _ => entry.what.word(),
+    }
+}
+
+/// Returns what both had: what was kept of the last sync, or where a person decided about a proposal, what that was about.
+/// Then only what came after it is a change.
+fn basis(kept: Option<&Base>, proposal: Option<&Proposal>) -> Option<(Entry, i64)> {
+    let kept = kept?;
+    match proposal {
+        Some(proposal) if proposal.state != State::Open => match (proposal.action, proposal.state) {
+            (Action::Delete, _) | (Action::DeleteFile, State::Rejected) => None,
+            _ => proposed(proposal),
+        },
+        _ => entry_of(kept).zip(kept.version.as_ref().map(|(_, blob)| *blob)),
+    }
+}
+
+fn proposed(proposal: &Proposal) -> Option<(Entry, i64)> {
+    let entry: Entry = serde_json::from_str(proposal.entry.as_deref()?).ok()?;
+    Some((plain(&entry), proposal.blob?))
+}
+
+fn act(
+    db: &Db<'_>,
+    there: Option<&There>,
+    ours: Option<&Stored>,
+    base: Option<&(Entry, i64)>,
+    proposal: Option<&Proposal>,
+) -> Result<Act> {
+    if let (Some(there), Some(ours)) = (there, ours)
+        && there.entry.what.word() != ours.entry.what.word()
+    {
+        let (theirs, ours) = (there.entry.what.word(), ours.entry.what.word());
+        return Ok(Act::LetBe(format!("is a {ours} in the project, and a {theirs} by its file")));
+    }
+    let entries = (there.map(|there| plain(&there.entry)), ours.map(|ours| plain(&ours.entry)));
+    let theirs = there.zip(entries.0.as_ref());
+    let theirs = theirs.map(|(there, entry)| Version { entry, sha256: there.content.sha256() });
+    let here = match ours.zip(entries.1.as_ref()) {
+        Some((ours, entry)) => Some(Version { entry, sha256: stored::sha256(db, ours)? }),
+        None => None,
+    };
+    let before = match base {
+        Some((entry, blob)) => Some(Version { entry, sha256: blobs::sha256(db, *blob)? }),
+        None => None,
+    };
+    let load = |side| match (side, there, ours, base) {
+        (Side::Theirs, Some(there), ..) => Ok(there.content.bytes()?.into_owned()),
+        (Side::Ours, _, Some(ours), _) => blobs::get(db, ours.blob()),
+        (Side::Base, .., Some((_, blob))) => blobs::get(db, *blob),
+        _ => Ok(Vec::new()),
+    };
+    // An open proposal of the same, made while the same stood here.
+    let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<Option<i64>> {
+        let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
+            return Ok(None);
+        };
+        let same = match (proposed(open), what) {
+            (Some((entry, blob)), Some((theirs, sha256))) => entry == *theirs && blobs::sha256(db, blob)? == sha256,
+            (None, None) => true,
+            _ => false,
+        };
+        Ok((same && open.base == ours.map(Stored::blob)).then_some(open.id))
+    };
+    let what = theirs.map(|version| (version.entry, version.sha256));
+    let or_wait = |action, what, act| Ok::<_, crate::error::Error>(waits(action, what)?.map_or(act, Act::Wait));
+    Ok(match merge::merge(before, theirs, here, load)? {
+        Outcome::Unchanged if there.is_none() => Act::Forget,
+        Outcome::Unchanged => Act::Same,
+        Outcome::Taken => Act::Take,
+        Outcome::Kept => match ours {
+            Some(ours) => Act::Give(ours.entry.clone(), Source::from(blobs::get(db, ours.blob())?)),
+            None => Act::Same,
+        },
+        Outcome::Merged(merged) => {
+            let content = match (merged.content, there) {
+                (Content::Of(Side::Theirs), Some(there)) => there.content.clone(),
+                (Content::New(bytes), _) => Source::from(bytes),
+                _ => Source::from(load(Side::Ours)?),
+            };
+            let lay = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
+            let origin = Origin { applies: merged.entry.origin.applies.clone(), ..lay };
+            let entry = Entry { origin, ..merged.entry };
+            match manifest::check(&entry, &content) {
+                Ok(()) => Act::Merge(entry, content),
+                // Such as a template that does not parse any more.
+                Err(_) => or_wait(Action::Change, what, Act::ProposeChange(vec!["content"]))?,
+            }
+        }
+        Outcome::Conflict(parts) => or_wait(Action::Change, what, Act::ProposeChange(parts))?,
+        Outcome::DeletedThere { .. } => or_wait(Action::Delete, None, Act::ProposeDelete)?,
+        Outcome::DeletedHere { changed } => {
+            let accepted = |proposal: &Proposal| {
+                proposal.action == Action::DeleteFile && proposal.state == State::Accepted && !changed
+            };
+            match proposal.is_some_and(accepted) {
+                true => Act::DeleteFile,
+                false => or_wait(Action::DeleteFile, what, Act::ProposeDeleteFile)?,
+            }
+        }
+    })
+}
+
+/// The names and URIs of the project, with whose they are.
+struct Names {
+    names: HashMap<(bool, String), String>,
+    uris: HashMap<String, String>,
+}
+
+impl Names {
+    fn of(stored: &[Stored]) -> Self {
+        let mut names = Self { names: HashMap::new(), uris: HashMap::new() };
+        for stored in stored {
+            names.add(&stored.entry, &stored.key());
+        }
+        names
+    }
+
+    fn add(&mut self, entry: &Entry, key: &str) {
+        self.names.insert((entry.what.is_prompt(), entry.name.clone()), key.to_owned());
+        if let Some(uri) = entry.what.uri() {
+            self.uris.insert(uri.to_owned(), key.to_owned());
+        }
+    }
+
+    /// Returns why the project cannot take what a step would write; else the names are that item's.
+    fn refuse(&mut self, step: &Step, there: Option<&There>) -> Option<String> {
+        let entry = match (&step.act, there) {
+            (Act::Take, Some(there)) => &there.entry,
+            (Act::Merge(entry, _), _) => entry,
+            _ => return None,
+        };
+        // A new item has no key yet; its path is as good.
+        let key = step.ours.as_ref().map_or_else(|| step.path.clone(), Stored::key);
+        let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
+        if is_others(self.names.get(&(entry.what.is_prompt(), entry.name.clone()))) {
+            return Some(format!(
+                "has the name '{}', which another {} of the project has",
+                entry.name,
+                entry.what.word()
+            ));
+        }
+        if let Some(uri) = entry.what.uri().filter(|uri| is_others(self.uris.get(*uri))) {
+            return Some(format!("has the URI '{uri}', which another resource of the project has"));
+        }
+        self.add(entry, &key);
+        None
+    }
+}
+
+/// Returns the files that the folder is to have and has not.
+fn writes(steps: &[Step], look: &Look, listed: &HashSet<String>, first_manifest: bool) -> Result<Vec<FileWrite>> {
+    let mut writes: Vec<FileWrite> = Vec::new();
+    let gone =
+        |path: &str, before| FileWrite { path: path.to_owned(), before, bytes: None, executable: false, listed: None };
+    let is_quiet = |step: &Step| {
+        matches!(step.act, Act::Same | Act::Wait(_) | Act::LetBe(_))
+            || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
+    };
+    let mut new_paths = HashSet::new();
+    if first_manifest || !steps.iter().all(is_quiet) {
+        let (files, expected): (Vec<File>, Vec<Option<(Entry, Source)>>) = files(steps, look, listed)?;
+        let settled = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
+        for file in settled {
+            let there = look.items.get(&file.relative);
+            let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
+            // A prompt says nothing of its file's mode.
+            let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
+            let is_there = look.let_be.contains_key(&file.relative)
+                || there.is_some_and(|there| {
+                    let listed = there.listed.then_some(&there.entry);
+                    there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
+                });
+            if is_there {
+                continue;
+            }
+            new_paths.insert(file.relative.clone());
+            let before = there.map(|there| there.file.sha256());
+            let File { relative: path, content, listed, .. } = file;
+            writes.push(FileWrite { path, before, bytes: Some(content), executable, listed });
+        }
+        for step in steps.iter().filter(|step| matches!(step.act, Act::DeleteFile)) {
+            let before = look.items.get(&step.path).map(|there| there.file.sha256());
+            writes.push(gone(&step.path, before));
+        }
+    }
+    let stale = look.stale.iter().filter(|path| !new_paths.contains(*path));
+    writes.extend(stale.map(|path| gone(path, None)));
+    Ok(writes)
+}
+
+type Files = (Vec<File>, Vec<Option<(Entry, Source)>>);
+
+/// Returns the files of the folder as they shall be, each with the item that is to come back from it.
+fn files(steps: &[Step], look: &Look, listed: &HashSet<String>) -> Result<Files> {
+    let (mut files, mut expected) = (Vec::new(), Vec::new());
+    for step in steps {
+        let there = look.items.get(&step.path);
+        match (&step.act, there) {
+            (Act::Give(entry, content) | Act::Merge(entry, content), _) => {
+                let is_listed = there.is_some_and(|there| there.listed) || listed.contains(&step.path);
+                let listed = is_listed.then(|| entry.clone());
+                files.push(layout::file(step.path.clone(), entry, content, listed)?);
+                expected.push(Some((entry.clone(), content.clone())));
+            }
+            (Act::DeleteFile, _) => {}
+            (Act::LetBe(_), _) => {
+                if let Some((_, file)) = look.let_be.get(&step.path) {
+                    files.push(copy(file));
+                    expected.push(None);
+                } else if let Some(there) = there {
+                    files.push(as_it_is(&step.path, there));
+                    expected.push(None);
+                }
+            }
+            (_, Some(there)) => {
+                files.push(as_it_is(&step.path, there));
+                expected.push(Some((there.entry.clone(), there.content.clone())));
+            }
+            (_, None) => {}
+        }
+    }
+    Ok((files, expected))
+}
+
+fn as_it_is(path: &str, there: &There) -> File {
+    let listed = there.listed.then(|| there.entry.clone());
+    File { relative: path.to_owned(), content: there.file.clone(), executable: there.executable, listed }
+}
+
+fn copy(file: &File) -> File {
+    let File { relative, content, executable, listed } = file;
+    File { relative: relative.clone(), content: content.clone(), executable: *executable, listed: listed.clone() }
+}

@@ -1,0 +1,140 @@
+//! What a sync did, or would do, in words and as data.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::folder::Look;
+use super::plan::{Act, Plan, Step};
+use super::write::Outcome;
+use crate::op::{Body, Reply, Table};
+use crate::plural;
+
+/// What is told of a sync.
+pub(super) struct Report<'r> {
+    /// The project.
+    pub(super) project: &'r str,
+    /// The folder.
+    pub(super) folder: &'r Path,
+    /// Whether nothing was written.
+    pub(super) dry: bool,
+}
+
+impl Act {
+    /// What happens in one word; none where nothing does.
+    fn word(&self, is_new: bool) -> Option<&'static str> {
+        Some(match self {
+            Act::Same | Act::Forget => return None,
+            Act::Take if is_new => "import",
+            Act::Take => "update",
+            Act::Give(..) => "write",
+            Act::Merge(..) => "merge",
+            Act::DeleteFile => "delete file",
+            Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile => "propose",
+            Act::Wait(_) => "waits",
+            Act::LetBe(_) => "let be",
+        })
+    }
+
+    /// Why, where that is not plain.
+    fn why(&self) -> String {
+        match self {
+            Act::ProposeChange(parts) => format!("both changed: {}", parts.join(", ")),
+            Act::ProposeDelete => "was deleted in the folder".to_owned(),
+            Act::ProposeDeleteFile => "was deleted in the project".to_owned(),
+            Act::Wait(id) => format!("proposal {id}"),
+            Act::LetBe(why) => why.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Report<'_> {
+    /// Returns the reply of a sync that found nothing changed; `waiting` proposals are open.
+    pub(super) fn unchanged(&self, waiting: i64) -> Reply {
+        let text = format!("Project '{}' and {} are the same", self.project, self.folder.display());
+        let text = if waiting == 0 { text } else { format!("Nothing changed in {} since", self.folder.display()) };
+        let reply = Reply::sentence(text, self.data(&[], &[], waiting));
+        self.finished(reply, waiting)
+    }
+
+    /// Returns the reply of a sync; `outcome` is what became of the files, `waiting` how many proposals are open.
+    pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
+        let rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
+        let data = self.data(&rows, &outcome.changed, waiting);
+        let reply = match self.dry {
+            true => {
+                let columns = &["ACTION", "ITEM", "FILE", "WHY"];
+                let rows: Vec<Vec<String>> = rows.iter().map(|row| row.to_vec()).collect();
+                let empty = format!("Project '{}' and {} are the same", self.project, self.folder.display());
+                Reply::new(Body::Table(Table { columns, rows, empty }), data)
+            }
+            false => Reply::sentence(self.sentence(&rows), data),
+        };
+        let mut reply = self.finished(reply, waiting);
+        let told = |word: &'static str| rows.iter().filter(move |row| row[0] == word);
+        if !self.dry {
+            reply.details = rows.iter().map(|[action, item, path, why]| line(action, item, path, why)).collect();
+            reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
+        }
+        let let_be = told("let be").map(|[_, _, path, why]| format!("`{path}` {why}; it was let be"));
+        reply.warnings.extend(let_be);
+        let changed = outcome.changed.iter();
+        reply.warnings.extend(changed.map(|path| format!("`{path}` was changed meanwhile; the next sync looks at it")));
+        reply.failed |= !self.dry && !reply.warnings.is_empty();
+        reply
+    }
+
+    fn finished(&self, mut reply: Reply, waiting: i64) -> Reply {
+        if waiting > 0 {
+            let count = plural::count(usize::try_from(waiting).unwrap_or(usize::MAX), "proposal");
+            let wait = if waiting == 1 { "waits" } else { "wait" };
+            reply.hints.push(format!("{count} {wait} for you: `mcpkg evolve list`, then accept or reject"));
+            reply.failed = !self.dry;
+        }
+        reply
+    }
+
+    fn sentence(&self, rows: &[[String; 4]]) -> String {
+        let count = |words: &[&str]| rows.iter().filter(|row| words.contains(&row[0].as_str())).count();
+        let counts = [
+            (count(&["import", "update", "merge"]), "taken into the project"),
+            (count(&["write", "merge"]), "written to the folder"),
+            (count(&["delete file"]), "deleted from the folder"),
+            (count(&["propose"]), "proposed"),
+        ];
+        let told: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", plural::count(*count, "item")))
+            .collect();
+        let told = if told.is_empty() { "nothing to do".to_owned() } else { told.join(", ") };
+        format!("Synced project '{}' with {}: {told}", self.project, self.folder.display())
+    }
+
+    fn data(&self, rows: &[[String; 4]], changed: &[String], waiting: i64) -> Value {
+        let items: Vec<Value> = rows
+            .iter()
+            .map(|[action, item, path, why]| {
+                let mut item = json!({ "action": action.replace(' ', "_"), "item": item, "path": path });
+                if !why.is_empty() {
+                    item["why"] = why.as_str().into();
+                }
+                item
+            })
+            .collect();
+        let folder = self.folder.display().to_string();
+        json!({ "project": self.project, "folder": folder, "items": items, "changed": changed, "proposals": waiting })
+    }
+}
+
+fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
+    let is_new = step.ours.is_none() && look.items.contains_key(&step.path);
+    let word = step.act.word(is_new)?;
+    Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why()])
+}
+
+fn line(action: &str, item: &str, path: &str, why: &str) -> String {
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    format!("{path}: {action} {item}{why}")
+}

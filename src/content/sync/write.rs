@@ -1,0 +1,148 @@
+//! The files of a synced folder: each written beside its place, on the disk before it is renamed, and only where what was read
+//! still stands there.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::folder::TEMPORARY;
+use crate::content::import::manifest::{self, Manifest};
+use crate::disk::folders::Folders;
+use crate::disk::{self, Found};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::syncs::Write;
+use crate::store::{Store, blobs};
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Those that are as they shall be, by path.
+    pub(super) done: Vec<String>,
+    /// Those that were changed since they were read, and were left.
+    pub(super) changed: Vec<String>,
+}
+
+/// Writes the files below `top`, a real path, and then the manifest; all is on the disk when this returns. What was written
+/// already stays, so that it can be called again after it was cut short.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` where a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`,
+/// `E_DAMAGED`, `E_CANCELLED`: those written by then stay, and the next sync goes on.
+pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut folders = Folders::below(vec![top.to_path_buf()]);
+    let mut touched: Vec<PathBuf> = Vec::new();
+    for (done, write) in (1..).zip(writes) {
+        if context.is_cancelled() {
+            return Err(Error::new(
+                Code::Cancelled,
+                "The sync was given up; the next one writes the rest of the files",
+            ));
+        }
+        let path = top.join(&write.path);
+        match file(&mut folders, &path, write, &context.store)? {
+            true => outcome.done.push(write.path.clone()),
+            false => outcome.changed.push(write.path.clone()),
+        }
+        touched.extend(path.parent().map(Path::to_path_buf));
+        (context.progress)("Writing", done, writes.len() as u64);
+    }
+    touched.sort_unstable();
+    touched.dedup();
+    for folder in touched {
+        sync(&mut folders, top, &folder)?;
+    }
+    manifest(&mut folders, top, writes, &outcome)?;
+    sync(&mut folders, top, top)?;
+    Ok(outcome)
+}
+
+/// Puts the names in a folder, and in those above it up to `top`, on the disk.
+fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
+    for folder in folder.ancestors().take_while(|folder| folder.starts_with(top)) {
+        if let Some(open) = folders.open(folder)? {
+            open.sync();
+        }
+    }
+    Ok(())
+}
+
+/// Makes a file what it shall be, and returns whether it is; where something else than what was read stands there, it is left.
+fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Result<bool> {
+    let Some(blob) = write.blob else { return remove(folders, path, write) };
+    let bytes = store.read(|db| blobs::get(db, blob))?;
+    if let Some(folder) = path.parent() {
+        folders.make_all(folder)?;
+    }
+    let Some((folder, name)) = folders.holding(path)? else {
+        return Err(Error::file("write", path, std::io::ErrorKind::NotFound.into()));
+    };
+    let mode = match (folder.look(name)?, write.before) {
+        (Found::Absent, None) => disk::executable(disk::FILE, write.executable),
+        (Found::File { sha256, mode, .. }, before) => {
+            let wanted = disk::executable(mode, write.executable);
+            if sha256 == disk::sha256(&bytes) && (wanted == mode || Some(sha256) != before) {
+                return Ok(wanted == mode);
+            }
+            if Some(sha256) != before {
+                return Ok(false);
+            }
+            wanted
+        }
+        _ => return Ok(false),
+    };
+    let temporary = OsString::from(format!("{TEMPORARY}{}", uuid::Uuid::now_v7().simple()));
+    folder.write_beside(name, &temporary, &bytes, mode, None)?;
+    match folder.put_in_place(name, &temporary, write.before.is_none()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.code() == Code::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove(folders: &mut Folders, path: &Path, write: &Write) -> Result<bool> {
+    let Some((folder, name)) = folders.holding(path)? else { return Ok(true) };
+    match folder.look(name)? {
+        Found::Absent => Ok(true),
+        Found::File { sha256, .. } if Some(sha256) == write.before => {
+            folder.remove(name)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Has the manifest say of each file that is done what it shall.
+fn manifest(folders: &mut Folders, top: &Path, writes: &[Write], outcome: &Outcome) -> Result<()> {
+    let before = Manifest::read(top)?;
+    let is_new = before.is_none();
+    let mut files = before.map(|manifest| manifest.files).unwrap_or_default();
+    let mut differs = is_new;
+    for write in writes.iter().filter(|write| outcome.done.binary_search(&write.path).is_ok()) {
+        let listed = write.listed.as_deref().map(serde_json::from_str).transpose();
+        let listed = listed.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;
+        differs |= match listed {
+            Some(entry) => files.insert(write.path.clone(), entry) != files.get(&write.path).cloned(),
+            None => files.remove(&write.path).is_some(),
+        };
+    }
+    if !differs {
+        return Ok(());
+    }
+    let path = top.join(manifest::FILE);
+    let Some((folder, name)) = folders.holding(&path)? else {
+        return Err(Error::file("write", &path, std::io::ErrorKind::NotFound.into()));
+    };
+    let mode = match folder.entry(name)? {
+        Some(entry) => entry.mode,
+        None => disk::FILE,
+    };
+    let temporary = OsString::from(format!("{TEMPORARY}{}", uuid::Uuid::now_v7().simple()));
+    folder.write_beside(name, &temporary, &Manifest::new(files).bytes()?, mode, None)?;
+    folder.put_in_place(name, &temporary, is_new)
+}
+
+/// Removes what killed syncs left beside the files.
+pub(super) fn sweep(leftovers: &[PathBuf]) -> Result<()> {
+    leftovers.iter().try_for_each(|path| disk::remove(path))
+}

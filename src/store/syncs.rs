@@ -1,0 +1,268 @@
+//! Folders that projects are kept the same as: what both had when they were last synced, what the files were on the disk, and
+//! which of them are being written.
+
+use sha2::{Digest, Sha256};
+
+use super::Db;
+use super::deploys::Stat;
+use super::engine::{params, sql};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// A project and a folder.
+#[derive(Clone, Debug)]
+pub struct Sync {
+    /// Its key.
+    pub id: i64,
+    /// The folder's real path.
+    pub folder: String,
+    /// What [`state`] was when nothing was left to do; `None` where everything is to be looked at.
+    pub project_state: Option<[u8; 32]>,
+    /// When the files were looked at.
+    pub looked_at: Millis,
+}
+
+/// What both sides had of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The file, below the folder.
+    pub path: String,
+    /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
+    pub item: String,
+    /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
+    pub version: Option<(String, i64)>,
+    /// Whether the folder's manifest lists the file.
+    pub listed: bool,
+    /// The proposal about it that was not acted on yet.
+    pub proposal: Option<i64>,
+}
+
+/// A file or folder as the disk described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its path below the folder; empty for the folder itself.
+    pub path: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// What tells that it was not touched since.
+    pub stat: Stat,
+}
+
+/// A file that is being written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Its path below the folder.
+    pub path: String,
+    /// The SHA-256 of what stands there; `None` for nothing.
+    pub before: Option<[u8; 32]>,
+    /// The key of what will; `None` for nothing.
+    pub blob: Option<i64>,
+    /// Whether it can be executed.
+    pub executable: bool,
+    /// What the manifest will say of it, as JSON.
+    pub listed: Option<String>,
+}
+
+macro_rules! sync {
+    () => {
+        "SELECT id, folder, project_state, looked_at FROM sync"
+    };
+}
+
+fn from_row(row: &super::engine::Row<'_>) -> Result<Sync> {
+    Ok(Sync { id: row.get(0)?, folder: row.get(1)?, project_state: row.get(2)?, looked_at: row.get(3)? })
+}
+
+/// Returns the sync of a project with a folder, if they ever were synced.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, project: i64, folder: &str) -> Result<Option<Sync>> {
+    db.one(sql!(sync!(), " WHERE project_id = ?1 AND folder = ?2"), params![project, folder], from_row)
+}
+
+/// Returns the sync that a project was last looked at for, if it ever was synced.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn last(db: &Db<'_>, project: i64) -> Result<Option<Sync>> {
+    let sql = sql!(sync!(), " WHERE project_id = ?1 ORDER BY looked_at DESC, id DESC LIMIT 1");
+    db.one(sql, params![project], from_row)
+}
+
+/// Adds the sync of a project with a folder, and returns its key.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, project: i64, folder: &str, now: Millis) -> Result<i64> {
+    let sql = sql!("INSERT INTO sync (project_id, folder, looked_at) VALUES (?1, ?2, ?3) RETURNING id");
+    db.insert(sql, params![project, folder, now])
+}
+
+/// Forgets a sync with all that was kept for it.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM sync WHERE id = ?1"), params![id]).map(drop)
+}
+
+/// Returns what both sides had of each item, by path.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn bases(db: &Db<'_>, id: i64) -> Result<Vec<Base>> {
+    let sql =
+        sql!("SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item WHERE sync_id = ?1 ORDER BY path");
+    db.all(sql, params![id], |row| {
+        let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
+        let version = entry.zip(blob);
+        Ok(Base { path: row.get(0)?, item: row.get(1)?, version, listed: row.get(4)?, proposal: row.get(5)? })
+    })
+}
+
+/// Keeps what both sides have of an item.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
+    let (entry, blob) = base.version.as_ref().map(|(entry, blob)| (entry.as_str(), *blob)).unzip();
+    let sql = sql!(
+        "INSERT INTO sync_item (sync_id, path, item, entry, blob_id, listed, proposal_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (sync_id, path) DO UPDATE SET item = excluded.item, entry = excluded.entry,
+                                                   blob_id = excluded.blob_id, listed = excluded.listed,
+                                                   proposal_id = excluded.proposal_id"
+    );
+    db.run(sql, params![id, base.path, base.item, entry, blob, base.listed, base.proposal]).map(drop)
+}
+
+/// Forgets an item that neither side has any more.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
+    db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
+}
+
+/// Returns how many items of a sync wait for a decision about a proposal.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
+    let sql = sql!(
+        "SELECT count(*) FROM sync_item JOIN proposal ON proposal.id = proposal_id
+          WHERE sync_id = ?1 AND state = 'open'"
+    );
+    db.single(sql, params![id], |row| row.get(0))
+}
+
+/// Hands `each` the files and folders of a sync as they were on the disk.
+///
+/// # Errors
+/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) -> Result<()>) -> Result<()> {
+    let sql = sql!("SELECT path, is_folder, size, mtime, ctime, inode FROM sync_file WHERE sync_id = ?1");
+    db.each(sql, params![id], |row| {
+        let stat = Stat { size: row.get(2)?, mtime: row.get(3)?, ctime: row.get(4)?, inode: row.get(5)? };
+        each(row.get(0)?, row.get(1)?, stat)
+    })
+}
+
+/// Keeps what the files and folders are on the disk, in place of what was kept before. `state` is what [`state`] is by now,
+/// where nothing is left to do; `looked_at` is when the first of them was looked at.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
+    db.run(sql!("DELETE FROM sync_file WHERE sync_id = ?1"), params![id])?;
+    let sql = sql!(
+        "INSERT INTO sync_file (sync_id, path, is_folder, size, mtime, ctime, inode) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+    );
+    for Seen { path, is_folder, stat } in seen {
+        db.run(sql, params![id, path, is_folder, stat.size, stat.mtime, stat.ctime, stat.inode])?;
+    }
+    let sql = sql!("UPDATE sync SET project_state = ?2, looked_at = ?3 WHERE id = ?1");
+    db.run(sql, params![id, state.as_ref().map(<[u8; 32]>::as_slice), looked_at]).map(drop)
+}
+
+/// Returns the files that are being written, by path.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
+    let sql = sql!(
+        "SELECT path, before_sha256, blob_id, executable, listed FROM sync_write WHERE sync_id = ?1 ORDER BY path"
+    );
+    db.all(sql, params![id], |row| {
+        Ok(Write {
+            path: row.get(0)?,
+            before: row.get(1)?,
+            blob: row.get(2)?,
+            executable: row.get(3)?,
+            listed: row.get(4)?,
+        })
+    })
+}
+
+/// Notes that a file is going to be written.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
+    let before = write.before.as_ref().map(<[u8; 32]>::as_slice);
+    let sql = sql!(
+        "INSERT INTO sync_write (sync_id, path, before_sha256, blob_id, executable, listed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    );
+    db.run(sql, params![id, write.path, before, write.blob, write.executable, write.listed]).map(drop)
+}
+
+/// Notes that no file is being written any more.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
+}
+
+/// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt and resource, what its modules say of
+/// them, and what was decided about proposals. No content is read.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut field = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    for sql in [
+        sql!("SELECT uuid, revision FROM prompt WHERE project_id = ?1 ORDER BY name"),
+        sql!("SELECT uuid, revision FROM resource WHERE project_id = ?1 ORDER BY name"),
+    ] {
+        field(b"items");
+        db.each(sql, params![project], |row| {
+            field(row.get(0)?);
+            field(&row.get::<i64>(1)?.to_le_bytes());
+            Ok(())
+        })?;
+    }
+    field(b"modules");
+    let sql = sql!("SELECT item, applies, agent, path FROM module WHERE project_id = ?1 ORDER BY item");
+    db.each(sql, params![project], |row| {
+        for column in 0..4 {
+            let text: Option<&str> = row.get(column)?;
+            field(text.unwrap_or("\0").as_bytes());
+        }
+        Ok(())
+    })?;
+    field(b"proposals");
+    let sql = sql!("SELECT id, state FROM proposal WHERE project_id = ?1 AND origin = 'sync' ORDER BY id");
+    db.each(sql, params![project], |row| {
+        field(&row.get::<i64>(0)?.to_le_bytes());
+        field(row.get::<&str>(1)?.as_bytes());
+        Ok(())
+    })?;
+    Ok(hash.finalize().into())
+}

@@ -1,0 +1,272 @@
+//! A project and a folder, changed on either side.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+fn text(scratch: &Scratch, path: &str) -> String {
+    fs::read_to_string(scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A project with a prompt, a skill and a document, synced with `team`.
+fn synced() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "review", "Review it.\nBe kind.\nBe brief.\n", "-d", "Reviews"]);
+    scratch.file("repo/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nRead it.\n");
+    scratch.file("repo/docs/guide.md", "# Guide\none\ntwo\nthree\n");
+    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["sync", "team"]);
+    scratch
+}
+
+#[test]
+fn a_folder_is_filled_and_stays_the_same() {
+    let scratch = synced();
+    assert_snapshot!(text(&scratch, "team/.claude/commands/review.md"), @r#"
+    ---
+    description: "Reviews"
+    ---
+    Review it.
+    Be kind.
+    Be brief.
+    "#);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntwo\nthree\n");
+    scratch.ok(&["export", "out"]);
+    assert_eq!(tree(&scratch.path().join("out")), tree(&scratch.path().join("team")), "it is what an export writes");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 0
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: nothing to do
+    --- stderr
+    ");
+    assert_snapshot!(scratch.run(&["sync", "--check"]), @r"
+    status: 0
+    --- stdout
+    Project 'p' and <SCRATCH>/team are the same
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_one_side_did_the_other_gets() {
+    let scratch = synced();
+    // In the folder: one changed, one new.
+    scratch.file("team/docs/guide.md", "# Guide\none\n2\nthree\n");
+    scratch.file("team/.claude/commands/new.md", "---\ndescription: Newer\n---\nNew.\n");
+    // Here: one changed, one new, one renamed.
+    scratch.ok(&["prompt", "update", "review", "--content", "Review it well.\n"]);
+    scratch.ok(&["resource", "create", "notes", "file:///notes.md", "Notes\n"]);
+    assert_snapshot!(scratch.run(&["sync", "--dry-run"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "--check"]).status, @r"");
+    assert_snapshot!(scratch.run(&["-v", "sync"]), @r"");
+    assert_eq!(scratch.ok(&["prompt", "show", "new"]), "New.\n");
+    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\none\n2\nthree\n");
+    assert!(text(&scratch, "team/.claude/commands/review.md").ends_with("---\nReview it well.\n"));
+    assert_eq!(text(&scratch, "team/notes.md"), "Notes\n");
+    scratch.ok(&["sync", "--check"]);
+    scratch.ok(&["prompt", "rename", "new", "newest"]);
+    scratch.ok(&["sync"]);
+    assert!(text(&scratch, "team/.claude/commands/new.md").ends_with("New.\n"), "a file keeps its place");
+    let other = another(&scratch);
+    assert_eq!(other.ok(&["prompt", "show", "newest"]), "New.\n");
+}
+
+/// Another home that is synced with the same folder.
+fn another(scratch: &Scratch) -> Scratch {
+    let other = Scratch::with_project();
+    other.ok(&["sync", &scratch.path().join("team").display().to_string()]);
+    other
+}
+
+#[test]
+fn changes_of_different_lines_are_merged() {
+    let scratch = synced();
+    scratch.file("team/docs/guide.md", "# Guide\nONE\ntwo\nthree\n");
+    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\ntwo\nTHREE\n"]);
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\nONE\ntwo\nTHREE\n");
+    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\nONE\ntwo\nTHREE\n");
+    scratch.ok(&["sync", "--check"]);
+}
+
+/// Both changed a line of the guide.
+fn in_conflict() -> Scratch {
+    let scratch = synced();
+    scratch.file("team/docs/guide.md", "# Guide\none\ntheirs\nthree\n");
+    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\nours\nthree\n"]);
+    scratch
+}
+
+#[test]
+fn a_conflict_keeps_both_and_is_proposed_once() {
+    let scratch = in_conflict();
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]).stdout, @r"");
+    assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs\nthree\n");
+    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\none\nours\nthree\n");
+    assert_snapshot!(scratch.ok(&["evolve", "list"]), @r"");
+    assert_snapshot!(scratch.ok(&["evolve", "show", "1"]), @r"");
+}
+
+#[test]
+fn an_accepted_conflict_is_theirs() {
+    let scratch = in_conflict();
+    assert_eq!(scratch.run(&["sync"]).status, 1);
+    scratch.ok(&["evolve", "accept", "1"]);
+    // What comes after it is a change like any other.
+    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\ntheirs and ours\nthree\n"]);
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs and ours\nthree\n");
+    scratch.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn a_rejected_conflict_is_ours() {
+    let scratch = in_conflict();
+    assert_eq!(scratch.run(&["sync"]).status, 1);
+    assert_snapshot!(scratch.run(&["evolve", "reject", "1"]), @r"");
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\nours\nthree\n");
+    scratch.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn what_is_deleted_in_the_folder_is_proposed_here() {
+    let scratch = synced();
+    let delete = || fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
+    delete();
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_eq!(scratch.run(&["sync"]).status, 1);
+    assert!(!scratch.path().join("team/docs/guide.md").exists(), "it does not come back unasked");
+    scratch.ok(&["evolve", "reject", "1"]);
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntwo\nthree\n");
+    // A deletion that is rejected once can be proposed again.
+    delete();
+    assert_eq!(scratch.run(&["sync"]).status, 1);
+    let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
+    scratch.ok(&["evolve", "accept", &id]);
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.run(&["resource", "show", "guide.md"]).status, 1);
+    scratch.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn what_is_deleted_here_is_proposed_for_the_folder() {
+    let scratch = synced();
+    scratch.ok(&["prompt", "delete", "review"]);
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert!(text(&scratch, "team/.claude/commands/review.md").contains("Review it."));
+    scratch.ok(&["evolve", "reject", "1"]);
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\nBe kind.\nBe brief.\n");
+    scratch.ok(&["prompt", "delete", "review"]);
+    assert_eq!(scratch.run(&["sync"]).status, 1);
+    let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
+    assert_snapshot!(scratch.ok(&["evolve", "accept", &id]), @r"");
+    scratch.ok(&["sync"]);
+    assert!(!scratch.path().join("team/.claude/commands/review.md").exists());
+    scratch.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn a_filled_project_and_a_filled_folder_are_united() {
+    let scratch = synced();
+    let other = Scratch::with_project();
+    other.ok(&["prompt", "create", "review", "Review it otherwise.\n"]);
+    other.ok(&["prompt", "create", "mine", "Mine.\n"]);
+    other.ok(&[
+        "resource",
+        "create",
+        "guide.md",
+        "file:///docs/guide.md",
+        "# Guide\none\ntwo\nthree\n",
+        "-m",
+        "text/markdown",
+    ]);
+    let team = scratch.path().join("team").display().to_string();
+    assert_snapshot!(other.run(&["sync", &team]).to_string().replace(&team, "TEAM"), @r"");
+    assert_eq!(other.ok(&["prompt", "show", "review"]), "Review it otherwise.\n");
+    assert!(other.ok(&["skill", "show", "pdf"]).contains("Read it."));
+    assert_eq!(text(&scratch, "team/.claude/commands/mine.md"), "Mine.\n");
+    assert!(text(&scratch, "team/.claude/commands/review.md").contains("Be kind."));
+}
+
+#[test]
+fn what_is_no_item_is_let_be() {
+    let scratch = synced();
+    scratch.file("team/.gitignore", "*.log\n");
+    scratch.file("team/build.log", "noise");
+    scratch.file("team/.git/config", "[core]");
+    scratch.file("team/.claude/commands/empty.md", "");
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    let names = scratch.json(&["resource", "list"]).to_string();
+    assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");
+    assert_eq!(text(&scratch, "team/build.log"), "noise");
+    // What was synced is not taken for deleted where it cannot be read any more, and not overwritten.
+    scratch.file("team/.claude/commands/review.md", [0xff, 0xfe]);
+    fs::remove_file(scratch.path().join("team/.claude/commands/empty.md")).expect("gone");
+    scratch.ok(&["prompt", "update", "review", "--content", "Better.\n"]);
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
+}
+
+#[test]
+fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
+    let scratch = synced();
+    fs::rename(scratch.path().join("team"), scratch.path().join("away")).expect("a rename");
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "team"]).status, @r"");
+    assert!(!scratch.path().join("team").exists());
+    // What a disk that is not mounted looks like.
+    fs::create_dir(scratch.path().join("team")).expect("a folder");
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(0));
+    scratch.ok(&["sync", "team", "--anew"]);
+    assert_eq!(tree(&scratch.path().join("team")), tree(&scratch.path().join("away")));
+}
+
+#[test]
+fn a_database_from_elsewhere_names_no_folder() {
+    let scratch = synced();
+    // The records of what this user approved are gone, as on another machine.
+    fs::remove_dir_all(scratch.state()).expect("gone");
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
+    scratch.ok(&["sync", "team"]);
+    assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntwo\nthree\n", "the two were never synced here");
+}
+
+#[test]
+fn odd_arguments_are_refused() {
+    let scratch = Scratch::with_project();
+    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "."]), @r"");
+    scratch.file("file", "x");
+    assert_snapshot!(scratch.run(&["sync", "file"]), @r"");
+    scratch.ok(&["prompt", "create", "a", "A\n"]);
+    assert_snapshot!(scratch.run(&["sync", "none", "--check"]), @r"");
+    assert!(!scratch.path().join("none").exists());
+}
+
+fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    fn walk(top: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+        for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() {
+                walk(top, &entry, found);
+            } else {
+                let path = entry.strip_prefix(top).expect("below").display().to_string();
+                found.push((path, fs::read(&entry).expect("a file")));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(folder, folder, &mut found);
+    found.sort();
+    found
+}
