@@ -140,6 +140,7 @@ fn imports_go_down_only() {
             "consent" => &["op", "approved", "store", "error", "clock", "disk"],
             "deploy" => &[
                 "op",
+                "mcp_servers",
                 "consent",
                 "approved",
                 "store",
@@ -157,8 +158,11 @@ fn imports_go_down_only() {
                 // `doctor` asks each domain how it is.
                 "DOMAINS",
             ],
+            // Types of the rows, and how agents' files write them.
+            "mcp_servers" => &["store", "redact"],
             "client" => &[
                 "op",
+                "mcp_servers",
                 "store",
                 "error",
                 "clock",
@@ -176,7 +180,7 @@ fn imports_go_down_only() {
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
             // The editor.
-            "content" => &["op", "store", "error", "file", "clock", "process"],
+            "content" => &["op", "store", "error", "file", "clock", "process", "mcp_servers", "redact", "disk"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -62,7 +62,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<
 
 fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     for unwanted in change.unwanted() {
-        if let Some(property) = only(entry, &unwanted)? {
+        if let Some(property) = only(entry, unwanted)? {
             property.remove();
         }
     }

@@ -4,13 +4,9 @@ mod change;
 mod fault;
 mod json;
 mod splice;
-#[cfg(test)]
-mod tests;
 mod toml;
 
 use serde_json::{Map, Value};
-
-use super::agent::{Agent, Format};
 
 pub use change::Change;
 pub use fault::Fault;
@@ -18,17 +14,29 @@ pub use splice::Splice;
 
 const BOM: char = '\u{feff}';
 
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON; with comments and trailing commas where the agent reads them.
+    Json {
+        /// Whether the agent's own reader takes comments and trailing commas.
+        comments: bool,
+    },
+    /// TOML.
+    Toml,
+}
+
 /// How an agent's file is read and edited.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
     format: Format,
     key: &'static str,
 }
 
 impl Document {
-    /// Returns how an agent's file is read and edited.
-    pub const fn of(agent: &Agent) -> Self {
-        Self { format: agent.format, key: agent.key }
+    /// Returns how a file of this format is edited, whose entries stand below `key`.
+    pub const fn new(format: Format, key: &'static str) -> Self {
+        Self { format, key }
     }
 
     /// Returns the whole document; null where it is blank.
@@ -132,7 +140,7 @@ impl Document {
 
     /// Returns an entry as it stands in a file of its own, to be put in by hand.
     pub fn snippet(self, name: &str, fields: Vec<(String, Value)>) -> String {
-        self.set("", name, &Change { fields, replaces: true }).unwrap_or_default()
+        self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }
 
     /// Whether nothing is left in it, not even a comment.

@@ -75,7 +75,7 @@ fn is_inline(table: &dyn TableLike) -> bool {
 
 fn update(entry: &mut dyn TableLike, change: &Change) {
     for unwanted in change.unwanted() {
-        entry.remove(&unwanted);
+        entry.remove(unwanted);
     }
     for (field, wanted) in &change.fields {
         match entry.get_mut(field) {

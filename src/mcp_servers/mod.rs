@@ -1,0 +1,3 @@
+//! MCP servers as agents' files have them: how such a file is edited.
+
+pub mod document;
