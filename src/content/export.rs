@@ -1,6 +1,7 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
 pub(super) mod layout;
+mod servers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -13,6 +14,7 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::item;
+use super::import::kept::{Found, KeptFiles};
 use super::import::manifest::{self, Entry, Manifest, Origin, What};
 use super::import::merge;
 use super::import::place::Places;
@@ -21,11 +23,11 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
-use crate::store::modules::Row;
+use crate::store::modules::{Applies, Row};
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::source::Source;
-use crate::store::{Db, modules, prompts, resources};
+use crate::store::{self, Db, agent_files, modules, prompts, resources};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -56,28 +58,52 @@ impl Operation for Export {
             // Empty again, or the error says more than this one would.
             let _ = fs::remove_dir(&self.folder);
         }
-        let ((prompts, resources), project) = exported?;
+        let (Counts { prompts, resources, servers, kept }, project) = exported?;
         let folder = self.folder.display().to_string();
-        let sentence = format!(
-            "Exported {} and {} of project '{project}' to {folder}",
-            plural::count(prompts, "prompt"),
-            plural::count(resources, "resource")
-        );
-        let data = json!({ "project": project, "folder": folder, "prompts": prompts, "resources": resources });
+        let mut told = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
+        if servers > 0 {
+            told.push(plural::count(servers, "MCP server"));
+        }
+        if kept > 0 {
+            told.push(plural::count(kept, "agent's file").replace("agent's files", "agents' files"));
+        }
+        let last = told.pop().unwrap_or_default();
+        let sentence = format!("Exported {} and {last} of project '{project}' to {folder}", told.join(", "));
+        let data = json!({
+            "project": project, "folder": folder, "prompts": prompts, "resources": resources,
+            "servers": servers, "agent_files": kept,
+        });
         Ok(Reply::sentence(sentence, data))
     }
 }
 
-/// Writes the project into the folder; returns how many prompts and resources it has, and its name.
-fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> {
+/// How many items a project has, by kind.
+struct Counts {
+    prompts: usize,
+    resources: usize,
+    servers: usize,
+    kept: usize,
+}
+
+/// Writes the project into the folder; returns how many items it has, and its name.
+fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
-    let (items, project) =
-        context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
-    let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
-    let counts = (count(true), count(false));
-    let files = lay_out(&items)?;
+    let ((items, all), project) = context.read(|db, project| {
+        let all = store::servers::all(db, project.id)?;
+        Ok(((stored(db, project, scratch.path(), context)?, all), project.name.clone()))
+    })?;
+    let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
+    let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
+    let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
+    let counts = Counts {
+        prompts: count("prompt"),
+        resources: count("resource"),
+        servers: all.len(),
+        kept: count("agent_file"),
+    };
+    let (files, read) = lay_out(&items)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let mut json = serde_json::to_vec_pretty(&Manifest::new(listed))
+    let mut json = serde_json::to_vec_pretty(&Manifest::new(listed, servers::not_said(&all, &read)))
         .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
     json.push(b'\n');
     let manifest = (manifest::FILE, &Source::from(json), false);
@@ -122,7 +148,12 @@ fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> 
         let origin = rows.get(&merge::module(&what, uuid)).map(origin).unwrap_or_default();
         (Entry { name, what, origin }, blob)
     });
-    fetch(db, all.collect(), scratch, context)
+    let kept = agent_files::all(db, project.id)?.into_iter().map(|file| {
+        let what = What::AgentFile { holds: file.kind, executable: file.executable };
+        let origin = Origin { applies: Applies::Always, agent: Some(file.agent), path: Some(file.path.clone()) };
+        (Entry { name: file.path, what, origin }, file.blob)
+    });
+    fetch(db, all.chain(kept).collect(), scratch, context)
 }
 
 fn origin(row: &Row) -> Origin {
@@ -150,8 +181,9 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
 }
 
 /// Returns the files of these items. What the rules of import would not bring back as it is gets its content alone and
-/// a line in the manifest; since that can free a name another file was given a substitute for, it is asked again.
-fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
+/// a line in the manifest; since that can free a name another file was given a substitute for, it is asked again. The
+/// second list has the MCP servers that are read from the files.
+fn lay_out(items: &[(Entry, Source)]) -> Result<(Vec<File>, Vec<Found>)> {
     let mut layout = layout::Layout::default();
     let mut files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     loop {
@@ -159,7 +191,8 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
         let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
         let places: Vec<_> = order.iter().map(|file| places.of(&file.relative).ok()).collect();
-        let understood = item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)))?;
+        let understood =
+            item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let differs: Vec<bool> = files
             .iter()
@@ -170,7 +203,7 @@ fn lay_out(items: &[(Entry, Source)]) -> Result<Vec<File>> {
             })
             .collect();
         if !differs.contains(&true) {
-            return Ok(files);
+            return Ok((files, understood.kept.servers));
         }
         for ((file, (entry, content)), _) in files.iter_mut().zip(items).zip(differs).filter(|(_, differs)| *differs) {
             if file.listed.is_some() {

@@ -39,14 +39,18 @@ impl Layout {
     /// # Errors
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
-        let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
+        let executable = match &entry.what {
+            What::Prompt(_) => false,
+            What::Resource(attributes) => attributes.executable,
+            What::AgentFile { executable, .. } => *executable,
+        };
         for relative in [first_path(entry), own_path(entry)].into_iter().flatten() {
             if !is_safe(&relative) || !self.claim(&relative) {
                 continue;
             }
             let content = match &entry.what {
                 What::Prompt(attributes) => prompt(entry, attributes, content)?,
-                What::Resource(_) => content.clone(),
+                What::Resource(_) | What::AgentFile { .. } => content.clone(),
             };
             return Ok(File { relative, content, executable, listed: None });
         }
@@ -111,6 +115,7 @@ fn own_path(entry: &Entry) -> Option<String> {
             return Some(format!("{folder}/{}", command::path(&entry.name, attributes)));
         }
         What::Resource(attributes) => attributes,
+        What::AgentFile { .. } => return None,
     };
     let uri = attributes.uri.as_str();
     if let Some(path) = uri.strip_prefix("file:///") {

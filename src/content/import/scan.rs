@@ -38,6 +38,8 @@ pub struct Scanned {
     pub same: Vec<(String, String)>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// MCP servers that a manifest lists.
+    pub servers: Vec<manifest::Server>,
 }
 
 /// What the user says of the files.
@@ -87,6 +89,7 @@ struct Gathered {
     candidates: BTreeMap<PathBuf, Candidate>,
     folder_links: BTreeMap<PathBuf, FolderLink>,
     left_out: BTreeMap<PathBuf, LeftOut>,
+    servers: Vec<manifest::Server>,
 }
 
 /// Looks through the files at and below `paths`.
@@ -133,6 +136,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
             _ => taken.push((path, candidate, Some(place))),
         }
     }
+    found.servers = std::mem::take(&mut gathered.servers);
     found.left_out.extend(gathered.left_out.values().cloned());
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     found.files = look_through(taken, context)?;
@@ -168,7 +172,9 @@ impl Gathered {
         let real_base = base.canonicalize().map_err(failed)?;
         stay_inside(&named, &real_base)?;
         let root = self.root(base.clone(), base == named, is_export);
-        for (relative, entry) in manifest.into_iter().flat_map(|manifest| manifest.files) {
+        let Manifest { files, servers, .. } = manifest.unwrap_or_else(|| Manifest::new(BTreeMap::new(), Vec::new()));
+        self.servers.extend(servers);
+        for (relative, entry) in files {
             let file = named.join(&relative);
             stay_inside(&file, &real_base)?;
             if !file.is_file() {

@@ -108,6 +108,18 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
     Ok(document.to_string())
 }
 
+/// Leaves out all that stands at the top but these keys.
+pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
+    let mut document = parse(text)?;
+    let root = document.as_table_mut();
+    let extra: Vec<String> =
+        root.iter().map(|(key, _)| key.to_owned()).filter(|key| !keys.contains(&key.as_str())).collect();
+    for key in extra {
+        root.remove(&key);
+    }
+    Ok(document.to_string())
+}
+
 fn to_toml(value: &Value) -> toml_edit::Value {
     match value {
         Value::Null => toml_edit::Value::from(""),
