@@ -3,6 +3,7 @@
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
 //! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
+pub mod agent_files;
 pub mod answer;
 pub mod argument;
 pub mod command;
@@ -17,6 +18,7 @@ pub mod projects;
 pub mod prompts;
 pub mod resources;
 pub mod search;
+pub mod servers;
 pub mod skills;
 pub mod template;
 pub mod uri;
@@ -33,7 +35,7 @@ pub const GROUP: &str = "content";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "content",
-    operations: &[OPS, skills::OPS],
+    operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS],
     groups: &[
         Group {
             name: GROUP,
@@ -56,6 +58,8 @@ pub const DOMAIN: Domain = Domain {
         ("prompt", "Create, show and manage prompts"),
         ("resource", "Create, show and manage resources: documents, images, skills"),
         ("skill", "Create, check, show and manage skills"),
+        ("mcp", "Add, show and manage the MCP servers that agents are given"),
+        ("agent-file", "Show and remove hooks, permissions and ignore files, each kept for one agent"),
     ],
     resources: &[resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE],
     health: health::health,

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Format};
 use super::expansion::Expansion;
-use crate::store::servers::Transport;
+use crate::store::servers::{Text, Transport};
 
 /// An agent's form of MCP servers.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +156,11 @@ impl Dialect {
     #[must_use]
     pub const fn in_manifest(self) -> Self {
         Self { document: Document::new(JSONC, "mcpServers"), keeps: None, ..self }
+    }
+
+    /// Reads a text as the agent does.
+    pub fn text(&self, text: &str) -> Text {
+        self.expansion.read(text)
     }
 
     /// Returns an agent's form.

@@ -50,6 +50,19 @@ pub enum Unsayable {
     Transport,
 }
 
+impl Unsayable {
+    /// Why, for a person.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Variables => "it fills in no variable there",
+            Self::Literal => "it would fill in what is meant as it stands",
+            Self::Inputs => "it asks its user for no values",
+            Self::Files => "it fills in no files",
+            Self::Transport => "it does not speak that transport",
+        }
+    }
+}
+
 impl Dialect {
     /// Writes a server as an entry; `own` says whether what one agent alone knows of it is this agent's.
     ///

@@ -180,7 +180,7 @@ fn imports_go_down_only() {
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
             // The editor.
-            "content" => &["op", "store", "error", "file", "clock", "process", "mcp_servers", "redact", "disk"],
+            "content" => &["op", "store", "error", "file", "clock", "process", "mcp_servers", "redact", "secret"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }
