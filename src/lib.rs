@@ -22,6 +22,7 @@ pub mod hex;
 pub mod http;
 mod json;
 pub mod mcp;
+pub mod mcp_servers;
 pub mod op;
 pub mod plural;
 pub mod present;

@@ -1,4 +1,4 @@
-//! What no log, event, plan or error may show: the one function that takes it out of a text.
+//! What no log, event, plan or error may show: the one function that takes it out of a text, and the one that finds it.
 
 use std::borrow::Cow;
 
@@ -58,6 +58,77 @@ fn is_id(text: &str) -> bool {
     text.strip_suffix('_').is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// How tokens of well-known services begin.
+const TOKENS: &[&str] = &[
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "dop_v1_",
+    "eyJ",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "gsk_",
+    "hf_",
+    "lin_api_",
+    "npm_",
+    "ntn_",
+    "pat-",
+    "pk_live_",
+    "pplx-",
+    "r8_",
+    "rk_live_",
+    "sbp_",
+    "secret_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "SG.",
+    "shpat_",
+    "tvly-",
+    "xai-",
+    "xapp-",
+    "xox",
+];
+
+/// Characters of the shortest word that can be a token by its look alone.
+const SHORTEST: usize = 20;
+
+/// Whether a text holds a word that looks like a token or a key: better one too many than one that is kept.
+pub fn holds_token(text: &str) -> bool {
+    let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    let mut from = 0;
+    while let Some(start) = text[from..].find(is_in_word).map(|at| from + at) {
+        let end = text[start..].find(|c: char| !is_in_word(c)).map_or(text.len(), |at| start + at);
+        // A commit that a package is pinned to, and the digest of an image, stand in public.
+        let is_pinned = text[..start].ends_with('@') || text[..start].ends_with("sha256:");
+        let word = text[start..end].trim_matches(['.', '-', '+']);
+        if is_token(word) && !(is_pinned && is_hex(word)) {
+            return true;
+        }
+        from = end;
+    }
+    false
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_token(word: &str) -> bool {
+    if TOKENS.iter().any(|begins| word.strip_prefix(begins).is_some_and(|rest| rest.len() >= 8)) {
+        return true;
+    }
+    let has = |is: fn(&u8) -> bool| word.bytes().filter(is).count();
+    let (upper, lower, digits) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase), has(u8::is_ascii_digit));
+    let dense: String = word.chars().filter(|c| *c != '-').collect();
+    let is_random = word.len() >= SHORTEST && upper > 1 && lower > 1 && digits > 1;
+    is_random || (dense.len() >= 32 && is_hex(&dense) && digits > 4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +138,29 @@ mod tests {
         assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
         assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
         assert_eq!(redact("me@h:o/r https://token@h/o"), "me@h:o/r https://***@h/o");
+    }
+
+    #[test]
+    fn tokens_are_known_by_their_look() {
+        for token in [
+            "ghp_0123456789abcdef",
+            "--key=sk-proj-abcdefgh",
+            "https://h/s/550e8400-e29b-41d4-a716-446655440000/mcp",
+            "0123456789abcdef0123456789abcdef",
+            "q8ZrT2mPx7LkW9vNc4Yb1",
+        ] {
+            assert!(holds_token(token), "{token}");
+        }
+        for plain in [
+            "@modelcontextprotocol/server-github@2025.4.8",
+            "git+https://github.com/a/b@0123456789abcdef0123456789abcdef01234567",
+            "image@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            "/home/me/projects/a-long-name-of-a-folder-2026",
+            "--transport",
+            "sk-",
+        ] {
+            assert!(!holds_token(plain), "{plain}");
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::homes::Homes;
+use crate::mcp_servers::document::Document;
+
+pub use crate::mcp_servers::document::Format;
 
 /// An agent whose configuration can take an MCP server. Its facts stand in a file of its own in `agents/`; everything else
 /// reads them from here.
@@ -46,22 +49,17 @@ pub struct Agent {
     pub rejects_empty_events: bool,
 }
 
+impl Agent {
+    /// Returns how its file is read and edited.
+    pub const fn document(&self) -> Document {
+        Document::new(self.format, self.key)
+    }
+}
+
 impl PartialEq for Agent {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
-}
-
-/// How a file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// JSON; with comments and trailing commas where the agent reads them.
-    Json {
-        /// Whether the agent's own reader takes comments and trailing commas.
-        comments: bool,
-    },
-    /// TOML.
-    Toml,
 }
 
 /// How an agent's file names a URL.

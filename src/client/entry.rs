@@ -9,8 +9,8 @@ use super::agent::{Agent, Key, Url};
 use super::agents;
 use super::binary::{running, utf8};
 use super::config_file::Scope;
-use super::document::Change;
 use crate::error::{Code, Error, Result};
+use crate::mcp_servers::document::Change;
 use crate::op::Context;
 use crate::secret;
 use crate::store::projects;
@@ -176,10 +176,11 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
             .unwrap_or(value);
         (name, value)
     };
-    let change = Change { fields: fields.into_iter().map(kept).collect(), replaces };
+    let fields = fields.into_iter().map(kept).collect();
+    let change = Change { fields, replaces, decided: agents::written_fields() };
     let is_there = |old: &Map<String, Value>| {
         let same = change.fields.iter().all(|(name, value)| old.get(name) == Some(value));
-        same && change.unwanted().all(|name| name == "cwd" || !old.contains_key(&name))
+        same && change.unwanted().all(|name| name == "cwd" || !old.contains_key(name))
     };
     (!old.is_some_and(is_there)).then_some(change)
 }

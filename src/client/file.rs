@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::config_file::{ConfigFile, Scope};
-use super::document::Fault;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::mcp_servers::document::Fault;
 
 /// The modes of a file and a folder that are made new.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,8 @@ mod agents;
 mod binary;
 mod check;
 mod config_file;
-mod document;
+#[cfg(test)]
+mod edits;
 mod entry;
 mod entry_name;
 mod file;

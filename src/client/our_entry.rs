@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::binary::Binary;
 use super::config_file::ConfigFile;
-use super::document::Document;
 use super::entry_name;
 use super::file::{self, FileText};
 use super::record::Records;
@@ -62,7 +61,7 @@ impl OurEntry {
 /// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
 pub fn our_entries(context: &Context, config: &ConfigFile) -> Result<Vec<OurEntry>> {
     let read = FileText::of(config)?;
-    let document = Document::of(config.agent);
+    let document = config.agent.document();
     let entries = document.entries(read.text()).map_err(|fault| file::invalid(&config.path, &fault))?;
     let records = Records::look(context);
     let ours = |(name, entry): (String, Value)| {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::document::{Change, Document, Fault, Splice};
 use super::file::{FileText, Modes, make_folders};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::hex;
+use crate::mcp_servers::document::{Change, Document, Fault, Splice};
 use crate::op::Context;
 
 /// The folder that holds copies of agents' files and what was done to them: in the user's data directory, since the
@@ -97,7 +97,7 @@ impl Record {
             (Some(text), _) => text,
             (None, Some(Value::Object(previous))) => {
                 let fields = previous.iter().map(|(field, value)| (field.clone(), value.clone())).collect();
-                document.set(current, &self.name, &Change { fields, replaces: true })?
+                document.set(current, &self.name, &Change::whole(fields))?
             }
             (None, _) => document.remove(current, &self.name, self.held)?,
         };
@@ -182,6 +182,7 @@ mod tests {
         Change {
             fields: vec![("command".to_owned(), json!("/m")), ("args".to_owned(), json!(["serve"]))],
             replaces: false,
+            decided: agents::written_fields(),
         }
     }
 
@@ -190,7 +191,7 @@ mod tests {
     }
 
     fn added(agent: &Agent, before: Option<&str>) -> (Document, Record, String) {
-        let document = Document::of(agent);
+        let document = agent.document();
         let after = document.set(before.unwrap_or_default(), "mcpkg", &change()).expect("an edit");
         let record = Record::between(document, Path::new("/f"), "mcpkg", before, &after).expect("a record");
         (document, record, after)
@@ -213,7 +214,7 @@ mod tests {
         let since = after.replace("\"x\"", "\"y\" /* new */");
         assert_eq!(record.undo(document, &since), Ok(Some(before.replace("\"x\"", "\"y\" /* new */"))));
         // An entry behind ours, put there by another program.
-        let other = Change { fields: vec![("command".to_owned(), json!("/o"))], replaces: false };
+        let other = Change { fields: vec![("command".to_owned(), json!("/o"))], replaces: false, ..change() };
         let since = document.set(&after, "other", &other).expect("an edit");
         let alone = document.set(before, "other", &other).expect("an edit");
         assert_eq!(record.undo(document, &since), Ok(Some(alone)));
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn an_entry_that_was_there_comes_back_though_the_file_changed() {
         let before = "[mcp_servers.mcpkg] # mine\ncommand = 'npx'\n";
-        let document = Document::of(agent("codex"));
+        let document = agent("codex").document();
         let replaces = Change { replaces: true, ..change() };
         let after = document.set(before, "mcpkg", &replaces).expect("an edit");
         let record = Record::between(document, Path::new("/f"), "mcpkg", Some(before), &after).expect("a record");

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::config_file::ConfigFile;
-use super::document::{Document, Fault};
 use super::entry;
 use super::file::{self, FileText};
 use super::our_entry::our_entries;
 use super::record::{Record, Records};
 use super::runs::Runs;
 use crate::error::{Code, Error, Result};
+use crate::mcp_servers::document::{Document, Fault};
 use crate::op::{Body, Context};
 
 /// An entry as it stands.
@@ -34,7 +34,7 @@ impl Standing {
     /// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
     pub fn of(context: &Context, config: ConfigFile, name: &str) -> Result<Self> {
         let read = FileText::of(&config)?;
-        let document = Document::of(config.agent);
+        let document = config.agent.document();
         let mut entries = document.entries(read.text()).map_err(|fault| file::invalid(&config.path, &fault))?;
         let entry = entries.shift_remove(name);
         let record = Records::look(context).get(&read, name);

@@ -1,6 +1,7 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
 pub(in crate::content) mod layout;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +14,7 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::item;
+use super::import::kept::{Found, KeptFiles};
 use super::import::manifest::{self, Entry, Manifest};
 use super::import::place::Places;
 use super::import::scan::File;
@@ -20,10 +22,10 @@ use super::stored;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
-use crate::store::Db;
 use crate::store::blobs::{self, Verify};
 use crate::store::projects::Project;
 use crate::store::source::Source;
+use crate::store::{self, Db};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -55,31 +57,56 @@ impl Operation for Export {
             // Empty again, or the error says more than this one would.
             let _ = fs::remove_dir(&self.folder);
         }
-        let ((prompts, resources), project) = exported?;
+        let (Counts { prompts, resources, servers, kept }, project) = exported?;
         let folder = self.folder.display().to_string();
-        let sentence = format!(
-            "Exported {} and {} of project '{project}' to {folder}",
-            plural::count(prompts, "prompt"),
-            plural::count(resources, "resource")
-        );
-        let data = json!({ "project": project, "folder": folder, "prompts": prompts, "resources": resources });
+        let mut told = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
+        if servers > 0 {
+            told.push(plural::count(servers, "MCP server"));
+        }
+        if kept > 0 {
+            told.push(plural::count(kept, "agent's file").replace("agent's files", "agents' files"));
+        }
+        let last = told.pop().unwrap_or_default();
+        let sentence = format!("Exported {} and {last} of project '{project}' to {folder}", told.join(", "));
+        let data = json!({
+            "project": project, "folder": folder, "prompts": prompts, "resources": resources,
+            "servers": servers, "agent_files": kept,
+        });
         Ok(Reply::sentence(sentence, data))
     }
 }
 
-/// Writes the project into the folder; returns how many prompts and resources it has, and its name.
-fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> {
+/// How many items a project has, by kind.
+struct Counts {
+    prompts: usize,
+    resources: usize,
+    servers: usize,
+    kept: usize,
+}
+
+/// Writes the project into the folder; returns how many items it has, and its name.
+fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
-    let (items, project) =
-        context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
-    let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
-    let counts = (count(true), count(false));
+    let ((items, all), project) = context.read(|db, project| {
+        let all = store::servers::all(db, project.id)?;
+        Ok(((stored(db, project, scratch.path(), context)?, all), project.name.clone()))
+    })?;
+    let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
+    let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
+    let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
+    let counts = Counts {
+        prompts: count("prompt"),
+        resources: count("resource"),
+        servers: all.len(),
+        kept: count("agent_file"),
+    };
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let files = settle(files, &expected)?;
+    let (files, read) = settle(files, &expected)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let manifest = (manifest::FILE, &Source::from(Manifest::new(listed).bytes()?), false);
+    let listing = Manifest::new(listed, servers::not_said(&all, &read));
+    let manifest = (manifest::FILE, &Source::from(listing.bytes()?), false);
     let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
     write(folder, files.chain([manifest]))?;
     Ok((counts, project))
@@ -138,16 +165,21 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
     Ok(items)
 }
 
-/// Returns the files so that an import brings back what is expected of each; of a file without an expectation only its
-/// names count. What the rules of import would not bring back as it is gets its content alone and a line in the manifest;
-/// since that can free a name another file was given a substitute for, it is asked again.
-pub(in crate::content) fn settle(mut files: Vec<File>, expected: &[Option<&(Entry, Source)>]) -> Result<Vec<File>> {
+/// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them; of
+/// a file without an expectation only its names count. What the rules of import would not bring back as it is gets its
+/// content alone and a line in the manifest; since that can free a name another file was given a substitute for, it is
+/// asked again.
+pub(in crate::content) fn settle(
+    mut files: Vec<File>,
+    expected: &[Option<&(Entry, Source)>],
+) -> Result<(Vec<File>, Vec<Found>)> {
     loop {
         let mut order: Vec<&File> = files.iter().collect();
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
         let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
         let places: Vec<_> = order.iter().map(|file| places.of(&file.relative).ok()).collect();
-        let understood = item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)))?;
+        let understood =
+            item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let differs: Vec<bool> = files
             .iter()
@@ -160,7 +192,7 @@ pub(in crate::content) fn settle(mut files: Vec<File>, expected: &[Option<&(Entr
             })
             .collect();
         if !differs.contains(&true) {
-            return Ok(files);
+            return Ok((files, understood.kept.servers));
         }
         for ((file, expected), _) in files.iter_mut().zip(expected).zip(differs).filter(|(_, differs)| *differs) {
             let Some((entry, content)) = expected else { continue };

@@ -4,6 +4,7 @@
 //! edited on disk), [`completions`] (names that a shell completes), [`names`], [`proposals`] (changes from elsewhere that wait
 //! for a person), [`skills`] (what a skill has to be) and [`uri`].
 
+pub mod agent_files;
 pub mod answer;
 pub mod argument;
 pub mod command;
@@ -21,6 +22,7 @@ pub mod prompts;
 pub mod proposals;
 pub mod resources;
 pub mod search;
+pub mod servers;
 pub mod skills;
 pub mod source;
 pub mod stored;
@@ -40,7 +42,7 @@ pub const GROUP: &str = "content";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "content",
-    operations: &[OPS, skills::OPS, source::OPS],
+    operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS, source::OPS],
     groups: &[
         Group {
             name: GROUP,
@@ -63,6 +65,8 @@ pub const DOMAIN: Domain = Domain {
         ("prompt", "Create, show and manage prompts"),
         ("resource", "Create, show and manage resources: documents, images, skills"),
         ("skill", "Create, check, show and manage skills"),
+        ("mcp", "Add, show and manage the MCP servers that agents are given"),
+        ("agent-file", "Show and remove hooks, permissions and ignore files, each kept for one agent"),
         ("source", "Add content of repositories and folders, and keep it current"),
     ],
     resources: &[resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE],

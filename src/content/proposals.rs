@@ -37,7 +37,7 @@ pub enum Proposed<'p> {
 pub struct New<'p> {
     /// Where it comes from.
     pub origin: Origin,
-    /// What the item is known by ([`stored::key`]).
+    /// What the item is known by ([`Stored::key`]).
     pub item: &'p str,
     /// What stands here; `None` where the item is gone.
     pub ours: Option<&'p Stored>,

@@ -1,4 +1,4 @@
-//! Prompts and resources of a project alike: each with all that an export says of it.
+//! The items of a project alike: prompts, resources and files of one agent, each with all that an export says of it.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use super::import::manifest::{Entry, Origin, What};
 use super::import::merge;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::store::modules::{self, Row};
+use crate::store::agent_files::{self, AgentFile, New};
+use crate::store::modules::{self, Applies, Row};
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -18,7 +19,7 @@ use crate::store::revisions::Author;
 use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
-/// A prompt or resource as it is stored.
+/// An item as it is stored.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its row.
@@ -27,13 +28,15 @@ pub struct Stored {
     pub entry: Entry,
 }
 
-/// The row of a prompt or resource.
+/// The row of an item.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A prompt.
     Prompt(Prompt),
     /// A resource.
     Resource(Resource),
+    /// A file of one agent alone.
+    AgentFile(AgentFile),
 }
 
 impl Stored {
@@ -42,26 +45,28 @@ impl Stored {
         match &self.item {
             Item::Prompt(prompt) => prompt.blob,
             Item::Resource(resource) => resource.blob,
+            Item::AgentFile(file) => file.blob,
         }
     }
 
-    /// The id that users see.
-    pub fn uuid(&self) -> Uuid {
-        match &self.item {
-            Item::Prompt(prompt) => prompt.uuid,
-            Item::Resource(resource) => resource.uuid,
-        }
-    }
-
-    /// What it is known by for as long as it lives, under whatever name: `prompt:<uuid>` or `resource:<uuid>`.
+    /// What it is known by for as long as it lives, under whatever name: `prompt:<uuid>`, `resource:<uuid>`, and
+    /// `agent_file:<path>`.
     pub fn key(&self) -> String {
-        key(&self.entry.what, self.uuid())
+        match &self.item {
+            Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
+            Item::Resource(resource) => format!("resource:{}", resource.uuid),
+            Item::AgentFile(file) => format!("agent_file:{}", file.path),
+        }
     }
-}
 
-/// Returns what an item is known by.
-pub fn key(what: &What, uuid: Uuid) -> String {
-    format!("{}:{uuid}", what.word())
+    /// The key of its row of modules; files of one agent have none.
+    fn module(&self) -> Option<String> {
+        match &self.item {
+            Item::Prompt(prompt) => Some(merge::module(&self.entry.what, prompt.uuid)),
+            Item::Resource(resource) => Some(merge::module(&self.entry.what, resource.uuid)),
+            Item::AgentFile(_) => None,
+        }
+    }
 }
 
 /// What the modules of a project say, by their key.
@@ -75,14 +80,15 @@ pub fn rows(db: &Db<'_>, project: &Project) -> Result<Rows> {
     Ok(modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect())
 }
 
-/// Returns all prompts, then all resources of a project, each by name.
+/// Returns all prompts, then all resources of a project by name, then the files of one agent by path.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: &Project, rows: &Rows) -> Result<Vec<Stored>> {
     let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Prompt);
     let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Resource);
-    Ok(prompts.chain(resources).map(|item| stored(item, rows)).collect())
+    let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
+    Ok(prompts.chain(resources).chain(kept).map(|item| stored(item, rows)).collect())
 }
 
 /// Returns the item of a project that is known by `key`, if there is one.
@@ -90,11 +96,12 @@ pub fn all(db: &Db<'_>, project: &Project, rows: &Rows) -> Result<Vec<Stored>> {
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Option<Stored>> {
-    let Some((kind, uuid)) = key.split_once(':') else { return Ok(None) };
-    let Ok(uuid) = Uuid::parse_str(uuid) else { return Ok(None) };
-    let item = match kind {
-        "prompt" => prompts::by_uuid(db, project.id, uuid)?.map(Item::Prompt),
-        _ => resources::by_uuid(db, project.id, uuid)?.map(Item::Resource),
+    let Some((kind, id)) = key.split_once(':') else { return Ok(None) };
+    let item = match (kind, Uuid::parse_str(id)) {
+        ("prompt", Ok(uuid)) => prompts::by_uuid(db, project.id, uuid)?.map(Item::Prompt),
+        ("resource", Ok(uuid)) => resources::by_uuid(db, project.id, uuid)?.map(Item::Resource),
+        ("agent_file", _) => agent_files::find(db, project.id, id)?.map(Item::AgentFile),
+        _ => None,
     };
     Ok(item.map(|item| stored(item, rows)))
 }
@@ -103,9 +110,15 @@ fn stored(item: Item, rows: &Rows) -> Stored {
     let (name, what) = match &item {
         Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
         Item::Resource(resource) => (resource.name.clone(), What::Resource(resource.attributes.clone())),
+        Item::AgentFile(file) => {
+            let what = What::AgentFile { holds: file.kind, executable: file.executable };
+            let path = Some(file.path.clone());
+            let origin = Origin { applies: Applies::Always, agent: Some(file.agent.clone()), path };
+            return Stored { entry: Entry { name: file.path.clone(), what, origin }, item };
+        }
     };
     let mut stored = Stored { item, entry: Entry { name, what, origin: Origin::default() } };
-    if let Some(row) = rows.get(&merge::module(&stored.entry.what, stored.uuid())) {
+    if let Some(row) = stored.module().and_then(|module| rows.get(&module)) {
         let Row { applies, agent, path, .. } = row.clone();
         stored.entry.origin = Origin { applies, agent, path };
     }
@@ -145,9 +158,19 @@ pub fn put(
         (What::Resource(attributes), _) => {
             resources::insert(db, author, project, clock.uuid(), &name, attributes, content)?.uuid
         }
+        (What::AgentFile { holds: kind, executable }, before) => {
+            if let Some(Item::AgentFile(before)) = before
+                && before.path != name
+            {
+                agent_files::delete(db, project, &before.path)?;
+            }
+            let agent = entry.origin.agent.as_deref().unwrap_or_default();
+            agent_files::put(db, project.id, New { path: &name, kind, agent, executable }, content, author.now)?;
+            return Ok(format!("agent_file:{name}"));
+        }
     };
     merge::say(db, project, merge::module(&entry.what, uuid), &entry.origin, rows)?;
-    Ok(key(&entry.what, uuid))
+    Ok(format!("{}:{uuid}", entry.what.word()))
 }
 
 /// Deletes an item; its revisions stay.
@@ -158,6 +181,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
     match &stored.item {
         Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
         Item::Resource(resource) => resources::delete(db, author, project, &resource.name).map(drop),
+        Item::AgentFile(file) => agent_files::delete(db, project, &file.path).map(drop),
     }
 }
 

@@ -274,6 +274,7 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
         "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM agent_file WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE before_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)

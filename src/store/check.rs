@@ -8,8 +8,9 @@ use super::engine::{Intent, Link, Progress, Row, Sql, params, sql};
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::revisions::{Kind, revision_columns};
+use super::servers::server_columns;
 use super::text::legible;
-use super::{Db, blobs, prompts, resources, revisions, skills};
+use super::{Db, blobs, prompts, resources, revisions, servers, skills};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -123,6 +124,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         })?;
     }
     for (what, sql) in [
+        ("the kept file", sql!("SELECT path FROM agent_file WHERE blob_id = ?1")),
         ("the deployed file", sql!("SELECT path FROM deployed WHERE applied_blob = ?1")),
         ("the file that stood before the first deploy at", sql!("SELECT path FROM deployed WHERE pristine_blob = ?1")),
     ] {
@@ -185,6 +187,7 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
 fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     look_at(db, sql!(prompt_columns!()), faults, |row| prompts::from_row(row).map(drop))?;
     look_at(db, sql!(resource_columns!()), faults, |row| resources::from_row(row).map(drop))?;
+    look_at(db, sql!(server_columns!()), faults, |row| servers::from_row(row).map(drop))?;
     look_at(db, sql!(revision_columns!()), faults, |row| {
         let revision = revisions::from_row(row)?;
         let read = match Kind::named(row.get(1)?) {

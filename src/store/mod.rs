@@ -4,6 +4,7 @@
 //! a [`Db`]; the functions of this module's files take that `Db`, so they compose. Rows come back as plain structs.
 
 pub mod access;
+pub mod agent_files;
 pub mod backup;
 pub mod blobs;
 pub mod check;
@@ -21,6 +22,7 @@ pub mod proposals;
 pub mod resources;
 pub mod revisions;
 pub mod search;
+pub mod servers;
 pub mod skills;
 pub mod snapshots;
 pub mod source;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::Db;
 use super::engine::{params, sql};
+use super::{Db, agent_files, servers};
 use crate::error::Result;
 
 /// When an agent loads instructions by itself.
@@ -117,7 +117,8 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
 }
 
 /// Returns the SHA-256 of all that a project's modules are made of: the revision of each prompt, of each resource below
-/// `skill://`, `instructions://` and `subagent://` or with a row, and the rows. No content is read.
+/// `skill://`, `instructions://` and `subagent://` or with a row, of each MCP server and kept file, and the rows. No content
+/// is read.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -140,6 +141,7 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         let sql = sql!("SELECT revision FROM resource WHERE uuid = ?1");
         items.extend(db.one(sql, params![uuid], |row| Ok((uuid, row.get(0)?)))?);
     }
+    items.extend(servers::fingerprint(db, project)?);
     items.sort_unstable();
     let mut hash = Sha256::new();
     for (uuid, revision) in items {
@@ -150,6 +152,9 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         let Row { item, kind, tags, targets, enabled, applies, agent, path } = row;
         let row = serde_json::json!([item, kind, tags, targets, enabled, applies, agent, path]);
         hash.update(row.to_string());
+    }
+    for file in agent_files::all(db, project)? {
+        hash.update(serde_json::json!(["agent_file", file.id, file.path, file.revision]).to_string());
     }
     Ok(hash.finalize().into())
 }

@@ -110,10 +110,12 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> R
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) RETURNING id"
     );
     let kind = kind.word();
-    db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, now]).map_err(|error| match NAME.is_violated_by(&error) {
-        true => taken(project, name),
-        false => error,
-    })
+    db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, now]).map_err(
+        |error| match NAME.is_violated_by(&error) {
+            true => taken(project, name),
+            false => error,
+        },
+    )
 }
 
 /// Returns the failure of a name that another source has.
@@ -156,9 +158,8 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     if let Some(found) = db.one(sql, params![project.id, name], from_row)? {
         return Ok(found);
     }
-    let names = db.all(sql!("SELECT name FROM source WHERE project_id = ?1"), params![project.id], |row| {
-        row.get::<String>(0)
-    })?;
+    let names =
+        db.all(sql!("SELECT name FROM source WHERE project_id = ?1"), params![project.id], |row| row.get::<String>(0))?;
     let error = Error::new(Code::NotFound, format!("Project '{}' has no source '{name}'", project.name));
     Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` names those there are"))
 }

@@ -140,6 +140,7 @@ fn imports_go_down_only() {
             "consent" => &["op", "approved", "store", "error", "clock", "disk"],
             "deploy" => &[
                 "op",
+                "mcp_servers",
                 "consent",
                 "approved",
                 "store",
@@ -159,8 +160,11 @@ fn imports_go_down_only() {
                 // `doctor` asks each domain how it is.
                 "DOMAINS",
             ],
+            // Types of the rows, and how agents' files write them.
+            "mcp_servers" => &["store", "redact"],
             "client" => &[
                 "op",
+                "mcp_servers",
                 "store",
                 "error",
                 "clock",
@@ -177,8 +181,21 @@ fn imports_go_down_only() {
             ],
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
-            // The editor; sources, which are fetched by git and approved on this machine.
-            "content" => &["op", "store", "error", "file", "clock", "process", "git", "approved", "redact", "disk"],
+            // The editor; sources, which are fetched by git and approved on this machine; MCP servers of agents' files.
+            "content" => &[
+                "op",
+                "store",
+                "error",
+                "file",
+                "clock",
+                "process",
+                "git",
+                "approved",
+                "redact",
+                "disk",
+                "mcp_servers",
+                "secret",
+            ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -10,7 +10,6 @@ use crate::client::GROUP;
 use crate::client::agents;
 use crate::client::binary::Binary;
 use crate::client::config_file::{ConfigFile, Scope};
-use crate::client::document::Document;
 use crate::client::entry_name;
 use crate::client::runs::Runs;
 use crate::client::standing::Standing;
@@ -51,7 +50,7 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         let agent = agents::named(&self.agent)?;
         entry_name::check(&self.name)?;
-        let document = Document::of(agent);
+        let document = agent.document();
         let mut text = String::new();
         let mut data = Vec::new();
         let mut warnings = Vec::new();

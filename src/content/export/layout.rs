@@ -80,7 +80,7 @@ impl Layout {
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED` where the content cannot be read.
 pub fn file(relative: String, entry: &Entry, content: &Source, listed: Option<Entry>) -> Result<File> {
-    let executable = matches!(&entry.what, What::Resource(attributes) if attributes.executable);
+    let executable = entry.what.is_executable();
     let content = match &entry.what {
         What::Prompt(attributes) if listed.is_none() => prompt(entry, attributes, content)?,
         _ => content.clone(),
@@ -125,6 +125,7 @@ fn own_path(entry: &Entry) -> Option<String> {
             return Some(format!("{folder}/{}", command::path(&entry.name, attributes)));
         }
         What::Resource(attributes) => attributes,
+        What::AgentFile { .. } => return None,
     };
     let uri = attributes.uri.as_str();
     if let Some(path) = uri.strip_prefix("file:///") {

@@ -169,7 +169,7 @@ mod tests {
             same: vec![("CLAUDE.md".to_owned(), "AGENTS.md".to_owned())],
             left_out: vec![
                 LeftOut { path: ".git/".to_owned(), reason: Reason::VersionControl, files: 40 },
-                LeftOut::file(".mcp.json", Reason::McpServers),
+                LeftOut::file(".mcp.json", Reason::Malformed),
                 LeftOut::file(".env", Reason::Hidden),
             ],
             notes: ["a", "b", "c", "d"].map(note).to_vec(),
@@ -180,7 +180,7 @@ mod tests {
             [
                 "4 files each is odd: `a:3`, `b:3` and 2 more",
                 "`CLAUDE.md` is the same as `AGENTS.md`; it was imported once",
-                "left out 42 files: an MCP server, not taken yet: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
+                "left out 42 files: cannot be read as its agent reads it: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
             ]
         );
         assert_eq!(account.lines().len(), 8);

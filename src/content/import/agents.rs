@@ -1,6 +1,6 @@
 //! What each agent reads, and from where: the tables that import goes by.
 
-use super::reason::Reason;
+use crate::store::agent_files::Kind;
 
 /// What a file is to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Role {
     Instructions,
     /// A subagent.
     Subagent,
+    /// A file of one agent alone: MCP servers, hooks, settings.
+    Kept,
     /// Anything else.
     File,
 }
@@ -170,49 +172,62 @@ pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)>
     .find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
 }
 
-/// Returns why the file at this path is left out, where it is one that mcpkg knows and does not take yet. `in_plugin`
-/// says whether its path below the folder of a plugin is `rest`.
-pub fn not_yet(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<Reason> {
+/// Returns what the file at this path is to one agent alone, and to which, where it is such a file. `in_plugin` says
+/// whether its path below the folder of a plugin is `rest`.
+pub fn kept(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<(Kind, &'static str)> {
     let (name, above) = parts.split_last()?;
     let last = above.last().copied().unwrap_or_default();
     let lies_in = |folder: &[&str]| above.windows(folder.len()).any(|window| window == folder);
-    let manifest = [".claude-plugin", ".codex-plugin", ".cursor-plugin"].iter().any(|folder| above.contains(folder));
-    if manifest || lies_in(&[".github", "plugin"]) || *name == "gemini-extension.json" {
-        return Some(Reason::Manifest);
+    let lies_below = |folder: &'static str| above.contains(&folder);
+    let manifests = [(".claude-plugin", "claude_code"), (".codex-plugin", "codex"), (".cursor-plugin", "cursor")];
+    if let Some((_, agent)) = manifests.into_iter().find(|(folder, _)| lies_below(folder)) {
+        return Some((Kind::Plugin, agent));
     }
-    if lies_in(&[".claude", "hooks"])
-        || lies_in(&[".cursor", "hooks"])
-        || lies_in(&[".github", "hooks"])
-        || (*name == "hooks.json" && matches!(last, ".cursor" | ".windsurf" | ".devin" | ".codex" | ".claude"))
-        || in_plugin(&["hooks"])
-    {
-        return Some(Reason::Hooks);
+    if lies_in(&[".github", "plugin"]) {
+        return Some((Kind::Plugin, "copilot"));
     }
-    if lies_in(&[".opencode", "plugin"]) || lies_in(&[".opencode", "plugins"]) {
-        return Some(Reason::Plugin);
+    let hooks: [(&[&str], &str); 5] = [
+        (&[".claude", "hooks"], "claude_code"),
+        (&[".cursor", "hooks"], "cursor"),
+        (&[".github", "hooks"], "vscode"),
+        (&[".opencode", "plugin"], "opencode"),
+        (&[".opencode", "plugins"], "opencode"),
+    ];
+    if let Some((_, agent)) = hooks.into_iter().find(|(folder, _)| lies_in(folder)) {
+        return Some((Kind::Hook, agent));
     }
-    if lies_in(&[".codex", "rules"]) || lies_in(&[".gemini", "policies"]) || (last == ".cursor" && *name == "cli.json")
-    {
-        return Some(Reason::Permissions);
+    if in_plugin(&["hooks"]) {
+        return Some((Kind::Hook, "claude_code"));
     }
-    match (*name, last) {
-        (".mcp.json" | "claude_desktop_config.json", _) => Some(Reason::McpServers),
-        ("mcp.json" | "mcp_config.json" | "mcp-config.json", folder) if is_folder(folder) => Some(Reason::McpServers),
-        ("opencode.json" | "opencode.jsonc", _) | ("settings.json", ".gemini") | ("config.toml", ".codex") => {
-            Some(Reason::McpServers)
-        }
-        ("settings.json" | "settings.local.json", ".claude") => Some(Reason::Settings),
-        (
-            ".cursorignore"
-            | ".cursorindexingignore"
-            | ".geminiignore"
-            | ".codeiumignore"
-            | ".devinignore"
-            | ".claudeignore",
-            _,
-        ) => Some(Reason::IgnoreFile),
-        _ => None,
+    if lies_in(&[".codex", "rules"]) {
+        return Some((Kind::Permission, "codex"));
     }
+    if lies_in(&[".gemini", "policies"]) {
+        return Some((Kind::Permission, "gemini"));
+    }
+    Some(match (*name, last) {
+        ("gemini-extension.json", _) => (Kind::Plugin, "gemini"),
+        ("hooks.json", ".cursor") => (Kind::Hook, "cursor"),
+        ("hooks.json", ".windsurf" | ".devin") => (Kind::Hook, "windsurf"),
+        ("hooks.json", ".codex") => (Kind::Hook, "codex"),
+        ("hooks.json", ".claude") => (Kind::Hook, "claude_code"),
+        ("cli.json", ".cursor") => (Kind::Permission, "cursor"),
+        (".mcp.json" | ".claude.json", _) => (Kind::Servers, "claude_code"),
+        ("claude_desktop_config.json", _) => (Kind::Servers, "claude_desktop"),
+        ("mcp.json", ".vscode") => (Kind::Servers, "vscode"),
+        ("mcp.json", ".cursor") => (Kind::Servers, "cursor"),
+        ("mcp.json", ".github") | ("mcp-config.json", ".copilot") => (Kind::Servers, "copilot"),
+        ("mcp.json" | "mcp_config.json", ".windsurf" | ".devin" | "windsurf") => (Kind::Servers, "windsurf"),
+        ("opencode.json" | "opencode.jsonc", _) => (Kind::Servers, "opencode"),
+        ("settings.json", ".gemini") => (Kind::Servers, "gemini"),
+        ("config.toml", ".codex") => (Kind::Servers, "codex"),
+        ("settings.json" | "settings.local.json", ".claude") => (Kind::Settings, "claude_code"),
+        (".cursorignore" | ".cursorindexingignore", _) => (Kind::Ignore, "cursor"),
+        (".geminiignore", _) => (Kind::Ignore, "gemini"),
+        (".codeiumignore" | ".devinignore", _) => (Kind::Ignore, "windsurf"),
+        (".claudeignore", _) => (Kind::Ignore, "claude_code"),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -220,28 +235,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_and_not_taken_yet_has_its_reason() {
+    fn what_is_one_agents_alone_is_known_by_its_path() {
         let cases = [
-            (".mcp.json", Reason::McpServers),
-            ("web/.vscode/mcp.json", Reason::McpServers),
-            (".cursor/mcp.json", Reason::McpServers),
-            ("opencode.json", Reason::McpServers),
-            (".claude/settings.local.json", Reason::Settings),
-            (".claude/hooks/a.sh", Reason::Hooks),
-            (".github/hooks/x.json", Reason::Hooks),
-            ("x/hooks/y.json", Reason::Hooks),
-            (".opencode/plugin/a.js", Reason::Plugin),
-            (".codex/rules/a.rules", Reason::Permissions),
-            (".cursorignore", Reason::IgnoreFile),
-            ("plugins/a/.claude-plugin/plugin.json", Reason::Manifest),
+            (".mcp.json", Kind::Servers, "claude_code"),
+            ("web/.vscode/mcp.json", Kind::Servers, "vscode"),
+            (".cursor/mcp.json", Kind::Servers, "cursor"),
+            (".github/mcp.json", Kind::Servers, "copilot"),
+            (".codeium/windsurf/mcp_config.json", Kind::Servers, "windsurf"),
+            ("opencode.json", Kind::Servers, "opencode"),
+            (".claude/settings.local.json", Kind::Settings, "claude_code"),
+            (".claude/hooks/a.sh", Kind::Hook, "claude_code"),
+            (".github/hooks/x.json", Kind::Hook, "vscode"),
+            ("x/hooks/y.json", Kind::Hook, "claude_code"),
+            (".opencode/plugin/a.js", Kind::Hook, "opencode"),
+            (".codex/rules/a.rules", Kind::Permission, "codex"),
+            (".cursorignore", Kind::Ignore, "cursor"),
+            ("plugins/a/.claude-plugin/plugin.json", Kind::Plugin, "claude_code"),
         ];
-        for (path, reason) in cases {
+        for (path, kind, agent) in cases {
             let parts: Vec<&str> = path.split('/').collect();
-            let found = not_yet(&parts, |rest| parts[0] == "x" && parts[1..].starts_with(rest));
-            assert_eq!(found, Some(reason), "{path}");
+            let found = kept(&parts, |rest| parts[0] == "x" && parts[1..].starts_with(rest));
+            assert_eq!(found, Some((kind, agent)), "{path}");
         }
         for path in ["mcp.json", "hooks/a.json", "settings.json", "config.toml", "docs/plugin/a.md"] {
-            assert_eq!(not_yet(&path.split('/').collect::<Vec<_>>(), |_| false), None, "{path}");
+            assert_eq!(kept(&path.split('/').collect::<Vec<_>>(), |_| false), None, "{path}");
         }
     }
 

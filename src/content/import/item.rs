@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use super::agents::{Form, Role};
 use super::applies::{self, Scope};
 use super::free_name;
+use super::kept::{KeptFile, KeptFiles};
 use super::manifest::{self, Entry, Origin, What};
 use super::matter::{self, Matter};
-use super::place::{Destination, InSkill};
+use super::place::{Destination, InSkill, Kept};
 use super::reason::{LeftOut, Reason};
 use super::scan::File;
 use crate::content::answer::text;
@@ -44,7 +45,10 @@ impl Item {
     /// The word for what agents take it for.
     pub fn word(&self) -> &'static str {
         match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
-            None if self.entry.what.is_prompt() => "prompt",
+            None => match &self.entry.what {
+                What::AgentFile { holds, .. } => holds.word(),
+                _ => "prompt",
+            },
             Some("skill") => "skill",
             Some("instructions") => "instructions",
             Some("subagent") => "subagent",
@@ -82,6 +86,8 @@ pub struct Understood {
     pub clashes: Vec<Clash>,
     /// What people should know of a file.
     pub notes: Vec<Note>,
+    /// What is one agent's alone, and the MCP servers in it.
+    pub kept: KeptFiles,
     names: [HashSet<String>; 2],
     uris: HashMap<String, usize>,
     /// The items that asked for a name, whether or not they got it.
@@ -119,13 +125,16 @@ pub struct Note {
 const MAX_DESCRIBED: u64 = 16 << 20;
 
 /// Returns what `files`, sorted by path, become by their places. What a manifest lists has none, and goes first: its names
-/// are exact.
+/// are exact, as are those of the servers that are in `kept`.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored; `E_FILE_FAILED` where a file is no
 /// longer what it was.
-pub fn understand<'f>(files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>) -> Result<Understood> {
-    let mut understood = Understood::default();
+pub fn understand<'f>(
+    files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
+    kept: KeptFiles,
+) -> Result<Understood> {
+    let mut understood = Understood { kept, ..Understood::default() };
     let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
     for (file, place) in files {
         match (&file.listed, place) {
@@ -143,6 +152,7 @@ pub fn understand<'f>(files: impl IntoIterator<Item = (&'f File, Option<&'f Dest
     for (file, place) in others {
         understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
     }
+    understood.kept.finish();
     Ok(understood)
 }
 
@@ -150,7 +160,11 @@ impl Understood {
     /// Adds what a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
         manifest::check(entry, &file.content)?;
-        if self.names[usize::from(entry.what.is_prompt())].insert(entry.name.clone()) {
+        let is_free = match &entry.what {
+            What::AgentFile { .. } => true,
+            what => self.names[usize::from(what.is_prompt())].insert(entry.name.clone()),
+        };
+        if is_free {
             self.add(file, entry.clone(), file.content.clone());
         } else {
             self.clashes.push(Clash { wanted: entry.name.clone(), path: file.relative.clone() });
@@ -163,6 +177,9 @@ impl Understood {
         if let Some(note) = place.note {
             self.note(file, None, note);
         }
+        if let Some(kept) = place.kept {
+            return self.keep(file, place, kept);
+        }
         if place.role != Role::File && !file.content.is_text() {
             self.leave_out(file, Reason::NotText);
             return Ok(());
@@ -173,8 +190,25 @@ impl Understood {
                 Ok(())
             }
             Role::Instructions | Role::Subagent => self.loaded(file, place),
-            Role::Skill | Role::File => self.document(file, place),
+            Role::Skill | Role::Kept | Role::File => self.document(file, place),
         }
+    }
+
+    /// Adds a file that is one agent's alone.
+    fn keep(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<()> {
+        match self.kept.read(file, place, kept)? {
+            Ok(KeptFile { kind, content, notes }) => {
+                self.notes.extend(notes);
+                let what = What::AgentFile { holds: kind, executable: file.executable };
+                let origin = origin(file, place, Applies::Always);
+                self.add(file, Entry { name: file.relative.clone(), what, origin }, content);
+            }
+            Err((reason, note)) => {
+                self.notes.push(note);
+                self.leave_out(file, reason);
+            }
+        }
+        Ok(())
     }
 
     fn prompt(&mut self, file: &File, place: &Destination, text: &str) {
@@ -227,7 +261,7 @@ impl Understood {
             What::Resource(other) => {
                 item.content == file.content && item.entry.origin.applies == applies && other.description == description
             }
-            What::Prompt(_) => false,
+            What::Prompt(_) | What::AgentFile { .. } => false,
         };
         if self.merge(file, place.role, &wanted, is_same) {
             return Ok(());
@@ -384,8 +418,11 @@ impl Understood {
     fn add(&mut self, file: &File, entry: Entry, content: Source) {
         let path = file.relative.clone();
         let item = Item { path, entry, content };
-        let Some(uri) = item.entry.what.uri() else {
-            return self.items.push(item);
+        let kept = format!("agent-file:{}", item.entry.name);
+        let uri = match &item.entry.what {
+            What::Prompt(_) => return self.items.push(item),
+            What::Resource(attributes) => attributes.uri.as_str(),
+            What::AgentFile { .. } => &kept,
         };
         match self.uris.get(uri).and_then(|at| self.items.get(*at)) {
             Some(same) if same.entry == item.entry && same.content == item.content => {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
+use crate::store::servers::{self, Definition};
 use crate::store::source::Source;
-use crate::store::{prompts, resources};
+use crate::store::{agent_files, prompts, resources};
 
 /// The manifest's name; it stands at the root of an exported folder.
 pub const FILE: &str = "mcpkg.export.json";
@@ -58,6 +59,30 @@ pub enum What {
     Prompt(prompts::Attributes),
     /// A resource.
     Resource(resources::Attributes),
+    /// A file of one agent alone, by its path.
+    #[serde(rename = "agent_file")]
+    AgentFile {
+        /// What it is to the agent.
+        holds: agent_files::Kind,
+        /// Whether it can be executed.
+        #[serde(default)]
+        executable: bool,
+    },
+}
+
+/// An MCP server that no agent's file says as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub definition: Definition,
+    /// Where it came from.
+    #[serde(default)]
+    pub origin: servers::Origin,
+    /// Whether it is deployed and run.
+    pub enabled: bool,
 }
 
 impl What {
@@ -66,15 +91,33 @@ impl What {
         matches!(self, What::Prompt(_))
     }
 
-    /// The word for programs: `prompt` or `resource`.
+    /// Whether it is a resource.
+    pub fn is_resource(&self) -> bool {
+        matches!(self, What::Resource(_))
+    }
+
+    /// Whether its file can be executed.
+    pub fn is_executable(&self) -> bool {
+        match self {
+            What::Prompt(_) => false,
+            What::Resource(attributes) => attributes.executable,
+            What::AgentFile { executable, .. } => *executable,
+        }
+    }
+
+    /// The word for programs: `prompt`, `resource` or `agent_file`.
     pub fn word(&self) -> &'static str {
-        if self.is_prompt() { "prompt" } else { "resource" }
+        match self {
+            What::Prompt(_) => "prompt",
+            What::Resource(_) => "resource",
+            What::AgentFile { .. } => "agent_file",
+        }
     }
 
     /// A resource's URI.
     pub fn uri(&self) -> Option<&str> {
         match self {
-            What::Prompt(_) => None,
+            What::Prompt(_) | What::AgentFile { .. } => None,
             What::Resource(attributes) => Some(&attributes.uri),
         }
     }
@@ -86,12 +129,15 @@ pub struct Manifest {
     version: u32,
     /// By path, `/` between.
     pub files: BTreeMap<String, Entry>,
+    /// MCP servers that the files do not say as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Server>,
 }
 
 impl Manifest {
-    /// Returns the manifest of these files.
-    pub fn new(files: BTreeMap<String, Entry>) -> Self {
-        Self { version: VERSION, files }
+    /// Returns the manifest of these files and servers.
+    pub fn new(files: BTreeMap<String, Entry>, servers: Vec<Server>) -> Self {
+        Self { version: VERSION, files, servers }
     }
 
     /// Returns the file's bytes.
@@ -168,7 +214,31 @@ pub fn check(entry: &Entry, content: &Source) -> Result<()> {
             }
             Ok(())
         }
+        What::AgentFile { .. } => {
+            let is_placed = stays_inside(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
+            if is_placed && entry.origin.agent.is_some() {
+                return Ok(());
+            }
+            let name = entry.name.escape_debug();
+            Err(Error::new(Code::InvalidArgument, format!("The kept file `{name}` has no place or no agent")))
+        }
     }
+}
+
+/// Checks that a server may be stored; a manifest comes from outside.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check_server(server: &Server) -> Result<()> {
+    names::check("MCP server", &server.name)?;
+    let Server { definition, origin, .. } = server;
+    let is_program = definition.transport == servers::Transport::Stdio;
+    if is_program != definition.command.is_some() || is_program == definition.url.is_some() {
+        let why = format!("MCP server '{}' needs a program for stdio, else an address", server.name);
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    names::check_text("The server", &serde_json::to_string(definition).unwrap_or_default().replace("\\u0000", "\0"))?;
+    check_origin(&Origin { applies: Applies::Always, agent: origin.agent.clone(), path: origin.path.clone() })
 }
 
 fn check_origin(origin: &Origin) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::content::answer::text;
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
+use crate::store::agent_files::{self, New};
 use crate::store::modules::{self, Applies, Row};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -39,6 +40,8 @@ pub enum Existing {
     Resource(Resource),
     /// The same, but for when it applies.
     Same(Uuid),
+    /// A file of one agent alone.
+    AgentFile,
 }
 
 impl Action {
@@ -97,6 +100,18 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
             let same = resource.name == *name && resource.attributes == *attributes;
             (Existing::Resource(resource.clone()), resource.uuid, resource.id, resource.blob, same)
         }
+        What::AgentFile { holds, executable } => {
+            let Some(file) = agent_files::find(db, project, name)? else { return Ok(Action::Create) };
+            let same = file.kind == *holds
+                && file.executable == *executable
+                && item.entry.origin.agent.as_deref() == Some(file.agent.as_str())
+                && blobs::find(db, &item.content)? == Some(file.blob);
+            return Ok(match (same, update) {
+                (true, _) => Action::Unchanged,
+                (false, true) => Action::Update(Existing::AgentFile),
+                (false, false) => Action::Conflict("it differs"),
+            });
+        }
     };
     if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
@@ -122,6 +137,7 @@ pub fn module(what: &What, uuid: Uuid) -> String {
             Some(skill) => format!("skill:{skill}"),
             None => format!("resource:{uuid}"),
         },
+        What::AgentFile { .. } => format!("agent_file:{uuid}"),
     }
 }
 
@@ -184,6 +200,12 @@ pub fn apply(
     for (item, action) in items.iter().zip(actions) {
         let name = item.entry.name.clone();
         let uuid = match (item.entry.what.clone(), action) {
+            (What::AgentFile { holds, executable }, Action::Create | Action::Update(Existing::AgentFile)) => {
+                let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
+                let new = New { path: &name, kind: holds, agent, executable };
+                agent_files::put(db, project.id, new, &item.content, author.now)?;
+                continue;
+            }
             (What::Prompt(attributes), Action::Create) => {
                 let content = text(item.content.bytes()?.into_owned())?;
                 prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?.uuid

@@ -3,19 +3,21 @@
 //! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the tables
 //! of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`], [`applies`],
 //! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one
-//! transaction. What became of each file stands in the [`account`]; a name that is taken becomes a [`free_name`], and
-//! [`skill_folder`] takes one skill by itself.
+//! transaction, and the MCP servers of agents' files ([`kept`]) with them ([`servers`]). What became of each file stands in
+//! the [`account`]; a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself.
 
 pub mod account;
 pub mod agents;
 pub mod free_name;
 pub mod item;
+pub mod kept;
 pub mod manifest;
 pub mod matter;
 pub mod merge;
 pub mod place;
 pub mod reason;
 pub mod scan;
+pub mod servers;
 pub mod skill_folder;
 
 mod applies;
@@ -37,10 +39,12 @@ use serde_json::{Map, Value};
 
 use super::GROUP;
 use crate::error::Result;
+use crate::mcp_servers::secrets::Secrets;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::plural;
 use account::Account;
 use item::Item;
+use kept::KeptFiles;
 use merge::Action;
 use place::Kind;
 
@@ -74,6 +78,10 @@ pub struct Import {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
+    /// Keep the text of this variable or header of MCP servers, which is no secret
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    keep_env: Vec<String>,
 }
 
 impl Operation for Import {
@@ -85,13 +93,16 @@ impl Operation for Import {
         Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
         *.prompt.md, the commands of a plugin) become prompts, and what their $ARGUMENTS, $1 and $name stand for \
         arguments. AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME with \
-        what they apply to, as their agent reads it; subagents subagent://NAME; any other file file:///PATH. A name \
-        that is taken gets where the file came from before it, such as PLUGIN-NAME.\n\nEvery file is accounted for: \
-        --dry-run and -v list those that are left out too, with the reason. That is what version control keeps, \
-        node_modules, what .gitignore names, hidden files, and of agents' folders what is none of the above: MCP \
-        servers, hooks, permissions and plugin manifests are not taken yet. A folder that `mcpkg export` wrote is \
-        read whole. A link and what it leads to are one thing; a link out of the folder is left out. All is \
-        imported, or nothing.";
+        what they apply to, as their agent reads it; subagents subagent://NAME; any other file file:///PATH. MCP \
+        servers are taken from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
+        .codex/config.toml, opencode.json, .gemini/settings.json and others): no text of their variables and \
+        headers is stored, but the name of a variable that is to hold it. Hooks, permissions, ignore files and \
+        manifests of plugins are kept for their agent alone. A name that is taken gets where the file came from \
+        before it, such as PLUGIN-NAME.\n\nEvery file is accounted for: --dry-run and -v list those that are left \
+        out too, with the reason. That is what version control keeps, node_modules, what .gitignore names, hidden \
+        files, and of agents' folders what is none of the above. A folder that `mcpkg export` wrote is read whole. \
+        A link and what it leads to are one thing; a link out of the folder is left out. All is imported, or \
+        nothing.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",
@@ -111,45 +122,60 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
-        let scan::Scanned { files, same, left_out, .. } = scan::scan(&self.paths, &choice, context)?;
-        let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
+        let scan::Scanned { files, same, left_out, servers, .. } = scan::scan(&self.paths, &choice, context)?;
+        let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
+        servers.iter().try_for_each(manifest::check_server)?;
+        kept.list(servers, manifest::FILE);
+        let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
         }
-        let items = understood.items;
+        let (items, servers) = (understood.items, understood.kept.servers);
         let account = Account {
             same: [same, understood.same].concat(),
             left_out: [left_out, understood.left_out].concat(),
             notes: understood.notes,
         };
         let mut reply = if self.dry_run {
-            let (actions, project) = context
-                .read(|db, project| Ok((merge::plan(db, project, &items, self.update)?, project.name.clone())))?;
+            let ((actions, of_servers), project) = context.read(|db, project| {
+                let of_servers = servers::plan(db, project, &servers, self.update)?;
+                Ok(((merge::plan(db, project, &items, self.update)?, of_servers), project.name.clone()))
+            })?;
             let taken = items.iter().zip(&actions).map(|(item, action)| row(item, action));
+            let taken = taken.chain(servers.iter().zip(&of_servers).map(|(found, action)| servers::row(found, action)));
             let others = account.rows().map(|[what, why, path]| vec![what, String::new(), String::new(), why, path]);
             let columns = &["ACTION", "KIND", "NAME", "URI", "FILE"];
             let rows = taken.chain(others).collect();
             let table = Table { columns, rows, empty: "Found nothing to import".to_owned() };
-            Reply::new(Body::Table(table), data(&project, &items, &actions, &account))
+            let mut data = data(&project, &items, &actions, &account);
+            data["servers"] = servers::data(&servers, &of_servers);
+            Reply::new(Body::Table(table), data)
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
             let (mut written, total) = (0, items.len() as u64);
-            let (actions, project) = context.write("import", &self.subject(), |db, project, author| {
-                let actions = merge::plan(db, project, &items, self.update)?;
-                merge::refuse_conflicts(&items, &actions)?;
-                for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
-                    if context.is_cancelled() {
-                        return Err(scan::cancelled());
+            let ((actions, of_servers), project) =
+                context.write("import", &self.subject(), |db, project, author| {
+                    let actions = merge::plan(db, project, &items, self.update)?;
+                    let of_servers = servers::plan(db, project, &servers, self.update)?;
+                    merge::refuse_conflicts(&items, &actions)?;
+                    servers::refuse_conflicts(&servers, &of_servers)?;
+                    for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
+                        if context.is_cancelled() {
+                            return Err(scan::cancelled());
+                        }
+                        merge::apply(db, author, project, &context.clock, items, actions.to_vec())?;
+                        written += items.len() as u64;
+                        (context.progress)("Writing", written, total);
                     }
-                    merge::apply(db, author, project, &context.clock, items, actions.to_vec())?;
-                    written += items.len() as u64;
-                    (context.progress)("Writing", written, total);
-                }
-                Ok((actions, project.name.clone()))
-            })?;
-            Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions, &account))
+                    servers::apply(db, project, &context.clock, author.now, &servers, &of_servers)?;
+                    Ok(((actions, of_servers), project.name.clone()))
+                })?;
+            let mut data = data(&project, &items, &actions, &account);
+            data["servers"] = servers::data(&servers, &of_servers);
+            let of_servers = servers::sentence(&of_servers);
+            Reply::sentence(sentence(&project, &items, &actions, of_servers), data)
         };
         reply.hints = account.hints();
         reply.hints.extend(among(&items));
@@ -184,11 +210,16 @@ fn row(item: &Item, action: &Action) -> Vec<String> {
     vec![action.word().to_owned(), item.word().to_owned(), item.entry.name.clone(), uri, item.path.clone()]
 }
 
-fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
-    let written = |prompts: bool| {
-        let pairs = items.iter().zip(actions).filter(|(item, _)| item.entry.what.is_prompt() == prompts);
+fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: Option<String>) -> String {
+    let written = |word: &str| {
+        let pairs = items.iter().zip(actions).filter(|(item, _)| item.entry.what.word() == word);
         pairs.filter(|(_, action)| matches!(action, Action::Create | Action::Update(_))).count()
     };
+    let kept = Some(written("agent_file")).filter(|n| *n > 0).map(|n| plural::count(n, "agent's file"));
+    let mut kinds = vec![plural::count(written("prompt"), "prompt"), plural::count(written("resource"), "resource")];
+    kinds.extend(of_servers.into_iter().chain(kept.map(|kept| kept.replace("agent's files", "agents' files"))));
+    let last = kinds.pop().unwrap_or_default();
+    let kinds = format!("{} and {last}", kinds.join(", "));
     let of = |wanted: fn(&Action) -> bool, word: &str| {
         Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
     };
@@ -196,11 +227,7 @@ fn sentence(project: &str, items: &[Item], actions: &[Action]) -> String {
     let unchanged = of(|action| matches!(action, Action::Unchanged), "unchanged");
     let notes: Vec<_> = updated.into_iter().chain(unchanged).collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    format!(
-        "Imported {} and {} into project '{project}'{notes}",
-        plural::count(written(true), "prompt"),
-        plural::count(written(false), "resource")
-    )
+    format!("Imported {kinds} into project '{project}'{notes}")
 }
 
 fn data(project: &str, items: &[Item], actions: &[Action], account: &Account) -> Value {

@@ -8,6 +8,7 @@ use super::free_name::letters;
 use super::reason::Reason;
 use crate::content::command::dialect::Dialect;
 use crate::content::uri::encode;
+use crate::store::agent_files;
 
 pub use crate::content::uri::decode;
 
@@ -30,8 +31,19 @@ pub struct Destination {
     pub scope: String,
     /// Of a file of a skill, which one.
     pub skill: Option<InSkill>,
+    /// Of a file that is one agent's alone, what it is to that.
+    pub kept: Option<Kept>,
     /// What people should know of it.
     pub note: Option<&'static str>,
+}
+
+/// What a file is to the one agent that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// What it is, by its path.
+    pub kind: agent_files::Kind,
+    /// Whether the agent reads it when it is started at the root, and not as a part of a plugin or below.
+    pub is_own: bool,
 }
 
 /// The skill that a file belongs to.
@@ -128,8 +140,14 @@ impl Places {
         let inside = plugin.and_then(|plugin| below(relative, plugin));
         let in_plugin =
             |folder: &[&str]| inside.is_some_and(|rest| rest.starts_with(&format!("{}/", folder.join("/"))));
-        if let Some(reason) = agents::not_yet(&parts, in_plugin) {
-            return Err(reason);
+        if let Some((kind, agent)) = agents::kept(&parts, in_plugin) {
+            let is_own = parts.len() == 1 || agents::is_folder(parts[0]);
+            let kept = Some(Kept { kind, is_own });
+            return Ok(Destination {
+                kept,
+                agent: Some(agent),
+                ..Destination::plain(Role::Kept, parts[parts.len() - 1].to_owned())
+            });
         }
         if let Some(found) = instructions(&parts).or_else(|| by_ending(&parts, inside)) {
             return Ok(found);
@@ -246,7 +264,7 @@ impl Places {
                 let ending = SUBAGENTS.iter().find(|ending| label.ends_with(**ending))?;
                 Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
             }
-            Role::File => {
+            Role::Kept | Role::File => {
                 let note = Some("was kept as a file: commands and subagents in TOML are not read yet");
                 let whole = [before, &place.folder, inner].concat().join("/");
                 Destination { note, ..Destination::plain(Role::File, whole) }
@@ -270,6 +288,7 @@ impl Destination {
             form: Form::Plain,
             scope: String::new(),
             skill: None,
+            kept: None,
             note: None,
         }
     }
@@ -442,9 +461,6 @@ mod tests {
             (".claude/commands/run.sh", Reason::NoPlace),
             (".claude/skills/README.md", Reason::NoPlace),
             (".claude/.credentials.json", Reason::NoPlace),
-            (".claude/settings.json", Reason::Settings),
-            ("plugins/a/hooks/hooks.json", Reason::Hooks),
-            (".mcp.json", Reason::McpServers),
         ] {
             assert_eq!(of(&[path]).remove(0), Err(reason), "{path}");
         }

@@ -3,20 +3,10 @@
 /// Why a file, or a whole folder, is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// An MCP server's entry, or settings that hold some.
-    McpServers,
-    /// Hooks.
-    Hooks,
-    /// An agent's settings.
-    Settings,
-    /// Permissions.
-    Permissions,
-    /// An agent's ignore file.
-    IgnoreFile,
-    /// The manifest of a plugin or a marketplace.
-    Manifest,
-    /// Code that an agent loads.
-    Plugin,
+    /// An agent's file that is malformed.
+    Malformed,
+    /// An agent's file that may hold a secret.
+    Secret,
     /// In an agent's folder, and nothing that it reads from there.
     NoPlace,
     /// No UTF-8 text, where text is needed.
@@ -53,13 +43,8 @@ impl Reason {
     /// The reason in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Reason::McpServers => "an MCP server, not taken yet",
-            Reason::Hooks => "a hook, not taken yet",
-            Reason::Settings => "settings of an agent, not taken yet",
-            Reason::Permissions => "permissions, not taken yet",
-            Reason::IgnoreFile => "an ignore file of an agent, not taken yet",
-            Reason::Manifest => "a manifest of plugins, not taken yet",
-            Reason::Plugin => "code that an agent loads, not taken yet",
+            Reason::Malformed => "cannot be read as its agent reads it",
+            Reason::Secret => "holds what may be a secret",
             Reason::NoPlace => "in an agent's folder, as no command, skill, rule or subagent",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
@@ -78,18 +63,9 @@ impl Reason {
         }
     }
 
-    /// Whether mcpkg knows what the file is, and will take it one day.
+    /// Whether mcpkg knows what the file is, and would take it otherwise.
     pub const fn is_known(self) -> bool {
-        matches!(
-            self,
-            Reason::McpServers
-                | Reason::Hooks
-                | Reason::Settings
-                | Reason::Permissions
-                | Reason::IgnoreFile
-                | Reason::Manifest
-                | Reason::Plugin
-        )
+        matches!(self, Reason::Malformed | Reason::Secret)
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Scanned {
     pub left_out: Vec<LeftOut>,
     /// Where each file is on the disk, by its relative path.
     pub on_disk: BTreeMap<String, PathBuf>,
+    /// MCP servers that a manifest lists.
+    pub servers: Vec<manifest::Server>,
 }
 
 /// What the user says of the files.
@@ -91,6 +93,7 @@ struct Gathered {
     candidates: BTreeMap<PathBuf, Candidate>,
     folder_links: BTreeMap<PathBuf, FolderLink>,
     left_out: BTreeMap<PathBuf, LeftOut>,
+    servers: Vec<manifest::Server>,
 }
 
 /// Looks through the files at and below `paths`.
@@ -138,6 +141,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         }
     }
     found.on_disk = taken.iter().map(|(path, candidate, _)| (candidate.relative.clone(), (*path).clone())).collect();
+    found.servers = std::mem::take(&mut gathered.servers);
     found.left_out.extend(gathered.left_out.values().cloned());
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     found.files = look_through(taken, context)?;
@@ -173,7 +177,9 @@ impl Gathered {
         let real_base = base.canonicalize().map_err(failed)?;
         stay_inside(&named, &real_base)?;
         let root = self.root(base.clone(), base == named, is_export);
-        for (relative, entry) in manifest.into_iter().flat_map(|manifest| manifest.files) {
+        let Manifest { files, servers, .. } = manifest.unwrap_or_else(|| Manifest::new(BTreeMap::new(), Vec::new()));
+        self.servers.extend(servers);
+        for (relative, entry) in files {
             let file = named.join(&relative);
             stay_inside(&file, &real_base)?;
             if !file.is_file() {

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod hostile;
+mod kept;
 mod layouts;
 mod round_trip;
 
@@ -135,8 +136,8 @@ fn a_project_comes_in_whole() {
         .file(".git/config", "c");
     set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
     let reply = world.import(&[], &[""]).unwrap();
-    assert_eq!(sentence_of(&reply), "Imported 3 prompts and 7 resources into project 'p'");
-    let left_out = "left out 8 files: settings of an agent, not taken yet: 1 (.claude/settings.json); in an agent's folder, as \
+    assert_eq!(sentence_of(&reply), "Imported 3 prompts, 7 resources and 1 agent's file into project 'p'");
+    let left_out = "left out 7 files: in an agent's folder, as \
         no command, skill, rule or subagent: 1; hidden: 3; named by .gitignore: 2; version control: 1; `-v` lists them";
     assert_eq!(reply.hints, [left_out, "among the resources: 1 skill, 3 files of instructions"]);
 
@@ -171,7 +172,7 @@ fn a_project_comes_in_whole() {
     assert_eq!(uris, expected);
 
     let again = world.import(&[], &["", ".claude", "CLAUDE.md"]).unwrap();
-    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (10 unchanged)");
+    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (11 unchanged)");
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn a_command_kept_for_two_agents_is_one_unless_it_differs() {
         .into_iter()
         .map(|((_, name), (what, _))| match what {
             What::Prompt(attributes) => (name, attributes.file),
-            What::Resource(_) => panic!("a resource"),
+            What::Resource(_) | What::AgentFile { .. } => panic!("no prompt"),
         })
         .collect();
     let (other, dir) = ("cursor-y".to_owned(), "dir.x".to_owned());

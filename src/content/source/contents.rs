@@ -13,6 +13,7 @@ use super::naming;
 use super::tree::{self, Entry, Mode};
 use crate::content::import::account::Account;
 use crate::content::import::item::{self, Item};
+use crate::content::import::kept::KeptFiles;
 use crate::content::import::place::Kind as As;
 use crate::content::import::{manifest, scan};
 use crate::disk::fetching::Fetching;
@@ -175,11 +176,13 @@ pub fn some(mirror: &Mirror<'_>, origin: &Origin, commit: &str, changed: &[Entry
     let mut files = Vec::new();
     for (entry, content) in changed.iter().zip(contents) {
         let executable = entry.mode == Mode::Executable;
-        let Some((file, place)) = listing.file(&below(&entry.path), content.into(), executable) else { return Ok(None) };
+        let Some((file, place)) = listing.file(&below(&entry.path), content.into(), executable) else {
+            return Ok(None);
+        };
         files.push((file, place, entry.path.clone()));
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
-    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))))?;
+    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
     let by_path: HashMap<&str, (&scan::File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
@@ -214,13 +217,16 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed }, context)?;
     let files: HashMap<&str, &scan::File> =
         found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
-    let understood = item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())))?;
+    let understood =
+        item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), KeptFiles::default())?;
     if !understood.clashes.is_empty() {
         return Err(item::clashing(&understood.clashes));
     }
     let twins: HashSet<&str> = found.same.iter().chain(&understood.same).map(|(_, other)| other.as_str()).collect();
     let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
-        Some(Ok(path)) => path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"),
+        Some(Ok(path)) => {
+            path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+        }
         _ => relative.to_owned(),
     };
     let mut items = BTreeMap::new();

@@ -2,7 +2,7 @@
 //!
 //! With a prefix all of them begin with it. Without one they keep the names that import gives them, but for plain
 //! documents: every repository has a README.md, so those stand below the source's name. What an export lists in its
-//! manifest keeps its name.
+//! manifest keeps its name. Files of one agent always stand below, so that none is in the place where an agent reads it.
 
 use crate::content::import::item::Item;
 use crate::content::import::manifest::What;
@@ -40,6 +40,10 @@ pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: 
             };
             attributes.uri = uri;
             item.entry.name = name;
+        }
+        (What::AgentFile { .. }, _) => {
+            item.entry.name = format!("{}/{}", prefix.unwrap_or(source), item.entry.name);
+            item.entry.origin.path = Some(item.entry.name.clone());
         }
         (What::Prompt(_), None) => {}
     }

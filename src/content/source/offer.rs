@@ -36,8 +36,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 /// Endings of files that a shell or an interpreter runs.
-const SCRIPTS: [&str; 13] =
-    ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
+const SCRIPTS: [&str; 13] = ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
 
 /// Names that are told of a kind.
 const NAMED: usize = 4;

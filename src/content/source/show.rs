@@ -13,10 +13,10 @@ use crate::content::import::manifest::{Entry, What};
 use crate::error::Result;
 use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::Db;
 use crate::store::blobs::damaged_value;
 use crate::store::projects::Project;
 use crate::store::sources::{self, ItemRow};
-use crate::store::Db;
 
 /// Show a source
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -42,9 +42,10 @@ impl Operation for Show {
             let row = sources::get(db, project, &self.name)?;
             let items = sources::items(db, row.id)?;
             let states = items.iter().map(|item| state(db, project, item)).collect::<Result<Vec<_>>>()?;
-            let rows = items.iter().zip(&states).map(|(item, (entry, state))| {
-                vec![item.path.clone(), entry.name.clone(), (*state).to_owned()]
-            });
+            let rows = items
+                .iter()
+                .zip(&states)
+                .map(|(item, (entry, state))| vec![item.path.clone(), entry.name.clone(), (*state).to_owned()]);
             let columns = &["PATH", "NAME", "STATE"];
             let table = Table { columns, rows: rows.collect(), empty: "Nothing came of it".to_owned() };
             let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
@@ -81,6 +82,9 @@ fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'stat
         }
         (Some(Stored::Resource(resource)), What::Resource(attributes)) => {
             resource.blob == row.blob && resource.name == entry.name && resource.attributes == *attributes
+        }
+        (Some(Stored::AgentFile(file)), What::AgentFile { holds, executable }) => {
+            file.blob == row.blob && file.kind == *holds && file.executable == *executable
         }
         (Some(_), _) => false,
     };

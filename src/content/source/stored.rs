@@ -6,6 +6,7 @@ use crate::content::import::item::Item;
 use crate::content::import::manifest::What;
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::agent_files::{self, AgentFile};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
@@ -17,14 +18,17 @@ pub enum Stored {
     Prompt(Prompt),
     /// A resource.
     Resource(Resource),
+    /// A file of one agent alone.
+    AgentFile(AgentFile),
 }
 
 impl Stored {
-    /// Returns `prompt:<uuid>` or `resource:<uuid>`.
+    /// Returns `prompt:<uuid>`, `resource:<uuid>` or `agent_file:<path>`.
     pub fn key(&self) -> String {
         match self {
             Stored::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
             Stored::Resource(resource) => format!("resource:{}", resource.uuid),
+            Stored::AgentFile(file) => format!("agent_file:{}", file.path),
         }
     }
 }
@@ -44,6 +48,7 @@ pub fn find(db: &Db<'_>, project: &Project, item: &Item) -> Result<Option<Stored
             };
             Ok(found.map(Stored::Resource))
         }
+        What::AgentFile { .. } => Ok(agent_files::find(db, project.id, &item.entry.name)?.map(Stored::AgentFile)),
     }
 }
 
@@ -59,5 +64,8 @@ pub fn by_key(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored
     if let Some(uuid) = key.strip_prefix("resource:").and_then(uuid) {
         return Ok(resources::by_uuid(db, project.id, uuid)?.map(Stored::Resource));
     }
-    Ok(None)
+    match key.strip_prefix("agent_file:") {
+        Some(path) => Ok(agent_files::find(db, project.id, path)?.map(Stored::AgentFile)),
+        None => Ok(None),
+    }
 }

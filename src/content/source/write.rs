@@ -7,10 +7,10 @@ use super::tree::given_up;
 use crate::content::import::merge;
 use crate::error::{Error, Result};
 use crate::op::Context;
+use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::sources::{self, ItemRow, Origin};
-use crate::store::Db;
 
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;

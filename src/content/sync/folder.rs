@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::clock::Millis;
 use crate::content::export::layout::is_safe;
 use crate::content::import::item::{self, Understood};
+use crate::content::import::kept::KeptFiles;
 use crate::content::import::manifest::{self, Entry, Manifest, What};
 use crate::content::import::place::Places;
 use crate::content::import::scan::{self, File};
@@ -167,7 +168,7 @@ impl Look {
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
         let places: Vec<_> = files.iter().map(|file| places.of(&file.relative).ok()).collect();
         let Understood { items, same, left_out, clashes, .. } =
-            item::understand(files.iter().zip(places.iter().map(Option::as_ref)))?;
+            item::understand(files.iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
         let mut found: HashMap<String, (Entry, Source)> =
             items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
         let same: HashMap<String, String> = same.into_iter().collect();

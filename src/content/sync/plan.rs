@@ -368,7 +368,7 @@ fn writes(steps: &[Step], look: &Look, listed: &HashSet<String>, first_manifest:
     let mut new_paths = HashSet::new();
     if first_manifest || !steps.iter().all(is_quiet) {
         let (files, expected): (Vec<File>, Vec<Option<(Entry, Source)>>) = files(steps, look, listed)?;
-        let settled = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
+        let (settled, _) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
         for file in settled {
             let there = look.items.get(&file.relative);
             let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());

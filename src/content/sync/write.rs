@@ -116,7 +116,7 @@ fn remove(folders: &mut Folders, path: &Path, write: &Write) -> Result<bool> {
 fn manifest(folders: &mut Folders, top: &Path, writes: &[Write], outcome: &Outcome) -> Result<()> {
     let before = Manifest::read(top)?;
     let is_new = before.is_none();
-    let mut files = before.map(|manifest| manifest.files).unwrap_or_default();
+    let (mut files, servers) = before.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
     let mut differs = is_new;
     for write in writes.iter().filter(|write| outcome.done.binary_search(&write.path).is_ok()) {
         let listed = write.listed.as_deref().map(serde_json::from_str).transpose();
@@ -138,7 +138,7 @@ fn manifest(folders: &mut Folders, top: &Path, writes: &[Write], outcome: &Outco
         None => disk::FILE,
     };
     let temporary = OsString::from(format!("{TEMPORARY}{}", uuid::Uuid::now_v7().simple()));
-    folder.write_beside(name, &temporary, &Manifest::new(files).bytes()?, mode, None)?;
+    folder.write_beside(name, &temporary, &Manifest::new(files, servers).bytes()?, mode, None)?;
     folder.put_in_place(name, &temporary, is_new)
 }
 

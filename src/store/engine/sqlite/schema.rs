@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 10;
+pub const SCHEMA_VERSION: u32 = 11;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -29,6 +29,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
     "cee6739539dbdd4e9ac3524243d05759afd2386392d8ca3007beeed9baa8f330",
     "e412c0cac633a40b56027fe07a0e46ed1e48fbd4b7ab8023f16a99bae25bc0d2",
+    "4fa594bb3292d3da68b5f39b30c4eb1a996a2e062262ff60fdc111ca014280ac",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -43,6 +44,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
     ("V009__sources", include_str!("../../../../migrations/sqlite/V009__sources.sql")),
     ("V010__sync", include_str!("../../../../migrations/sqlite/V010__sync.sql")),
+    ("V011__mcp_servers", include_str!("../../../../migrations/sqlite/V011__mcp_servers.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.

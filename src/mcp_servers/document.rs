@@ -4,13 +4,9 @@ mod change;
 mod fault;
 mod json;
 mod splice;
-#[cfg(test)]
-mod tests;
 mod toml;
 
 use serde_json::{Map, Value};
-
-use super::agent::{Agent, Format};
 
 pub use change::Change;
 pub use fault::Fault;
@@ -18,17 +14,29 @@ pub use splice::Splice;
 
 const BOM: char = '\u{feff}';
 
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON; with comments and trailing commas where the agent reads them.
+    Json {
+        /// Whether the agent's own reader takes comments and trailing commas.
+        comments: bool,
+    },
+    /// TOML.
+    Toml,
+}
+
 /// How an agent's file is read and edited.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
     format: Format,
     key: &'static str,
 }
 
 impl Document {
-    /// Returns how an agent's file is read and edited.
-    pub const fn of(agent: &Agent) -> Self {
-        Self { format: agent.format, key: agent.key }
+    /// Returns how a file of this format is edited, whose entries stand below `key`.
+    pub const fn new(format: Format, key: &'static str) -> Self {
+        Self { format, key }
     }
 
     /// Returns the whole document; null where it is blank.
@@ -110,6 +118,56 @@ impl Document {
         Err(Fault::new("the entry cannot be taken out without changing something else"))
     }
 
+    /// Leaves out all that stands at the top but these keys.
+    ///
+    /// # Errors
+    /// Where it is malformed.
+    pub fn retain(self, text: &str, keys: &[&str]) -> Result<String, Fault> {
+        let extra = match self.value(text)? {
+            Value::Object(document) => document.keys().any(|key| !keys.contains(&key.as_str())),
+            _ => false,
+        };
+        if !extra {
+            return Ok(text.to_owned());
+        }
+        self.edit(text, |body| match self.format {
+            Format::Json { .. } => json::retain(body, keys),
+            Format::Toml => toml::retain(body, keys),
+        })
+    }
+
+    /// Returns the items of a list at the top by their `id`.
+    ///
+    /// # Errors
+    /// Where it is malformed.
+    pub fn listed(self, text: &str, list: &str) -> Result<Map<String, Value>, Fault> {
+        let document = self.value(text)?;
+        let items = document.get(list).and_then(Value::as_array).into_iter().flatten();
+        Ok(items.filter_map(|item| Some((item.get("id")?.as_str()?.to_owned(), item.clone()))).collect())
+    }
+
+    /// Puts an item into a list at the top, in the place of the one with its `id`.
+    ///
+    /// # Errors
+    /// Where it is malformed, or no JSON.
+    pub fn put_listed(self, text: &str, list: &str, item: &Value) -> Result<String, Fault> {
+        self.edit(text, |body| match self.format {
+            Format::Json { .. } => json::put_listed(body, list, item),
+            Format::Toml => Err(Fault::new(format!("`{list}` stands in JSON only"))),
+        })
+    }
+
+    /// Takes the item with this `id` out of a list at the top, and the list where nothing else is left in it.
+    ///
+    /// # Errors
+    /// Where it is malformed, or no JSON.
+    pub fn take_listed(self, text: &str, list: &str, id: &str) -> Result<String, Fault> {
+        self.edit(text, |body| match self.format {
+            Format::Json { .. } => json::take_listed(body, list, id),
+            Format::Toml => Err(Fault::new(format!("`{list}` stands in JSON only"))),
+        })
+    }
+
     /// Returns everything but an entry, and what holds it where that is empty without it.
     ///
     /// # Errors
@@ -132,7 +190,7 @@ impl Document {
 
     /// Returns an entry as it stands in a file of its own, to be put in by hand.
     pub fn snippet(self, name: &str, fields: Vec<(String, Value)>) -> String {
-        self.set("", name, &Change { fields, replaces: true }).unwrap_or_default()
+        self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }
 
     /// Whether nothing is left in it, not even a comment.

@@ -1,7 +1,7 @@
 //! An entry in a JSON file that people wrote: what else stands there, comments too, stays as it is.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 use super::change::Change;
@@ -62,7 +62,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<
 
 fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     for unwanted in change.unwanted() {
-        if let Some(property) = only(entry, &unwanted)? {
+        if let Some(property) = only(entry, unwanted)? {
             property.remove();
         }
     }
@@ -91,6 +91,55 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
         property.remove();
     }
     Ok(root.to_string())
+}
+
+/// Leaves out all that stands at the top but these keys.
+pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
+    for property in object.properties() {
+        if !property.decoded_name().is_some_and(|name| keys.contains(&name.as_str())) {
+            property.remove();
+        }
+    }
+    Ok(root.to_string())
+}
+
+/// Puts an item into a list at the top, in the place of the one with its `id`.
+pub(super) fn put_listed(text: &str, list: &str, item: &Value) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is no JSON object"))?;
+    let array = match only(&object, list)? {
+        Some(property) => property.array_value().ok_or_else(|| Fault::new(format!("`{list}` is no list")))?,
+        None => object.append(list, CstInputValue::Array(Vec::new())).array_value_or_set(),
+    };
+    let known = array.elements().into_iter().find(|known| has_id(known, item.get("id")));
+    match known.and_then(|known| known.as_object()) {
+        Some(known) => drop(known.replace_with(input(item))),
+        None => drop(array.append(input(item))),
+    }
+    Ok(root.to_string())
+}
+
+/// Takes the item with this `id` out of a list at the top, and the list where nothing else is left in it.
+pub(super) fn take_listed(text: &str, list: &str, id: &str) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
+    let Some(property) = only(&object, list)? else { return Ok(text.to_owned()) };
+    let Some(array) = property.array_value() else { return Ok(text.to_owned()) };
+    for known in array.elements() {
+        if has_id(&known, Some(&id.into())) {
+            known.remove();
+        }
+    }
+    if array.elements().is_empty() {
+        property.remove();
+    }
+    Ok(root.to_string())
+}
+
+fn has_id(node: &CstNode, id: Option<&Value>) -> bool {
+    node.to_serde_value().is_some_and(|value| id.is_some() && value.get("id") == id)
 }
 
 /// The property of a name. Readers take the last of two and editors the first: neither is touched.

@@ -75,7 +75,7 @@ fn is_inline(table: &dyn TableLike) -> bool {
 
 fn update(entry: &mut dyn TableLike, change: &Change) {
     for unwanted in change.unwanted() {
-        entry.remove(&unwanted);
+        entry.remove(unwanted);
     }
     for (field, wanted) in &change.fields {
         match entry.get_mut(field) {
@@ -104,6 +104,18 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
     servers.remove(name);
     if emptied && servers.is_empty() {
         root.remove(key);
+    }
+    Ok(document.to_string())
+}
+
+/// Leaves out all that stands at the top but these keys.
+pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
+    let mut document = parse(text)?;
+    let root = document.as_table_mut();
+    let extra: Vec<String> =
+        root.iter().map(|(key, _)| key.to_owned()).filter(|key| !keys.contains(&key.as_str())).collect();
+    for key in extra {
+        root.remove(&key);
     }
     Ok(document.to_string())
 }

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::*;
+use crate::client::agent::Agent;
 use crate::client::agents;
 use crate::client::record::Record;
+use crate::mcp_servers::document::Change;
+
+const BOM: char = '\u{feff}';
 
 fn agent(name: &str) -> &'static Agent {
     agents::named(name).expect("an agent")
@@ -16,7 +19,7 @@ fn agent(name: &str) -> &'static Agent {
 fn change(replaces: bool) -> Change {
     let fields =
         vec![("command".to_owned(), json!("/bin/mcpkg")), ("args".to_owned(), json!(["serve", "--db", "ü \"x\""]))];
-    Change { fields, replaces }
+    Change { fields, replaces, decided: agents::written_fields() }
 }
 
 /// What stands between two tokens, by a random byte.
@@ -90,7 +93,7 @@ fn files() -> impl Strategy<Value = (Value, Vec<u8>, bool, bool, bool)> {
 }
 
 fn round_trip(agent: &Agent, before: &str) -> Result<(), TestCaseError> {
-    let document = Document::of(agent);
+    let document = agent.document();
     let after = document
         .set(before, "mcpkg", &change(false))
         .map_err(|fault| TestCaseError::fail(format!("{fault:?}\n{before}")))?;
@@ -183,22 +186,22 @@ fn faults_have_a_place() {
         (agent("codex"), "mcp_servers = 3\n", None),
     ];
     for (agent, text, at) in cases {
-        let fault = Document::of(agent).set(text, "mcpkg", &change(false)).expect_err(text);
+        let fault = agent.document().set(text, "mcpkg", &change(false)).expect_err(text);
         assert_eq!(fault.at, at, "{text}: {}", fault.what);
     }
-    assert!(Document::of(agent("claude-code")).unreadable("{ // no\n}").is_some());
-    assert!(Document::of(agent("vscode")).unreadable("{ // yes\n}").is_none());
+    assert!(agent("claude-code").document().unreadable("{ // no\n}").is_some());
+    assert!(agent("vscode").document().unreadable("{ // yes\n}").is_none());
 }
 
 #[test]
 fn line_ends_and_indentation_are_the_files_own() {
     let before = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t}\r\n\t}\r\n}\r\n";
-    let after = Document::of(agent("vscode")).set(before, "mcpkg", &change(false)).expect("an edit");
+    let after = agent("vscode").document().set(before, "mcpkg", &change(false)).expect("an edit");
     let wanted = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t},\r\n\t\t\"mcpkg\": {\r\n\t\t\t\"command\": \
                   \"/bin/mcpkg\",\r\n\t\t\t\"args\": [\"serve\", \"--db\", \"ü \\\"x\\\"\"]\r\n\t\t}\r\n\t}\r\n}\r\n";
     assert_eq!(after, wanted);
     let before = "model = \"o\" # mine\r\n\r\n[mcp_servers.a]\r\ncommand = \"x\"\r\n\r\n[tui]\r\nx = 1";
-    let after = Document::of(agent("codex")).set(before, "mcpkg", &change(false)).expect("an edit");
+    let after = agent("codex").document().set(before, "mcpkg", &change(false)).expect("an edit");
     let wanted = "model = \"o\" # mine\r\n\r\n[mcp_servers.a]\r\ncommand = \"x\"\r\n\r\n[mcp_servers.mcpkg]\r\ncommand = \
                   \"/bin/mcpkg\"\r\nargs = [\"serve\", \"--db\", 'ü \"x\"']\r\n\r\n[tui]\r\nx = 1";
     assert_eq!(after.trim_end(), wanted);

@@ -1,0 +1,134 @@
+//! Files that are kept for one agent alone: `mcpkg agent-file ...`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::GROUP;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Entry, Faces, Media, NoOutput, Operation, Reply, Table};
+use crate::store::agent_files::{self, AgentFile};
+use crate::store::blobs;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[Entry::of::<List>(), Entry::of::<Show>(), Entry::of::<Remove>()];
+
+fn data(project: &str, file: &AgentFile) -> Value {
+    json!({
+        "project": project,
+        "path": file.path,
+        "kind": file.kind.word(),
+        "agent": file.agent,
+        "bytes": file.size,
+        "executable": file.executable,
+        "revision": file.revision,
+        "created_at": rfc3339(file.created_at),
+        "updated_at": rfc3339(file.updated_at),
+    })
+}
+
+/// List files that are kept for one agent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_agent_files";
+    const CLI: &'static [&'static str] = &["agent-file", "list"];
+    const TITLE: &'static str = "List agents' files";
+    const ABOUT: &'static str =
+        "List the files that the project keeps for one agent each: hooks, permissions, ignore files";
+    const HELP: &'static str =
+        "`mcpkg import` takes them. A deploy gives them back to the agent that they came from, and to no other.";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (files, project) =
+            context.read(|db, project| Ok((agent_files::all(db, project.id)?, project.name.clone())))?;
+        let row = |file: &AgentFile| {
+            vec![file.path.clone(), file.kind.word().to_owned(), file.agent.clone(), file.size.to_string()]
+        };
+        let table = Table {
+            columns: &["PATH", "KIND", "AGENT", "BYTES"],
+            rows: files.iter().map(row).collect(),
+            empty: format!("Project '{project}' keeps no files for one agent"),
+        };
+        let files: Vec<_> = files.iter().map(|file| data(&project, file)).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "files": files })))
+    }
+}
+
+/// Show a file that is kept for one agent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Path that it was imported from, such as .claude/settings.json
+    path: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_agent_file";
+    const CLI: &'static [&'static str] = &["agent-file", "show"];
+    const TITLE: &'static str = "Show an agent's file";
+    const ABOUT: &'static str = "Show a file that the project keeps for one agent";
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const CONTENT: bool = true;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (file, bytes, project) = context.read(|db, project| {
+            let file = agent_files::get(db, project, &self.path)?;
+            let bytes = blobs::show(db, file.blob)?;
+            Ok((file, bytes, project.name.clone()))
+        })?;
+        let mut data = data(&project, &file);
+        let body = match String::from_utf8(bytes) {
+            Ok(text) => {
+                data["text"] = text.as_str().into();
+                Body::Text(text)
+            }
+            Err(error) => {
+                let uri = format!("file:///{}", crate::content::uri::encode(&file.path));
+                Body::Media(Media { uri, mime_type: None, bytes: error.into_bytes() })
+            }
+        };
+        Ok(Reply::new(body, data))
+    }
+}
+
+/// Remove a file that is kept for one agent
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Path that it was imported from, such as .claude/settings.json
+    path: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_agent_file";
+    const CLI: &'static [&'static str] = &["agent-file", "remove"];
+    const TITLE: &'static str = "Remove an agent's file";
+    const ABOUT: &'static str = "Remove a file that the project keeps for one agent; it keeps no history";
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Destroy;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.path.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (file, project) = context.write("agent_file.remove", &self.path, |db, project, _| {
+            Ok((agent_files::delete(db, project, &self.path)?, project.name.clone()))
+        })?;
+        let sentence = format!("Removed `{}`, which project '{project}' kept for {}", file.path, file.agent);
+        Ok(Reply::sentence(sentence, data(&project, &file)))
+    }
+}

@@ -1,0 +1,71 @@
+//! MCP servers in an export: in the files of the agents that they came from, and in the manifest where those do not say all.
+
+use crate::content::import::kept::{Found, says};
+use crate::content::import::manifest::{self, Entry, What};
+use crate::error::Result;
+use crate::mcp_servers::dialect::Dialect;
+use crate::mcp_servers::document::{Change, Fault};
+use crate::store::agent_files::Kind;
+use crate::store::servers::{Origin, Server};
+use crate::store::source::Source;
+
+/// Returns a server as the manifest lists it.
+fn listed(server: &Server) -> manifest::Server {
+    let Server { name, definition, origin, enabled, .. } = server.clone();
+    manifest::Server { name, definition, origin, enabled }
+}
+
+/// Returns the servers that are not read from the exported files as they are.
+pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<manifest::Server> {
+    let comes_back = |server: &manifest::Server| read.iter().any(|found| found.server == *server);
+    servers.iter().map(listed).filter(|server| !comes_back(server)).collect()
+}
+
+/// Makes the file of an agent say what the servers of its entries are now; one that does stays as it is.
+///
+/// # Errors
+/// `E_FILE_FAILED` where its content is gone.
+pub fn say(entry: &Entry, content: Source, servers: &[Server]) -> Result<Source> {
+    let What::AgentFile { holds: kind @ (Kind::Servers | Kind::Plugin), .. } = &entry.what else { return Ok(content) };
+    let (Some(agent), Some(path)) = (&entry.origin.agent, &entry.origin.path) else { return Ok(content) };
+    let Some(dialect) = Dialect::of(agent) else { return Ok(content) };
+    let dialect = if *kind == Kind::Plugin { dialect.in_manifest() } else { *dialect };
+    let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
+    // What cannot be edited is given back as it is; the manifest has the servers.
+    Ok(match edited(&dialect, &text, agent, path, servers) {
+        Ok(after) if after != text => after.into_bytes().into(),
+        _ => content,
+    })
+}
+
+fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Server]) -> Result<String, Fault> {
+    let mut after = text.to_owned();
+    for (name, entry) in dialect.document.entries(text)? {
+        let named = || servers.iter().filter(|server| server.entry() == name);
+        let own = |server: &&Server| server.origin.path.as_deref() == Some(path);
+        let Ok(read) = dialect.read(&entry, &[]) else { continue };
+        let origin = Origin { agent: Some(agent.to_owned()), path: Some(path.to_owned()), entry: None };
+        let here = manifest::Server { name: name.clone(), definition: read.definition, origin, enabled: true };
+        if named().any(|server| says(&without_inputs(server), &here)) {
+            continue;
+        }
+        after = match named().find(own).or_else(|| named().next()) {
+            None => dialect.document.remove(&after, &name, false)?,
+            Some(server) => {
+                let is_own = server.origin.agent.as_deref() == Some(agent);
+                match dialect.write(&server.definition, is_own) {
+                    Ok(written) => dialect.document.set(&after, &name, &Change::whole(written.fields))?,
+                    Err(_) => dialect.document.remove(&after, &name, false)?,
+                }
+            }
+        };
+    }
+    Ok(after)
+}
+
+/// Returns a server without the questions that stand elsewhere in its file.
+fn without_inputs(server: &Server) -> manifest::Server {
+    let mut server = listed(server);
+    server.definition.inputs.clear();
+    server
+}

@@ -1,0 +1,208 @@
+//! Files of one agent alone, and the MCP servers in them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::free_name::{self, letters};
+use super::item::Note;
+use super::manifest::Server;
+use super::place::{Destination, Kept};
+use super::reason::Reason;
+use super::scan::File;
+use crate::error::Result;
+use crate::mcp_servers::dialect::Dialect;
+use crate::mcp_servers::document::{Document, Fault, Format};
+use crate::mcp_servers::intake::Taken;
+use crate::mcp_servers::secrets::Secrets;
+use crate::redact::holds_token;
+use crate::store::agent_files::Kind;
+use crate::store::servers::Origin;
+use crate::store::source::Source;
+
+/// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
+const MAX_READ: u64 = 4 << 20;
+
+/// The files of agents that an import came by, with the servers in them.
+#[derive(Debug, Default)]
+pub struct KeptFiles {
+    /// The servers, no two with one name.
+    pub servers: Vec<Found>,
+    /// What takes secrets out of them.
+    secrets: Secrets,
+    names: HashSet<String>,
+    /// How many of the servers a manifest lists; they stand first.
+    listed: usize,
+}
+
+/// A server, with the file that it was found in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The server.
+    pub server: Server,
+    /// The file.
+    pub file: String,
+}
+
+/// A file as it is kept.
+pub struct KeptFile {
+    /// What it is to its agent.
+    pub kind: Kind,
+    /// Its content.
+    pub content: Source,
+    /// What people should know of it.
+    pub notes: Vec<Note>,
+}
+
+impl KeptFiles {
+    /// Returns one that takes secrets out so.
+    pub fn with(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Takes the servers that a manifest lists.
+    pub fn list(&mut self, servers: Vec<Server>, manifest: &str) {
+        for server in servers {
+            self.names.insert(server.name.clone());
+            self.servers.push(Found { server, file: manifest.to_owned() });
+            self.listed += 1;
+        }
+    }
+
+    /// Reads a file as its agent does, and takes the servers in it.
+    ///
+    /// # Errors
+    /// Why it is left out, with what is wrong with it; the outer error is `E_FILE_FAILED`.
+    pub fn read(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<Result<KeptFile, (Reason, Note)>> {
+        let unchanged = |kind| KeptFile { kind, content: file.content.clone(), notes: Vec::new() };
+        let agent = place.agent.unwrap_or_default();
+        let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");
+        let reads = is_manifest || matches!(kept.kind, Kind::Servers | Kind::Settings);
+        let malformed = |line: Option<usize>, why: &str| {
+            let note = Note { path: file.relative.clone(), line, text: format!("was left out: {why}") };
+            (Reason::Malformed, note)
+        };
+        if !reads {
+            return Ok(Ok(unchanged(kept.kind)));
+        }
+        if file.content.size() > MAX_READ || !file.content.is_text() {
+            return Ok(Err(malformed(None, "it is no text, or too long")));
+        }
+        let Ok(text) = String::from_utf8(file.content.bytes()?.into_owned()) else {
+            return Ok(Err(malformed(None, "it is no text")));
+        };
+        let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
+        let note = |text: String| Note { path: file.relative.clone(), line: None, text };
+        if kept.kind == Kind::Settings {
+            return Ok(settings(&text).map_err(at).and_then(|found| match found {
+                Some((kind, kept, notes)) => {
+                    let content = if kept == text { file.content.clone() } else { kept.into_bytes().into() };
+                    Ok(KeptFile { kind, content, notes: notes.into_iter().map(note).collect() })
+                }
+                None => Err((Reason::Secret, note("was left out, since it holds what may be a secret".to_owned()))),
+            }));
+        }
+        let Some(dialect) = Dialect::of(agent) else { return Ok(Ok(unchanged(kept.kind))) };
+        let dialect = if is_manifest { dialect.in_manifest() } else { *dialect };
+        if is_manifest && !holds_servers(&dialect, &text) {
+            return Ok(Ok(unchanged(kept.kind)));
+        }
+        let Taken { servers, text: kept_text, notes } = match dialect.take_in(&text, &mut self.secrets) {
+            Ok(taken) => taken,
+            Err(fault) => return Ok(Err(at(fault))),
+        };
+        let mut notes: Vec<Note> = notes.into_iter().map(note).collect();
+        for (entry, read) in servers {
+            let origin =
+                Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
+            let enabled = read.enabled && kept.is_own && !is_manifest;
+            if read.enabled && !enabled {
+                let where_from = if is_manifest { "a plugin's" } else { "not read at the root of the project" };
+                notes.push(note(format!("'{entry}' is {where_from}, so it is switched off until `mcpkg mcp set`")));
+            }
+            let server = Server { name: entry, definition: read.definition, origin, enabled };
+            self.add(server, &file.relative, &place.origins(&file.relative));
+        }
+        let content = if kept_text == text { file.content.clone() } else { kept_text.into_bytes().into() };
+        Ok(Ok(KeptFile { kind: kept.kind, content, notes }))
+    }
+
+    /// Adds a server, unless another agent's file says the same as far as that agent can.
+    fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
+        let entry = server.name.clone();
+        for (at, Found { server: twin, file: first }) in self.servers.iter_mut().enumerate() {
+            if twin.origin.entry.as_ref().unwrap_or(&twin.name) != &entry {
+                continue;
+            }
+            if at < self.listed {
+                // What is listed is exact: a file only says as much of it as its agent can.
+                if twin.origin.path == server.origin.path || says(twin, &server) {
+                    return;
+                }
+                continue;
+            }
+            if twin.enabled != server.enabled {
+                continue;
+            }
+            if says(twin, &server) {
+                return;
+            }
+            if says(&server, twin) {
+                let name = std::mem::take(&mut twin.name);
+                *twin = Server { name, ..server };
+                file.clone_into(first);
+                return;
+            }
+        }
+        let names = &mut self.names;
+        server.name = free_name::names(letters(&entry), origins, file)
+            .find(|name| names.insert(name.clone()))
+            .unwrap_or_default();
+        self.servers.push(Found { server, file: file.to_owned() });
+    }
+
+    /// Returns the servers as they are stored: the name of an entry stands there where it is another one.
+    pub fn finish(&mut self) {
+        for Found { server, .. } in &mut self.servers {
+            if server.origin.entry.as_ref() == Some(&server.name) {
+                server.origin.entry = None;
+            }
+        }
+    }
+}
+
+/// Whether `less` is what is read from the entry that `more` is written as for the agent of `less`.
+pub fn says(more: &Server, less: &Server) -> bool {
+    if more.definition == less.definition {
+        return true;
+    }
+    let dialect = less.origin.agent.as_deref().and_then(Dialect::of);
+    let own = more.origin.agent == less.origin.agent;
+    dialect.and_then(|dialect| dialect.as_read(&more.definition, own)).as_ref() == Some(&less.definition)
+}
+
+fn holds_servers(dialect: &Dialect, text: &str) -> bool {
+    dialect.document.entries(text).is_ok_and(|entries| !entries.is_empty())
+}
+
+/// Reads settings of Claude Code: what they are, and their text without the variables, whose values stand in it.
+fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
+    let document = Document::new(Format::Json { comments: true }, "hooks");
+    let value = document.value(text)?;
+    let Value::Object(settings) = &value else { return Err(Fault::new("it is no object")) };
+    let kind = match (settings.contains_key("hooks"), settings.contains_key("permissions")) {
+        (true, _) => Kind::Hook,
+        (false, true) => Kind::Permission,
+        (false, false) => Kind::Settings,
+    };
+    let mut notes = Vec::new();
+    let has_env = settings.get("env").and_then(Value::as_object).is_some_and(|env| !env.is_empty());
+    let kept = if has_env {
+        notes.push("was kept without its `env`, whose values may be secret".to_owned());
+        let others: Vec<&str> = settings.keys().map(String::as_str).filter(|key| *key != "env").collect();
+        document.retain(text, &others)?
+    } else {
+        text.to_owned()
+    };
+    Ok((!holds_token(&kept)).then_some((kind, kept, notes)))
+}

@@ -1,0 +1,134 @@
+//! What an import does to a project's MCP servers.
+
+use serde_json::{Value, json};
+
+use super::kept::{Found, says};
+use super::manifest::Server;
+use crate::clock::{Clock, Millis};
+use crate::error::{Code, Error, Result};
+use crate::plural;
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::servers::{self, Definition};
+
+/// What happens to a server.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// It is new.
+    Create,
+    /// It becomes the new state of what is there.
+    Update(Box<servers::Server>),
+    /// It is there already, with all that the file says of it.
+    Unchanged,
+    /// Another one has its name.
+    Conflict,
+}
+
+impl Action {
+    /// The word for people and programs.
+    const fn word(&self) -> &'static str {
+        match self {
+            Action::Create => "create",
+            Action::Update(_) => "update",
+            Action::Unchanged => "unchanged",
+            Action::Conflict => "conflict",
+        }
+    }
+}
+
+/// Returns what happens to each server. With `update` what differs is updated, else it is a conflict.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Result<Vec<Action>> {
+    let action = |Found { server, .. }: &Found| {
+        let Some(there) = servers::find(db, project.id, &server.name)? else { return Ok(Action::Create) };
+        let known = Server {
+            name: there.name.clone(),
+            definition: Definition { description: server.definition.description.clone(), ..there.definition.clone() },
+            origin: there.origin.clone(),
+            enabled: there.enabled,
+        };
+        Ok(match (says(&known, server), update) {
+            (true, _) => Action::Unchanged,
+            (false, true) => Action::Update(Box::new(there)),
+            (false, false) => Action::Conflict,
+        })
+    };
+    found.iter().map(action).collect()
+}
+
+/// Returns the failure of a plan with conflicts.
+///
+/// # Errors
+/// `E_IMPORT_CONFLICT` that lists them all.
+pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
+    let conflicts = found.iter().zip(actions).filter(|(_, action)| matches!(action, Action::Conflict));
+    let named: Vec<String> = conflicts
+        .map(|(found, _)| format!("MCP server '{}' ({}): it differs", found.server.name, found.file))
+        .collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let message = format!("The import would change what is there; nothing was imported:\n  {}", named.join("\n  "));
+    Err(Error::new(Code::ImportConflict, message)
+        .with_details(json!({ "conflicts": named }))
+        .hint("`--update` makes what differs as the files are; `--dry-run` shows what would happen"))
+}
+
+/// Does what was planned.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn apply(
+    db: &Db<'_>,
+    project: &Project,
+    clock: &Clock,
+    now: Millis,
+    found: &[Found],
+    actions: &[Action],
+) -> Result<()> {
+    for (Found { server, .. }, action) in found.iter().zip(actions) {
+        let Server { name, definition, origin, enabled } = server.clone();
+        match action {
+            Action::Create => {
+                servers::insert(db, project, clock.uuid(), &name, definition, origin, enabled, now)?;
+            }
+            Action::Update(there) => {
+                let description = definition.description.clone().or_else(|| there.definition.description.clone());
+                let definition = Definition { description, ..definition };
+                let after = servers::Server { definition, origin, ..(**there).clone() };
+                servers::update(db, project, there, after, now)?;
+            }
+            Action::Unchanged => {}
+            Action::Conflict => return Err(Error::internal("a conflict came to be written")),
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many servers were written, for a sentence; `None` for none.
+pub fn sentence(actions: &[Action]) -> Option<String> {
+    let written = actions.iter().filter(|action| matches!(action, Action::Create | Action::Update(_))).count();
+    (written > 0).then(|| plural::count(written, "MCP server"))
+}
+
+/// Returns the row of a server in the table of a dry run.
+pub fn row(found: &Found, action: &Action) -> Vec<String> {
+    let uri = String::new();
+    vec![action.word().to_owned(), "mcp server".to_owned(), found.server.name.clone(), uri, found.file.clone()]
+}
+
+/// Returns the servers as data.
+pub fn data(found: &[Found], actions: &[Action]) -> Value {
+    let one = |(Found { server, file }, action): (&Found, &Action)| {
+        json!({
+            "action": action.word(),
+            "name": server.name,
+            "path": file,
+            "agent": server.origin.agent,
+            "enabled": server.enabled,
+        })
+    };
+    found.iter().zip(actions).map(one).collect()
+}

@@ -1,0 +1,220 @@
+//! MCP servers, hooks, settings and ignore files: what is taken of them, and that they come back.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::content::export::Export;
+use crate::store::agent_files;
+use crate::store::servers::{self, Server};
+
+const TOKEN: &str = "ghp_0123456789abcdefghij";
+
+fn all(world: &World) -> Vec<Server> {
+    world.context.read(|db, project| servers::all(db, project.id)).unwrap()
+}
+
+fn names(world: &World) -> Vec<(String, bool)> {
+    all(world).into_iter().map(|server| (server.name, server.enabled)).collect()
+}
+
+/// Every text of the database, as it stands in the file.
+fn bytes_of(world: &World) -> Vec<u8> {
+    let location = world.context.store.location().to_string();
+    let read = |suffix: &str| std::fs::read(format!("{location}{suffix}")).unwrap_or_default();
+    [read(""), read("-wal")].concat()
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn no_text_of_a_variable_or_header_reaches_the_database() {
+    let world = World::new();
+    let secrets = ["hunter-two", TOKEN, "pass-word", "abc-def-123", "in-a-plugin", "of-settings"];
+    let claude = json!({ "mcpServers": {
+        "a": { "command": "npx", "args": ["-y", "pkg", "--token", secrets[3]], "env": { "KEY": secrets[0] } },
+        "b": { "type": "http", "url": format!("https://u:{}@h/mcp", secrets[2]), "headers": { "X": format!("Bearer {TOKEN}") } },
+    } });
+    let plugin = json!({ "name": "p", "mcpServers": { "c": { "command": "c", "env": { "K": secrets[4] } } } });
+    world
+        .file(".mcp.json", claude.to_string())
+        .file("plugins/p/.claude-plugin/plugin.json", plugin.to_string())
+        .file(".claude/settings.json", json!({ "env": { "E": secrets[5] }, "hooks": {} }).to_string());
+    let reply = world.import(&[], &[""]).unwrap();
+    for secret in secrets {
+        assert!(!holds(&bytes_of(&world), secret), "{secret} is in the database");
+        assert!(!format!("{reply:?}").contains(secret), "{secret} was told");
+    }
+    let notes = reply.data["notes"].to_string();
+    assert!(notes.contains("set the variable KEY to it"), "{notes}");
+    assert_eq!(names(&world), [("a".to_owned(), true), ("b".to_owned(), true), ("c".to_owned(), false)]);
+    let kept = world.context.read(|db, project| agent_files::all(db, project.id)).unwrap();
+    let kinds: Vec<_> = kept.iter().map(|file| (file.path.as_str(), file.kind.word())).collect();
+    let expected = [
+        (".claude/settings.json", "hook"),
+        (".mcp.json", "servers"),
+        ("plugins/p/.claude-plugin/plugin.json", "plugin"),
+    ];
+    assert_eq!(kinds, expected);
+    // A second import finds all of it there, and an export says it by references.
+    let again = world.import(&[], &[""]).unwrap();
+    assert!(again.data["servers"].as_array().unwrap().iter().all(|server| server["action"] == "unchanged"));
+    let out = world.path("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    let back: Value = serde_json::from_slice(&std::fs::read(out.join(".mcp.json")).unwrap()).unwrap();
+    assert_eq!(back["mcpServers"]["a"]["env"], json!({ "KEY": "${KEY}" }));
+    assert_eq!(back["mcpServers"]["b"]["headers"], json!({ "X": "Bearer ${B_TOKEN}" }));
+}
+
+#[test]
+fn one_server_in_the_files_of_several_agents_is_one() {
+    let world = World::new();
+    world
+        .file(
+            ".mcp.json",
+            r#"{"mcpServers":{"x":{"command":"a","env":{"K":"${K}"}},"y":{"type":"sse","url":"http://h"}}}"#,
+        )
+        .file(".codex/config.toml", "[mcp_servers.x]\ncommand = 'a'\nenv_vars = ['K']\n")
+        .file(".cursor/mcp.json", r#"{"mcpServers":{"x":{"command":"a","env":{"K":"${env:K}"},"timeout":3}}}"#)
+        .file("web/.mcp.json", r#"{"mcpServers":{"deep":{"command":"d"}}}"#);
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(
+        sentence_of(&reply),
+        "Imported 0 prompts, 0 resources, 3 MCP servers and 4 agents' files into project 'p'"
+    );
+    let found = all(&world);
+    // Cursor's says the most of it.
+    let x = found.iter().find(|server| server.name == "x").unwrap();
+    assert_eq!((x.origin.agent.as_deref(), x.definition.extra.len()), (Some("cursor"), 1));
+    assert_eq!(found[0].name, "deep");
+    assert!(!found[0].enabled, "it is read in a folder alone");
+    // Another one of the same name gets its agent before it, and is that agent's.
+    world.file(".vscode/mcp.json", r#"{"servers":{"x":{"command":"other"}}}"#);
+    world.import(&[], &[""]).unwrap();
+    let other = all(&world).into_iter().find(|server| server.name == "vscode-x").unwrap();
+    assert_eq!((other.entry(), other.origin.path.as_deref()), ("x", Some(".vscode/mcp.json")));
+}
+
+#[test]
+fn a34_an_export_gives_agents_files_back_to_the_byte() {
+    let world = World::new();
+    let files = [
+        (
+            ".vscode/mcp.json",
+            "{\n  // mine\n  \"inputs\": [{\"id\": \"k\", \"type\": \"promptString\"}],\n  \"servers\": {\"a\": {\"command\": \"a\", \"env\": {\"K\": \"${input:k}\"}, \"sandbox\": {\"x\": 1}}},\n}\n",
+        ),
+        (".mcp.json", "{\"mcpServers\": {\"b\":{\"command\":\"b\"}}}"),
+        (".github/mcp.json", "{\"mcpServers\": {\"c\":{\"type\":\"local\",\"command\":\"c\",\"tools\":[\"*\"]}}}"),
+        (".claude/settings.json", "{ \"hooks\": { \"Stop\": [] }, \"permissions\": { \"deny\": [\"Read(.env)\"] } }"),
+        (".cursor/hooks.json", "{\"version\": 1}"),
+        (".cursorignore", "*.pem\r\n"),
+        (".claude-plugin/marketplace.json", "{ \"name\": \"m\" }"),
+        (".codex/config.toml", "# mine\n[mcp_servers.d]\ncommand = \"d\" # run\n"),
+    ];
+    for (path, text) in files {
+        world.file(path, text);
+    }
+    world.file(".claude/hooks/x.sh", "#!/bin/sh\n");
+    set_executable(&world.path(".claude/hooks/x.sh"));
+    world.import(&[], &[""]).unwrap();
+    let out = world.path("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    for (path, text) in files {
+        assert_eq!(std::fs::read_to_string(out.join(path)).unwrap(), text, "{path}");
+    }
+    let manifest = std::fs::read_to_string(out.join("mcpkg.export.json")).unwrap();
+    assert!(!manifest.contains("servers"), "{manifest}");
+    let other = World::new();
+    other.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
+    let bare = |world: &World| -> Vec<_> {
+        all(world).into_iter().map(|server| (server.name, server.definition, server.origin, server.enabled)).collect()
+    };
+    assert_eq!(bare(&other), bare(&world));
+    let files = |world: &World| -> Vec<_> {
+        let kept = world.context.read(|db, project| agent_files::all(db, project.id)).unwrap();
+        kept.into_iter().map(|file| (file.path, file.kind, file.agent, file.executable, file.size)).collect()
+    };
+    assert_eq!(files(&other), files(&world));
+}
+
+#[test]
+fn what_an_export_cannot_say_by_files_stands_in_its_manifest() {
+    let world = World::new();
+    world.file(".mcp.json", r#"{"mcpServers":{"b":{"command":"b"},"gone":{"command":"g"}}}"#);
+    world.import(&["--keep-env", "MODE"], &[""]).unwrap();
+    world
+        .context
+        .write("test", "", |db, project, author| {
+            let before = servers::get(db, project, "b")?;
+            let mut after = before.clone();
+            after.definition.args = vec![servers::Text::plain("-v")];
+            after.enabled = false;
+            servers::update(db, project, &before, after, author.now)?;
+            servers::delete(db, project, "gone")?;
+            let mut made = servers::Definition::stdio(servers::Text::plain("m"));
+            made.env.push(("MODE".to_owned(), servers::Text::plain("fast")));
+            servers::insert(
+                db,
+                project,
+                world.context.clock.uuid(),
+                "made",
+                made,
+                servers::Origin::default(),
+                true,
+                author.now,
+            )
+        })
+        .unwrap();
+    let out = world.path("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    let file: Value = serde_json::from_slice(&std::fs::read(out.join(".mcp.json")).unwrap()).unwrap();
+    assert_eq!(file["mcpServers"]["b"]["args"], json!(["-v"]));
+    assert!(file["mcpServers"].get("gone").is_none());
+    let other = World::new();
+    other.run::<Import>(&[], &[out]).unwrap();
+    let bare = |world: &World| -> Vec<_> {
+        all(world).into_iter().map(|server| (server.name, server.definition, server.origin, server.enabled)).collect()
+    };
+    assert_eq!(bare(&other), bare(&world));
+}
+
+#[test]
+fn a37_a_manifest_that_names_commands_keeps_them_beside_the_folder() {
+    let world = World::new();
+    world
+        .file("plugins/p/.claude-plugin/plugin.json", r#"{ "name": "p", "commands": ["./extra/x.md"] }"#)
+        .file("plugins/p/extra/x.md", "X\n")
+        .file("plugins/p/commands/y.md", "Y\n");
+    let reply = world.import(&[], &[""]).unwrap();
+    let mut paths: Vec<_> =
+        reply.data["created"].as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap()).collect();
+    paths.sort_unstable();
+    let expected = ["plugins/p/.claude-plugin/plugin.json", "plugins/p/commands/y.md", "plugins/p/extra/x.md"];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn a36_what_opencode_writes_into_its_folder_is_not_taken() {
+    let world = World::new();
+    for path in [".opencode/package.json", ".opencode/.gitignore", ".opencode/node_modules/a/index.js"] {
+        world.file(path, "{}");
+    }
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(reply.data["created"], json!([]));
+    assert_eq!(reply.data["files"]["left_out"], 3);
+}
+
+#[test]
+fn what_is_malformed_is_left_out_with_its_line() {
+    let world = World::new();
+    world.file(".mcp.json", "{\n  \"mcpServers\": [\n").file(".cursor/mcp.json", r#"{"mcpServers":{"a":{"url":1}}}"#);
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(
+        reply.data["left_out"],
+        json!([{ "path": ".mcp.json", "reason": "cannot be read as its agent reads it" }])
+    );
+    assert_eq!(reply.data["notes"][1]["path"], ".mcp.json");
+    assert!(reply.data["notes"][1]["line"].as_u64().is_some(), "{}", reply.data["notes"]);
+    assert!(all(&world).is_empty());
+}

@@ -1,0 +1,56 @@
+//! `mcpkg mcp add`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::arguments::Given;
+use super::data;
+use crate::content::{GROUP, names};
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::servers::{self, Origin};
+
+/// Add an MCP server
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Server name (alphanumeric, hyphens, underscores, dots)
+    name: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    given: Given,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_mcp_server";
+    const CLI: &'static [&'static str] = &["mcp", "add"];
+    const TITLE: &'static str = "Add an MCP server";
+    const ABOUT: &'static str = "Add an MCP server to what the project gives to agents";
+    const HELP: &'static str = "Nothing is started: `mcpkg deploy` writes it into each agent's own file, once a person has consented.\n\
+        No secret is stored. A value of --env or --header is the name of the variable that holds it; elsewhere ${NAME} stands for one.\n\n\
+        Examples:\n  mcpkg mcp add github -e GITHUB_TOKEN -- npx -y @modelcontextprotocol/server-github\n  \
+        mcpkg mcp add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'";
+    const EFFECT: Effect = Effect::Create;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        names::check("MCP server", &self.name)?;
+        let definition = self.given.lay_over(&self.name, None)?;
+        let (server, project) = context.write("mcp.add", &self.name, |db, project, author| {
+            let (uuid, origin) = (context.clock.uuid(), Origin::default());
+            let server = servers::insert(db, project, uuid, &self.name, definition, origin, true, author.now)?;
+            Ok((server, project.name.clone()))
+        })?;
+        let sentence = format!("Added MCP server '{}' to project '{project}'", server.name);
+        let reply = Reply::sentence(sentence, data(&project, &server));
+        Ok(match super::variables(&server).as_slice() {
+            [] => reply,
+            names => reply.hint(format!("whoever starts it needs these variables: {}", names.join(", "))),
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! What a server is, on a command line.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::form;
+use crate::content::names;
+use crate::error::{Code, Error, Result};
+use crate::mcp_servers::secrets::Secrets;
+use crate::secret;
+use crate::store::servers::{Definition, Named, Part, Text, Transport};
+
+/// What a server is. A text may hold `${NAME}` or `${NAME:-default}`.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Given {
+    /// The program and its arguments, after `--`
+    #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The address of a server that runs already
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// How it is spoken to [default: stdio for a program, http for an address]
+    #[arg(long, value_enum)]
+    #[schemars(with = "Option<String>")]
+    pub transport: Option<Transport>,
+    /// A variable of the program: NAME takes it from the variable NAME, NAME=env:OTHER from another one; with `set`, NAME= takes it away
+    #[arg(long, short, value_name = "NAME[=env:OTHER]")]
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// A header with the value of a variable: 'Authorization=Bearer env:TOKEN'; with `set`, NAME= takes it away
+    #[arg(long, short = 'H', value_name = "NAME=[SCHEME ]env:VARIABLE")]
+    #[serde(default)]
+    pub header: Vec<String>,
+    /// The folder that the program is started in
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<String>,
+    /// Keep the text that --env or --header gives this variable or header, which is no secret
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    pub keep_env: Vec<String>,
+    /// What it is for
+    #[arg(long, short, allow_hyphen_values = true)]
+    pub description: Option<String>,
+}
+
+impl Given {
+    /// Makes a server what was given, on top of what it is.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`, also for what looks like a secret: it is not repeated.
+    pub fn lay_over(&self, name: &str, before: Option<Definition>) -> Result<Definition> {
+        let mut definition = self.base(before)?;
+        for given in &self.env {
+            self.name_value(given, &mut definition.env)?;
+        }
+        for given in &self.header {
+            self.name_value(given, &mut definition.headers)?;
+        }
+        if let Some(cwd) = &self.cwd {
+            definition.cwd = Some(text(cwd)).filter(|_| !cwd.is_empty());
+        }
+        if self.description.is_some() {
+            definition.description = names::description(self.description.clone())?;
+        }
+        let is_program = definition.transport == Transport::Stdio;
+        if is_program && !definition.headers.is_empty() {
+            return Err(refuse("A program has no headers").hint("--env gives it a variable"));
+        }
+        if !is_program && !(definition.env.is_empty() && definition.cwd.is_none()) {
+            return Err(refuse("A server at an address has no variables and no folder").hint("--header sends a value"));
+        }
+        let mut safe = definition.clone();
+        let keep: Vec<String> =
+            definition.env.iter().chain(&definition.headers).map(|(name, _)| name.clone()).collect();
+        let out = Secrets::keeping(&keep).take_out(name, &mut safe);
+        if !out.texts.is_empty() {
+            return Err(refuse("An argument or the address holds what looks like a secret; nothing was stored")
+                .hint("write ${NAME} in its place, and set the variable NAME"));
+        }
+        Ok(definition)
+    }
+
+    fn base(&self, before: Option<Definition>) -> Result<Definition> {
+        let mut words = self.command.iter().map(|word| text(word));
+        let transport = self.transport;
+        match (words.next(), &self.url, before) {
+            (Some(program), _, before) => {
+                if !matches!(transport, None | Some(Transport::Stdio)) {
+                    return Err(refuse("A program is spoken to over stdio"));
+                }
+                let args = words.collect();
+                let kept = before.filter(|before| before.transport == Transport::Stdio);
+                let kept = kept.unwrap_or_else(|| Definition::stdio(Text::default()));
+                Ok(Definition { command: Some(program), args, ..kept })
+            }
+            (None, Some(url), before) => {
+                let transport = transport.unwrap_or(Transport::Http);
+                if transport == Transport::Stdio || !(url.starts_with("http://") || url.starts_with("https://")) {
+                    return Err(refuse(
+                        "An address begins with http:// or https://, and is spoken to over http or sse",
+                    ));
+                }
+                let kept = before.filter(|before| before.transport != Transport::Stdio);
+                let kept = kept.unwrap_or_else(|| Definition::remote(transport, Text::default()));
+                Ok(Definition { url: Some(text(url)), transport, ..kept })
+            }
+            (None, None, Some(before)) => match transport {
+                Some(transport) if (transport == Transport::Stdio) != (before.transport == Transport::Stdio) => {
+                    Err(refuse("Another transport needs a program, or an address"))
+                }
+                transport => Ok(Definition { transport: transport.unwrap_or(before.transport), ..before }),
+            },
+            (None, None, None) => Err(refuse("A server is a program, or has an address")
+                .hint("`mcpkg mcp add NAME -- PROGRAM ARGUMENTS` or `mcpkg mcp add NAME --url URL`")),
+        }
+    }
+
+    /// Puts a variable or a header that was given into its place.
+    fn name_value(&self, given: &str, named: &mut Named) -> Result<()> {
+        let (name, value) = match given.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (given, None),
+        };
+        if name.is_empty() || name.contains(|c: char| c.is_control() || c.is_whitespace() || c == ':') {
+            return Err(refuse("A variable or a header has a name without spaces"));
+        }
+        named.retain(|(known, _)| known != name);
+        let value = match value {
+            Some("") => return Ok(()),
+            None if secret::is_variable(name) => Text::new([Part::env(name)]),
+            None => {
+                return Err(refuse(&format!("'{name}' is no name of a variable")).hint(format!("{name}=env:VARIABLE")));
+            }
+            Some(value) => self.value(name, value)?,
+        };
+        named.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    fn value(&self, name: &str, value: &str) -> Result<Text> {
+        let (scheme, reference) =
+            value.rsplit_once(' ').map_or(("", value), |(_, last)| (&value[..value.len() - last.len()], last));
+        if let Some(variable) = reference.strip_prefix("env:").filter(|variable| secret::is_variable(variable))
+            && matches!(scheme, "" | "Bearer " | "Basic " | "Token " | "ApiKey ")
+        {
+            return Ok(Text::new([Part::Text(scheme.to_owned()), Part::env(variable)]));
+        }
+        if self.keep_env.iter().any(|kept| kept == name) {
+            return Ok(text(value));
+        }
+        // The text is not repeated: it may be the secret itself.
+        Err(refuse(&format!("The value of '{name}' is given by the variable that holds it; nothing was stored"))
+            .hint(format!("such as {name}=env:{}; --keep-env {name} stores a text that is no secret", example(name))))
+    }
+}
+
+/// Returns the name of a variable for a header or a variable.
+fn example(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+}
+
+/// Reads a text of the command line.
+fn text(given: &str) -> Text {
+    form().map_or_else(|| Text::plain(given), |form| form.text(given))
+}
+
+fn refuse(why: &str) -> Error {
+    Error::new(Code::InvalidArgument, why)
+}

@@ -1,0 +1,43 @@
+//! `mcpkg mcp remove`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::content::GROUP;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::servers;
+
+/// Remove an MCP server
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Server name
+    name: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_mcp_server";
+    const CLI: &'static [&'static str] = &["mcp", "remove"];
+    const TITLE: &'static str = "Remove an MCP server";
+    const ABOUT: &'static str = "Remove an MCP server from the project; it keeps no history";
+    const HELP: &'static str =
+        "The next deploy takes its entry out of the agents' files. `mcpkg mcp set NAME --enabled false` keeps it.";
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Destroy;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (server, project) = context.write("mcp.remove", &self.name, |db, project, _| {
+            Ok((servers::delete(db, project, &self.name)?, project.name.clone()))
+        })?;
+        let sentence = format!("Removed MCP server '{}' from project '{project}'", server.name);
+        Ok(Reply::sentence(sentence, data(&project, &server)))
+    }
+}

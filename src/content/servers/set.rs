@@ -1,0 +1,70 @@
+//! `mcpkg mcp set`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::arguments::Given;
+use super::data;
+use crate::content::{GROUP, names};
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::servers::{self, Server};
+
+/// Change an MCP server
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// Server name
+    name: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    given: Given,
+    /// Whether it is deployed and run
+    #[arg(long, value_name = "BOOL")]
+    enabled: Option<bool>,
+    /// Give it another name
+    #[arg(long, value_name = "NAME")]
+    rename: Option<String>,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_mcp_server";
+    const CLI: &'static [&'static str] = &["mcp", "set"];
+    const TITLE: &'static str = "Change an MCP server";
+    const ABOUT: &'static str = "Change an MCP server of the project; what is not named stays as it is";
+    const HELP: &'static str = "Examples:\n  mcpkg mcp set github --enabled false\n  \
+        mcpkg mcp set docs -H 'Authorization=Bearer env:OTHER_TOKEN'\n  mcpkg mcp set github -- npx -y @scope/other";
+    const ALIASES: &'static [&'static str] = &["update"];
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(name) = &self.rename {
+            names::check("MCP server", name)?;
+        }
+        let (before, server, project) = context.write("mcp.set", &self.name, |db, project, author| {
+            let before = servers::get(db, project, &self.name)?;
+            let definition = self.given.lay_over(&self.name, Some(before.definition.clone()))?;
+            let mut origin = before.origin.clone();
+            let name = self.rename.clone().unwrap_or_else(|| before.name.clone());
+            if name != before.name && origin.path.is_some() && origin.entry.is_none() {
+                origin.entry = Some(before.name.clone());
+            }
+            let enabled = self.enabled.unwrap_or(before.enabled);
+            let after = Server { name, definition, origin, enabled, ..before.clone() };
+            let server = servers::update(db, project, &before, after, author.now)?;
+            Ok((before, server, project.name.clone()))
+        })?;
+        let sentence = if before == server {
+            format!("MCP server '{}' of project '{project}' is so already", server.name)
+        } else {
+            format!("Changed MCP server '{}' of project '{project}' (revision {})", server.name, server.revision)
+        };
+        Ok(Reply::sentence(sentence, data(&project, &server)))
+    }
+}

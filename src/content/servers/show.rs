@@ -1,0 +1,61 @@
+//! `mcpkg mcp show`: a server as one agent's file would have it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{data, form, runs};
+use crate::content::GROUP;
+use crate::error::{Code, Error, Result};
+use crate::mcp_servers::dialect::{DIALECTS, Dialect};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::servers;
+
+/// Show an MCP server
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Server name
+    name: String,
+    /// Show the entry of this agent's file
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_mcp_server";
+    const CLI: &'static [&'static str] = &["mcp", "show"];
+    const TITLE: &'static str = "Show an MCP server";
+    const ABOUT: &'static str = "Show an MCP server of the project, as an agent's file has it";
+    const HELP: &'static str = "Examples:\n  mcpkg mcp show github\n  mcpkg mcp show github --agent codex";
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (server, project) =
+            context.read(|db, project| Ok((servers::get(db, project, &self.name)?, project.name.clone())))?;
+        let named = self.agent.as_deref().map(|agent| agent.replace('-', "_"));
+        let dialect = match &named {
+            Some(agent) => Dialect::of(agent).ok_or_else(|| unknown(agent))?,
+            None => form().ok_or_else(|| Error::internal("Claude Code's form is known"))?,
+        };
+        let own = server.origin.agent.as_deref() == Some(dialect.agent);
+        let text = match dialect.write(&server.definition, own) {
+            Ok(written) => dialect.document.snippet(&server.name, written.fields),
+            // Without a choice it is shown in the form that says most, where that says it.
+            Err(_) if named.is_none() => format!("{}\n", runs(&server)),
+            Err(why) => {
+                let message = format!("{} cannot be given MCP server '{}': {}", dialect.agent, server.name, why.text());
+                return Err(Error::new(Code::InvalidArgument, message));
+            }
+        };
+        Ok(Reply::new(Body::Text(text), data(&project, &server)))
+    }
+}
+
+fn unknown(agent: &str) -> Error {
+    let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.agent).collect();
+    let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{}'", agent.escape_debug()));
+    error.suggest(agent, names.iter().copied(), format!("the agents are {}", names.join(", ")))
+}

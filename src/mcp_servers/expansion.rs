@@ -1,0 +1,139 @@
+//! What an agent fills in for in the texts of its entries.
+
+use super::write::Unsayable;
+use crate::store::servers::{Part, Text};
+
+/// The references that an agent fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// `$NAME`.
+    pub(super) bare: bool,
+    /// `${NAME}` and `${NAME:-default}`.
+    pub(super) braced: bool,
+    /// How a variable begins that ends with `}`: `${env:` or `{env:`.
+    pub(super) named: Option<&'static str>,
+    /// `${input:id}`.
+    pub(super) inputs: bool,
+    /// `{file:path}`.
+    pub(super) files: bool,
+}
+
+const INPUT: &str = "${input:";
+const FILE: &str = "{file:";
+
+impl Expansion {
+    /// None at all.
+    pub(super) const NONE: Self = Self { bare: false, braced: false, named: None, inputs: false, files: false };
+
+    /// Whether it asks its user for values.
+    pub(super) fn has_inputs(self) -> bool {
+        self.inputs
+    }
+
+    /// Whether a text holds references and nothing else but the scheme of a header.
+    pub fn is_reference(self, text: &str) -> bool {
+        let read = self.read(text);
+        let is_plain = |part: &Part| matches!(part, Part::Text(plain) if !plain.ends_with(' ') || plain.contains('='));
+        read.refers() && !read.parts().iter().any(is_plain)
+    }
+
+    /// Reads a text as the agent does.
+    pub(super) fn read(self, text: &str) -> Text {
+        let (mut parts, mut from, mut at) = (Text::default(), 0, 0);
+        while at < text.len() {
+            let rest = &text[at..];
+            if let Some((part, length)) = self.reference(rest) {
+                parts.push(Part::Text(text[from..at].to_owned()));
+                parts.push(part);
+                at += length;
+                from = at;
+            } else {
+                at += rest.chars().next().map_or(1, char::len_utf8);
+            }
+        }
+        parts.push(Part::Text(text[from..].to_owned()));
+        parts
+    }
+
+    /// Returns the reference that a text begins with, and its length.
+    fn reference(self, text: &str) -> Option<(Part, usize)> {
+        let within = |prefix: &str| {
+            let inner = text.strip_prefix(prefix)?;
+            let end = inner.find('}')?;
+            Some((&inner[..end], prefix.len() + end + 1))
+        };
+        if let Some((name, length)) = self.named.and_then(within).filter(|(name, _)| is_variable(name)) {
+            return Some((Part::env(name), length));
+        }
+        if self.inputs
+            && let Some((id, length)) = within(INPUT).filter(|(id, _)| !id.is_empty())
+        {
+            return Some((Part::Input { input: id.to_owned() }, length));
+        }
+        if self.files
+            && let Some((path, length)) = within(FILE).filter(|(path, _)| !path.is_empty())
+        {
+            return Some((Part::File { file: path.to_owned() }, length));
+        }
+        if self.braced
+            && let Some((inner, length)) = within("${")
+        {
+            let (name, default) = match inner.split_once(":-") {
+                Some((name, default)) => (name, Some(default.to_owned())),
+                None => (inner, None),
+            };
+            if is_variable(name) {
+                return Some((Part::Env { env: name.to_owned(), default }, length));
+            }
+        }
+        if self.bare {
+            let name = text.strip_prefix('$')?;
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+            return is_variable(&name[..end]).then(|| (Part::env(&name[..end]), end + 1));
+        }
+        None
+    }
+
+    /// Writes a text so that the agent reads it as it is meant; returns whether a default was left out.
+    ///
+    /// # Errors
+    /// Why it cannot be said.
+    pub(super) fn write(self, text: &Text) -> Result<(String, bool), Unsayable> {
+        let (mut written, mut lost) = (String::new(), false);
+        for part in text.parts() {
+            match part {
+                Part::Text(plain) => written.push_str(plain),
+                Part::Env { env, default } => match (self.named, self.braced, default) {
+                    (Some(begins), _, default) => {
+                        written.extend([begins, env, "}"]);
+                        lost |= default.is_some();
+                    }
+                    (None, true, None) => written.extend(["${", env, "}"]),
+                    (None, true, Some(default)) => written.extend(["${", env, ":-", default, "}"]),
+                    (None, false, _) => return Err(Unsayable::Variables),
+                },
+                Part::Input { input } if self.inputs => written.extend([INPUT, input, "}"]),
+                Part::Input { .. } => return Err(Unsayable::Inputs),
+                Part::File { file } if self.files => written.extend([FILE, file, "}"]),
+                Part::File { .. } => return Err(Unsayable::Files),
+            }
+        }
+        // What is meant as it stands must not be filled in, and what is meant as one reference be read as one.
+        let meant = if lost { without_defaults(text) } else { text.clone() };
+        if self.read(&written) == meant { Ok((written, lost)) } else { Err(Unsayable::Literal) }
+    }
+}
+
+/// Returns a text whose references have no defaults.
+pub(super) fn without_defaults(text: &Text) -> Text {
+    Text::new(text.parts().iter().map(|part| match part {
+        Part::Env { env, .. } => Part::env(env),
+        other => other.clone(),
+    }))
+}
+
+/// Whether a name can be a variable's.
+pub(super) fn is_variable(name: &str) -> bool {
+    let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
+    begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

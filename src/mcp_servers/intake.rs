@@ -1,0 +1,130 @@
+//! A file of MCP servers as it is taken in: its servers with references in the place of secrets, and its text with the
+//! same.
+
+use serde_json::{Map, Value};
+
+use super::dialect::Dialect;
+use super::document::{Change, Fault};
+use super::read::Read;
+use super::secrets::Secrets;
+use crate::redact::holds_token;
+
+/// A file of MCP servers as it is taken in.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The servers by the names of their entries.
+    pub servers: Vec<(String, Read)>,
+    /// The text, in which each entry says what its server does: the same bytes where nothing had to go.
+    pub text: String,
+    /// What people should know, a line each.
+    pub notes: Vec<String>,
+}
+
+/// The key of VS Code's questions.
+pub const INPUTS: &str = "inputs";
+
+impl Dialect {
+    /// Takes a file in.
+    ///
+    /// # Errors
+    /// Where it is malformed.
+    pub fn take_in(&self, text: &str, secrets: &mut Secrets) -> Result<Taken, Fault> {
+        let document = self.document;
+        let inputs = match document.value(text)?.get(INPUTS) {
+            Some(Value::Array(inputs)) if self.expansion.has_inputs() => inputs.clone(),
+            _ => Vec::new(),
+        };
+        let mut taken = Taken::default();
+        let mut kept = match self.keeps {
+            Some(keys) => document.retain(text, keys)?,
+            None => text.to_owned(),
+        };
+        if kept != text {
+            taken.notes.push("holds more than MCP servers and hooks, which was not taken".to_owned());
+        }
+        let mut texts = Vec::new();
+        for (name, entry) in document.entries(text)? {
+            let mut read = match self.read(&entry, &inputs) {
+                Ok(read) => read,
+                Err(why) => {
+                    taken.notes.push(format!("'{name}' {why}; it is no server"));
+                    kept = document.remove(&kept, &name, false)?;
+                    continue;
+                }
+            };
+            let before = read.clone();
+            let out = secrets.take_out(&name, &mut read.definition);
+            taken.notes.extend(out.notes);
+            texts.extend(out.texts);
+            if read != before {
+                kept = match self.rewritten(&entry, &read) {
+                    Some(fields) => {
+                        let decided =
+                            entry.as_object().map(|entry| entry.keys().cloned().collect()).unwrap_or_default();
+                        document.set(&kept, &name, &Change { fields, replaces: false, decided })?
+                    }
+                    None => {
+                        taken.notes.push(format!("'{name}' has references now, which its agent cannot name"));
+                        document.remove(&kept, &name, false)?
+                    }
+                };
+            }
+            taken.servers.push((name, read));
+        }
+        let stands_elsewhere = |text: &String| text.len() > 3 && kept.contains(text.as_str());
+        let is_touched = !texts.is_empty() || kept != text;
+        if texts.iter().any(stands_elsewhere) || (is_touched && holds_token(&kept)) || holds_token_outside(&kept) {
+            kept = self.anew(&taken.servers)?;
+            taken.notes.push("holds what may be a secret beside its servers, so only these were kept".to_owned());
+        }
+        taken.text = kept;
+        Ok(taken)
+    }
+
+    /// Returns an entry's fields with what its server is now, in their order; `None` where its agent cannot say it.
+    fn rewritten(&self, entry: &Value, read: &Read) -> Option<Vec<(String, Value)>> {
+        let written: Map<String, Value> = self.write(&read.definition, true).ok()?.fields.into_iter().collect();
+        let entry = entry.as_object()?;
+        let is_kept = |key: &str| key == "type" || self.switch.is_some_and(|(switch, _)| switch == key);
+        let old = entry.iter().filter_map(|(key, value)| match written.get(key) {
+            _ if is_kept(key) => Some((key.clone(), value.clone())),
+            Some(value) => Some((key.clone(), value.clone())),
+            None => None,
+        });
+        let new = written.iter().filter(|(key, _)| !entry.contains_key(*key) && *key != "type");
+        let fields: Vec<_> = old.chain(new.map(|(key, value)| (key.clone(), value.clone()))).collect();
+        let again = Value::Object(fields.iter().cloned().collect());
+        (self.read(&again, &read.definition.inputs).as_ref() == Ok(read)).then_some(fields)
+    }
+
+    /// Returns a text of these servers and nothing else.
+    fn anew(&self, servers: &[(String, Read)]) -> Result<String, Fault> {
+        let mut text = String::new();
+        for (name, read) in servers {
+            if let Some(entry) = self.entry(&read.definition, read.enabled) {
+                text = self.document.set(&text, name, &Change::whole(entry))?;
+            }
+            for input in &read.definition.inputs {
+                text = self.document.put_listed(&text, INPUTS, input)?;
+            }
+        }
+        Ok(text)
+    }
+
+    /// Returns the entry of a server of this agent's own, with its switch where it is off.
+    pub fn entry(&self, definition: &crate::store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
+        let mut fields = self.write(definition, true).ok()?.fields;
+        if let Some((key, on)) = self.switch.filter(|_| !enabled) {
+            fields.push((key.to_owned(), (!on).into()));
+        }
+        Some(fields)
+    }
+}
+
+/// Whether comments hold what looks like a token.
+fn holds_token_outside(text: &str) -> bool {
+    text.lines().any(|line| {
+        let comment = line.trim_start();
+        (comment.starts_with("//") || comment.starts_with('#') || comment.starts_with("/*")) && holds_token(comment)
+    })
+}

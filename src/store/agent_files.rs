@@ -1,0 +1,175 @@
+//! Files that are kept for one agent alone: hooks, permissions, ignore files, manifests of plugins, settings.
+
+use serde::{Deserialize, Serialize};
+
+use super::engine::{Row, params, sql};
+use super::projects::Project;
+use super::source::Source;
+use super::{Db, blobs, revisions};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// What a file is to its agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Programs that the agent runs by itself: hooks, their scripts, code that it loads.
+    Hook,
+    /// What the agent may do without being asked.
+    Permission,
+    /// Which files the agent leaves alone.
+    Ignore,
+    /// The manifest of a plugin or of a marketplace.
+    Plugin,
+    /// Settings that are none of these.
+    Settings,
+    /// MCP servers, with references in the place of values.
+    Servers,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [Self::Hook, Self::Permission, Self::Ignore, Self::Plugin, Self::Settings, Self::Servers];
+
+    /// Returns the word in the table.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Permission => "permission",
+            Self::Ignore => "ignore",
+            Self::Plugin => "plugin",
+            Self::Settings => "settings",
+            Self::Servers => "servers",
+        }
+    }
+}
+
+/// A kept file's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFile {
+    /// The key inside the database.
+    pub id: i64,
+    /// Where it lay, below what was imported; unique in its project.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The agent that reads it.
+    pub agent: String,
+    /// Whether it could be executed.
+    pub executable: bool,
+    /// The key of its content.
+    pub blob: i64,
+    /// Bytes of its content.
+    pub size: i64,
+    /// How often it was written.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it was last written.
+    pub updated_at: Millis,
+}
+
+/// A file to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Where it lay.
+    pub path: &'a str,
+    /// What it is.
+    pub kind: Kind,
+    /// The agent that reads it.
+    pub agent: &'a str,
+    /// Whether it could be executed.
+    pub executable: bool,
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! columns {
+    () => {
+        "SELECT f.id, f.path, f.kind, f.agent, f.executable, f.blob_id, b.size, f.revision, f.created_at, f.updated_at
+           FROM agent_file f JOIN blob b ON b.id = f.blob_id"
+    };
+}
+
+/// Returns a project's kept files by path.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<AgentFile>> {
+    db.all(sql!(columns!(), " WHERE f.project_id = ?1 ORDER BY f.path"), params![project], from_row)
+}
+
+/// Returns the kept file at a path, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, path: &str) -> Result<Option<AgentFile>> {
+    db.one(sql!(columns!(), " WHERE f.project_id = ?1 AND f.path = ?2"), params![project, path], from_row)
+}
+
+/// Returns the kept file at a path.
+///
+/// # Errors
+/// `E_NOT_FOUND`, with the path that was probably meant.
+pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
+    if let Some(found) = find(db, project.id, path)? {
+        return Ok(found);
+    }
+    let paths: Vec<String> = all(db, project.id)?.into_iter().map(|file| file.path).collect();
+    let error = Error::new(Code::NotFound, format!("Project '{}' keeps no file `{path}` for an agent", project.name))
+        .with_details(serde_json::json!({ "path": path }));
+    Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` shows those there are"))
+}
+
+/// Keeps a file, in the place of the one at its path; one that is as it was stays so.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &Source, now: Millis) -> Result<()> {
+    let before = find(db, project, new.path)?;
+    let blob = blobs::put_source(db, content)?;
+    let New { path, kind, agent, executable } = new;
+    let is_same = |file: &AgentFile| {
+        file.blob == blob && file.kind == kind && file.agent == agent && file.executable == executable
+    };
+    if before.as_ref().is_some_and(is_same) {
+        return Ok(());
+    }
+    let revision = before.map_or(Ok(1), |file| revisions::next(file.revision))?;
+    let sql = sql!(
+        "INSERT INTO agent_file (project_id, path, kind, agent, executable, blob_id, revision, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
+         ON CONFLICT (project_id, path) DO UPDATE SET kind = excluded.kind, agent = excluded.agent,
+                                                      executable = excluded.executable, blob_id = excluded.blob_id,
+                                                      revision = excluded.revision, updated_at = excluded.updated_at"
+    );
+    db.run(sql, params![project, path, kind.word(), agent, executable, blob, revision, now])?;
+    Ok(())
+}
+
+/// Removes a kept file.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
+    let file = get(db, project, path)?;
+    db.run(sql!("DELETE FROM agent_file WHERE id = ?1"), params![file.id])?;
+    blobs::sweep(db)?;
+    Ok(file)
+}
+
+fn from_row(row: &Row<'_>) -> Result<AgentFile> {
+    let word: &str = row.get(2)?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
+    let damaged = || Error::new(Code::Damaged, "A kept file's row is damaged in the database");
+    Ok(AgentFile {
+        id: row.get(0)?,
+        path: row.get(1)?,
+        kind: kind.ok_or_else(damaged)?,
+        agent: row.get(3)?,
+        executable: row.get(4)?,
+        blob: row.get(5)?,
+        size: row.get(6)?,
+        revision: row.get(7)?,
+        created_at: row.get(8)?,
+        updated_at: row.get(9)?,
+    })
+}

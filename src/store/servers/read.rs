@@ -1,0 +1,55 @@
+//! MCP servers by name, and all of a project's.
+
+use super::row::{from_row, server_columns};
+use super::server::Server;
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+use crate::store::projects::Project;
+
+/// Returns a project's servers by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Server>> {
+    db.all(sql!(server_columns!(), " WHERE project_id = ?1 ORDER BY name"), params![project], from_row)
+}
+
+/// Returns the server `name` of a project, if there is one.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Server>> {
+    db.one(sql!(server_columns!(), " WHERE project_id = ?1 AND name = ?2"), params![project, name], from_row)
+}
+
+/// Returns the server `name` of a project.
+///
+/// # Errors
+/// `E_NOT_FOUND` with the name that was probably meant.
+pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
+    if let Some(found) = find(db, project.id, name)? {
+        return Ok(found);
+    }
+    let names = names(db, project.id)?;
+    let error = Error::new(Code::NotFound, format!("MCP server '{name}' does not exist in project '{}'", project.name))
+        .with_details(serde_json::json!({ "name": name }));
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg mcp list` shows those there are"))
+}
+
+/// Returns the names of a project's servers.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
+    db.all(sql!("SELECT name FROM mcp_server WHERE project_id = ?1 ORDER BY name"), params![project], |row| row.get(0))
+}
+
+/// Returns what changes whenever a server of the project does, without its content.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<Vec<(uuid::Uuid, i64)>> {
+    let sql = sql!("SELECT uuid, revision FROM mcp_server WHERE project_id = ?1 ORDER BY uuid");
+    db.all(sql, params![project], |row| Ok((row.get(0)?, row.get(1)?)))
+}

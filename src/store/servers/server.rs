@@ -1,0 +1,250 @@
+//! An MCP server's row, and the texts in it that refer to what is kept elsewhere.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::clock::Millis;
+
+/// How a server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// A program that is started
+    Stdio,
+    /// Streamable HTTP
+    Http,
+    /// HTTP with server-sent events, which is deprecated
+    Sse,
+}
+
+impl Transport {
+    /// Every transport.
+    pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
+
+    /// Returns the word in the table.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Part {
+    /// As it stands.
+    Text(String),
+    /// The value of a variable, when the server is started.
+    Env {
+        /// The variable's name.
+        env: String,
+        /// What stands for it where it is not set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<String>,
+    },
+    /// What the user of VS Code answered.
+    Input {
+        /// The id of the question.
+        input: String,
+    },
+    /// The content of a file.
+    File {
+        /// The file's path.
+        file: String,
+    },
+}
+
+impl Part {
+    /// Returns a reference to a variable.
+    pub fn env(name: impl Into<String>) -> Self {
+        Self::Env { env: name.into(), default: None }
+    }
+}
+
+/// A text with references in it: no two parts beside each other are plain text, and none is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(Vec<Part>);
+
+impl Text {
+    /// Returns the text of these parts.
+    pub fn new(parts: impl IntoIterator<Item = Part>) -> Self {
+        let mut text = Self::default();
+        parts.into_iter().for_each(|part| text.push(part));
+        text
+    }
+
+    /// Returns a text without references.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new([Part::Text(text.into())])
+    }
+
+    /// Appends a part.
+    pub fn push(&mut self, part: Part) {
+        match (self.0.last_mut(), part) {
+            (_, Part::Text(text)) if text.is_empty() => {}
+            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (_, part) => self.0.push(part),
+        }
+    }
+
+    /// Returns the parts.
+    pub fn parts(&self) -> &[Part] {
+        &self.0
+    }
+
+    /// Returns the text where it holds no reference.
+    pub fn literal(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds a reference.
+    pub fn refers(&self) -> bool {
+        self.literal().is_none()
+    }
+}
+
+/// Names with their texts, in order: variables or headers.
+pub type Named = Vec<(String, Text)>;
+
+/// What a server is: a program to start, or an address to speak to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// How it is spoken to.
+    pub transport: Transport,
+    /// The program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Text>,
+    /// Its variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Named,
+    /// The folder that it is started in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Text>,
+    /// The address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<Text>,
+    /// What is sent with each request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Named,
+    /// VS Code's questions that the texts refer to, as its file has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Value>,
+    /// What the agent alone knows from whose file it came, in order.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+impl Definition {
+    /// Returns a server that is a program.
+    pub fn stdio(command: Text) -> Self {
+        Self { command: Some(command), ..Self::of(Transport::Stdio) }
+    }
+
+    /// Returns a server at an address.
+    pub fn remote(transport: Transport, url: Text) -> Self {
+        Self { url: Some(url), ..Self::of(transport) }
+    }
+
+    fn of(transport: Transport) -> Self {
+        Self {
+            transport,
+            command: None,
+            args: Vec::new(),
+            env: Named::new(),
+            cwd: None,
+            url: None,
+            headers: Named::new(),
+            inputs: Vec::new(),
+            extra: Map::new(),
+            description: None,
+        }
+    }
+
+    /// Returns its texts, but for those of inputs and of what an agent alone knows.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        let named = self.env.iter().chain(&self.headers).map(|(_, text)| text);
+        self.command.iter().chain(&self.args).chain(&self.cwd).chain(&self.url).chain(named)
+    }
+}
+
+/// Where a server came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The agent whose file it was in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The file, below what was imported, `/` between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its name in the file, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+}
+
+/// A server's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in its project.
+    pub name: String,
+    /// What it is.
+    pub definition: Definition,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Whether it is deployed and run.
+    pub enabled: bool,
+    /// How often it was written.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it was last written.
+    pub updated_at: Millis,
+}
+
+impl Server {
+    /// Returns its name in the file that it came from.
+    pub fn entry(&self) -> &str {
+        self.origin.entry.as_deref().unwrap_or(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_a_list_of_parts_without_empty_ones() {
+        let text = Text::new([
+            Part::Text("Bea".to_owned()),
+            Part::Text("rer ".to_owned()),
+            Part::env("T"),
+            Part::Text(String::new()),
+            Part::Env { env: "U".to_owned(), default: Some("x".to_owned()) },
+            Part::Input { input: "i".to_owned() },
+            Part::File { file: "~/t".to_owned() },
+        ]);
+        let json = r#"["Bearer ",{"env":"T"},{"env":"U","default":"x"},{"input":"i"},{"file":"~/t"}]"#;
+        assert_eq!(serde_json::to_string(&text).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Text>(json).unwrap(), text);
+        assert!(text.refers() && !Text::plain("").refers());
+        assert_eq!(Text::plain("a").literal(), Some("a"));
+    }
+}

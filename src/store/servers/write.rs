@@ -1,0 +1,90 @@
+//! Changes of MCP servers.
+
+use uuid::Uuid;
+
+use super::read::get;
+use super::row::Columns;
+use super::server::{Definition, Origin, Server};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::store::engine::{Unique, Value, params, sql};
+use crate::store::projects::Project;
+use crate::store::{Db, revisions};
+
+const NAME: Unique = Unique::new("mcp_server", &["project_id", "name"]);
+
+/// Adds a server.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`.
+#[expect(clippy::too_many_arguments, reason = "all of a row, each column with its own word")]
+pub fn insert(
+    db: &Db<'_>,
+    project: &Project,
+    uuid: Uuid,
+    name: &str,
+    definition: Definition,
+    origin: Origin,
+    enabled: bool,
+    now: Millis,
+) -> Result<Server> {
+    let name = name.to_owned();
+    let mut server =
+        Server { id: 0, uuid, name, definition, origin, enabled, revision: 1, created_at: now, updated_at: now };
+    let sql = sql!(
+        "INSERT INTO mcp_server (project_id, uuid, name, transport, command, args, env, cwd, url, headers, inputs, extra,
+                                 description, agent, path, entry, enabled, revision, created_at, updated_at, row_sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+         RETURNING id"
+    );
+    server.id = Columns::of(&server.definition)?
+        .with(project.id, &server, |values, sum| db.insert(sql, &[values, &[Value::Integer(sum)]].concat()))
+        .map_err(|error| taken(error, project, &server.name))?;
+    Ok(server)
+}
+
+/// Writes a server that was read before and changed since; one that is as it was stays so. Returns it as it is now.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where a new name is taken; `E_NOT_FOUND` where it went away.
+pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Server, now: Millis) -> Result<Server> {
+    if *before == server {
+        return Ok(server);
+    }
+    server.revision = revisions::next(before.revision)?;
+    server.updated_at = now;
+    let sql = sql!(
+        "UPDATE mcp_server SET name = ?3, transport = ?4, command = ?5, args = ?6, env = ?7, cwd = ?8, url = ?9,
+                               headers = ?10, inputs = ?11, extra = ?12, description = ?13, agent = ?14, path = ?15,
+                               entry = ?16, enabled = ?17, revision = ?18, created_at = ?19, updated_at = ?20,
+                               row_sum = ?21
+          WHERE project_id = ?1 AND uuid = ?2"
+    );
+    let changed = Columns::of(&server.definition)?
+        .with(project.id, &server, |values, sum| db.run(sql, &[values, &[Value::Integer(sum)]].concat()))
+        .map_err(|error| taken(error, project, &server.name))?;
+    match changed {
+        0 => get(db, project, &server.name),
+        _ => Ok(server),
+    }
+}
+
+/// Removes a server.
+///
+/// # Errors
+/// `E_NOT_FOUND`.
+pub fn delete(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
+    let server = get(db, project, name)?;
+    db.run(sql!("DELETE FROM mcp_server WHERE id = ?1"), params![server.id])?;
+    Ok(server)
+}
+
+fn taken(error: Error, project: &Project, name: &str) -> Error {
+    if !NAME.is_violated_by(&error) {
+        return error;
+    }
+    let message = format!("MCP server '{name}' already exists in project '{}'", project.name);
+    Error::new(Code::AlreadyExists, message)
+        .with_details(serde_json::json!({ "name": name }))
+        .hint(format!("`mcpkg mcp set {name}` changes it"))
+}
