@@ -2,7 +2,7 @@
 
 pub(super) mod layout;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,17 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::item;
-use super::import::manifest::{self, Entry, Manifest, Origin, What};
-use super::import::merge;
+use super::import::manifest::{self, Entry, Manifest};
 use super::import::place::Places;
 use super::import::scan::File;
+use super::stored;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
+use crate::store::Db;
 use crate::store::blobs::{self, Verify};
-use crate::store::modules::Row;
-use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::source::Source;
-use crate::store::{Db, modules, prompts, resources};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -111,22 +109,12 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
 
 /// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
-    let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter();
-    let prompts = prompts.map(|prompt| (prompt.name, What::Prompt(prompt.attributes), prompt.uuid, prompt.blob));
-    let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter();
-    let resources =
-        resources.map(|resource| (resource.name, What::Resource(resource.attributes), resource.uuid, resource.blob));
-    let rows: HashMap<String, Row> =
-        modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
-    let all = prompts.chain(resources).map(|(name, what, uuid, blob)| {
-        let origin = rows.get(&merge::module(&what, uuid)).map(origin).unwrap_or_default();
-        (Entry { name, what, origin }, blob)
+    let rows = stored::rows(db, project)?;
+    let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
+        let blob = stored.blob();
+        (stored.entry, blob)
     });
     fetch(db, all.collect(), scratch, context)
-}
-
-fn origin(row: &Row) -> Origin {
-    Origin { applies: row.applies.clone(), agent: row.agent.clone(), path: row.path.clone() }
 }
 
 /// Writes each content to a file in `scratch`, from where it moves to its place.

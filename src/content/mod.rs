@@ -1,7 +1,8 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`skills`] (what a skill has to
+//! be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
@@ -12,13 +13,16 @@ pub mod files;
 pub mod history;
 pub mod import;
 pub mod media;
+pub mod merge;
 pub mod names;
 pub mod projects;
 pub mod prompts;
+pub mod proposals;
 pub mod resources;
 pub mod search;
 pub mod skills;
 pub mod source;
+pub mod stored;
 pub mod template;
 pub mod uri;
 

@@ -278,14 +278,20 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id OR blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM sync_item WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM sync_write WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)"
     );
     db.run(sql, params![]).map(drop)
 }
 
 /// Returns the SHA-256 of the blob with key `id`.
-pub(super) fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
     db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }
 

@@ -164,6 +164,15 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0)));
         Ok(())
     })?;
+    for sql in [
+        sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
+        sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
+    ] {
+        db.each(sql, params![blob], |row| {
+            users.push(format!("the last sync with {}", legible(row, 0)));
+            Ok(())
+        })?;
+    }
     users.sort_unstable();
     users.dedup();
     if users.is_empty() {

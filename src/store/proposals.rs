@@ -1,4 +1,5 @@
-//! Changes that users made to deployed files, offered to the project they came from.
+//! Changes that are offered to a project and wait for a person: made in deployed files, upstream of a source, or in a folder
+//! that is synced.
 
 use super::Db;
 use super::engine::{Row, params, sql};
@@ -6,21 +7,111 @@ use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
+/// Where a proposed change was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// In a deployed file.
+    Deploy,
+    /// Upstream of a source.
+    Source,
+    /// In a folder that is synced.
+    Sync,
+}
+
+impl Origin {
+    /// The word for rows and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Origin::Deploy => "deploy",
+            Origin::Source => "source",
+            Origin::Sync => "sync",
+        }
+    }
+
+    fn of(word: &str) -> Result<Self> {
+        let all = [Self::Deploy, Self::Source, Self::Sync];
+        let known = all.into_iter().find(|origin| origin.word() == word);
+        known.ok_or_else(|| super::blobs::damaged_value("a proposal's origin is unknown"))
+    }
+}
+
+/// What a proposal would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The item becomes what is proposed; one that is gone comes back.
+    Change,
+    /// The item goes.
+    Delete,
+    /// The file of the synced folder goes; the project has no such item any more.
+    DeleteFile,
+}
+
+impl Action {
+    /// The word for rows and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Action::Change => "change",
+            Action::Delete => "delete",
+            Action::DeleteFile => "delete_file",
+        }
+    }
+
+    fn of(word: &str) -> Result<Self> {
+        let all = [Self::Change, Self::Delete, Self::DeleteFile];
+        let known = all.into_iter().find(|action| action.word() == word);
+        known.ok_or_else(|| super::blobs::damaged_value("a proposal's action is unknown"))
+    }
+}
+
+/// Whether a person decided about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nobody did yet.
+    Open,
+    /// It was done.
+    Accepted,
+    /// It was not.
+    Rejected,
+}
+
+impl State {
+    /// The word for rows, people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Accepted => "accepted",
+            State::Rejected => "rejected",
+        }
+    }
+
+    fn of(word: &str) -> Result<Self> {
+        let all = [Self::Open, Self::Accepted, Self::Rejected];
+        let known = all.into_iter().find(|state| state.word() == word);
+        known.ok_or_else(|| super::blobs::damaged_value("a proposal's state is unknown"))
+    }
+}
+
 /// A proposal to be kept.
 #[derive(Clone, Copy, Debug)]
 pub struct NewProposal<'a> {
     /// The project.
     pub project: i64,
+    /// Where it was made.
+    pub origin: Origin,
+    /// What it would do.
+    pub action: Action,
     /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: &'a str,
     /// The module.
     pub module_id: &'a str,
-    /// The file on disk in which it was made.
+    /// The file in which it was made.
     pub path: &'a str,
-    /// The key of the module's file as it was deployed.
-    pub base: i64,
-    /// The key of the module's file as it would be.
-    pub blob: i64,
+    /// The key of the content that stood here; `None` where the item is gone.
+    pub base: Option<i64>,
+    /// The key of the content that is proposed; `None` where the item shall go.
+    pub blob: Option<i64>,
+    /// Name and attributes that are proposed, as JSON; `None` where only content is.
+    pub entry: Option<&'a str>,
     /// Who.
     pub actor: &'a str,
     /// When.
@@ -32,18 +123,24 @@ pub struct NewProposal<'a> {
 pub struct Proposal {
     /// Its number.
     pub id: i64,
+    /// Where it was made.
+    pub origin: Origin,
+    /// What it would do.
+    pub action: Action,
     /// The prompt or resource.
     pub item: String,
     /// The module.
     pub module_id: String,
-    /// The file on disk in which it was made.
+    /// The file in which it was made.
     pub path: String,
-    /// The key of the module's file as it was deployed.
-    pub base: i64,
-    /// The key of the module's file as it would be.
-    pub blob: i64,
-    /// open, accepted or rejected.
-    pub state: String,
+    /// The key of the content that stood here; `None` where the item was gone.
+    pub base: Option<i64>,
+    /// The key of the content that is proposed; `None` where the item shall go.
+    pub blob: Option<i64>,
+    /// Name and attributes that are proposed, as JSON; `None` where only content is.
+    pub entry: Option<String>,
+    /// Whether it was decided about.
+    pub state: State,
     /// Who.
     pub actor: String,
     /// When.
@@ -53,25 +150,46 @@ pub struct Proposal {
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
-        "id, item, module_id, path, base_blob, blob_id, state, actor, created_at"
+        "id, origin, action, item, module_id, path, base_blob, blob_id, entry, state, actor, created_at"
     };
 }
 
-/// Keeps a proposal and returns its number; an open one for the same item and file is replaced, since it is of the same
-/// file as it was earlier.
+/// Keeps a proposal and returns its number; an open one of the same origin for the same item is replaced, since it is of the
+/// same file as it was earlier.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
-    let replaced = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND state = 'open'");
-    db.run(replaced, params![new.project, new.item])?;
+    withdraw(db, new.project, new.origin, new.item)?;
     db.insert(
         sql!(
-            "INSERT INTO proposal (project_id, item, module_id, path, base_blob, blob_id, state, actor, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', ?7, ?8) RETURNING id"
+            "INSERT INTO proposal (project_id, origin, action, item, module_id, path, base_blob, blob_id, entry, state,
+                                   actor, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'open', ?10, ?11) RETURNING id"
         ),
-        params![new.project, new.item, new.module_id, new.path, new.base, new.blob, plain(new.actor), new.now],
+        params![
+            new.project,
+            new.origin.word(),
+            new.action.word(),
+            new.item,
+            new.module_id,
+            new.path,
+            new.base,
+            new.blob,
+            new.entry,
+            plain(new.actor),
+            new.now
+        ],
     )
+}
+
+/// Takes back the open proposals of an origin for an item; returns whether there was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn withdraw(db: &Db<'_>, project: i64, origin: Origin, item: &str) -> Result<bool> {
+    let sql = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND origin = ?3 AND state = 'open'");
+    Ok(db.run(sql, params![project, item, origin.word()])? > 0)
 }
 
 /// Returns the proposals of a project, open ones only or all, by number.
@@ -98,21 +216,24 @@ pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis) -> Result<bool> {
-    let state = if accepted { "accepted" } else { "rejected" };
+    let state = if accepted { State::Accepted } else { State::Rejected };
     let sql = sql!("UPDATE proposal SET state = ?2, decided_at = ?3 WHERE id = ?1 AND state = 'open'");
-    Ok(db.run(sql, params![id, state, now])? == 1)
+    Ok(db.run(sql, params![id, state.word(), now])? == 1)
 }
 
 fn from_row(row: &Row<'_>) -> Result<Proposal> {
     Ok(Proposal {
         id: row.get(0)?,
-        item: row.get(1)?,
-        module_id: row.get(2)?,
-        path: row.get(3)?,
-        base: row.get(4)?,
-        blob: row.get(5)?,
-        state: row.get(6)?,
-        actor: row.get(7)?,
-        created_at: row.get(8)?,
+        origin: Origin::of(row.get(1)?)?,
+        action: Action::of(row.get(2)?)?,
+        item: row.get(3)?,
+        module_id: row.get(4)?,
+        path: row.get(5)?,
+        base: row.get(6)?,
+        blob: row.get(7)?,
+        entry: row.get(8)?,
+        state: State::of(row.get(9)?)?,
+        actor: row.get(10)?,
+        created_at: row.get(11)?,
     })
 }

@@ -210,8 +210,18 @@ pub fn apply(
     Ok(())
 }
 
-/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are.
-fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, rows: &mut HashMap<String, Row>) -> Result<()> {
+/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `rows` are
+/// those of the project by item.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn say(
+    db: &Db<'_>,
+    project: &Project,
+    item: String,
+    origin: &Origin,
+    rows: &mut HashMap<String, Row>,
+) -> Result<()> {
     let known = rows.get(&item);
     if known.is_none() && origin.is_empty() {
         return Ok(());

@@ -61,7 +61,10 @@ pub struct Left {
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);
-    walk.standard_filters(matches!(take, Take::Project | Take::Skill)).hidden(false).require_git(false).follow_links(false);
+    walk.standard_filters(matches!(take, Take::Project | Take::Skill))
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false);
     check_ignore_files(top)?;
     let above = top.to_path_buf();
     walk.filter_entry(move |entry| {

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::proposal::{decide, summary};
+use crate::content::proposals;
 use crate::deploy::{GROUP, project};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::projects::Project;
-use crate::store::proposals::Proposal;
+use crate::store::proposals::{Origin, Proposal, State};
 use crate::store::{Db, blobs};
 
 /// Accept a proposal
@@ -23,7 +24,8 @@ impl Operation for Accept {
     const TOOL: &'static str = "accept_proposal";
     const CLI: &'static [&'static str] = &["evolve", "accept"];
     const TITLE: &'static str = "Accept a proposal";
-    const ABOUT: &'static str = "Write a proposed change into its prompt or resource, as a new revision";
+    const ABOUT: &'static str =
+        "Write a proposed change into its prompt or resource, as a new revision, or delete what it says";
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
@@ -35,15 +37,20 @@ impl Operation for Accept {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let proposal = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
+        let (proposal, done) = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
             let proposal = decide(db, project, self.id, true, author.now)?;
+            if proposal.origin != Origin::Deploy {
+                let done = proposals::accept(db, author, project, &context.clock, &proposal)?;
+                return Ok((proposal, done));
+            }
             let file = unchanged(db, project, &proposal)?;
-            let bytes = blobs::get(db, proposal.blob)?;
+            let bytes = content(db, proposal.blob)?;
             project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
-            Ok(proposal)
+            let done = format!("{} is as it is on disk", proposal.module_id);
+            Ok((proposal, done))
         })?;
-        let sentence = format!("Accepted proposal {}: {} is as it is on disk", self.id, proposal.module_id);
-        Ok(Reply::sentence(sentence, summary(&Proposal { state: "accepted".to_owned(), ..proposal })))
+        let sentence = format!("Accepted proposal {}: {done}", self.id);
+        Ok(Reply::sentence(sentence, summary(&Proposal { state: State::Accepted, ..proposal })))
     }
 }
 
@@ -54,7 +61,7 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
         Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id))
             .hint("look at both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
     };
-    let base = blobs::get(db, proposal.base)?;
+    let base = content(db, proposal.base)?;
     let modules = project::compose(db, project)?.0;
     let module = modules.iter().find(|module| module.id == proposal.module_id);
     let files = module.into_iter().flat_map(|module| &module.files);
@@ -67,4 +74,9 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
         }
     }
     Err(changed("went away"))
+}
+
+/// Returns content that the proposal of a deploy always has.
+fn content(db: &Db<'_>, blob: Option<i64>) -> Result<Vec<u8>> {
+    blobs::get(db, blob.ok_or_else(|| blobs::damaged_value("a proposal has no content"))?)
 }

@@ -23,7 +23,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_proposals";
     const CLI: &'static [&'static str] = &["evolve", "list"];
     const TITLE: &'static str = "List proposals";
-    const ABOUT: &'static str = "List the changes made on disk that were proposed to the project";
+    const ABOUT: &'static str =
+        "List the changes that were proposed to the project: made on disk, upstream of a source, or in a synced folder";
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;
@@ -35,9 +36,10 @@ impl Operation for List {
         let found = context.read(|db, project| proposals::list(db, project.id, self.all))?;
         let rows = found.iter().map(|proposal| {
             let id = proposal.id.to_string();
-            vec![id, proposal.state.clone(), proposal.module_id.clone(), proposal.path.clone()]
+            let (state, what) = (proposal.state.word().to_owned(), proposal.action.word().replace('_', " "));
+            vec![id, state, what, proposal.module_id.clone(), proposal.path.clone()]
         });
-        let columns = &["id", "state", "module", "made in"];
+        let columns = &["id", "state", "what", "module", "made in"];
         let table = Table { columns, rows: rows.collect(), empty: "Nothing is proposed".to_owned() };
         let list: Vec<Value> = found.iter().map(summary).collect();
         Ok(Reply::new(Body::Table(table), json!({ "proposals": list })))

@@ -12,7 +12,9 @@ use crate::store::proposals::{self, Proposal};
 pub(super) fn summary(proposal: &Proposal) -> Value {
     json!({
         "id": proposal.id,
-        "state": proposal.state,
+        "state": proposal.state.word(),
+        "origin": proposal.origin.word(),
+        "action": proposal.action.word(),
         "module_id": proposal.module_id,
         "path": proposal.path,
         "actor": proposal.actor,
@@ -41,5 +43,5 @@ pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, no
     if proposals::decide(db, proposal.id, accepted, now)? {
         return Ok(proposal);
     }
-    Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state)))
+    Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state.word())))
 }

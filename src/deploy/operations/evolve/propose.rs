@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::plural;
 use crate::store::blobs;
-use crate::store::proposals::{self, NewProposal};
+use crate::store::proposals::{self, Action, NewProposal, Origin};
 
 /// The overlay of a config repo that a proposal is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -193,11 +193,14 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
                 db,
                 NewProposal {
                     project: project.id,
+                    origin: Origin::Deploy,
+                    action: Action::Change,
                     item: &item,
                     module_id,
                     path: &candidate.path,
-                    base: blobs::put(db, &candidate.base)?,
-                    blob: blobs::put(db, bytes)?,
+                    base: Some(blobs::put(db, &candidate.base)?),
+                    blob: Some(blobs::put(db, bytes)?),
+                    entry: None,
                     actor: context.caller.actor(),
                     now: context.clock.now(),
                 },

@@ -7,7 +7,7 @@ use super::proposal::{decide, summary};
 use crate::deploy::GROUP;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::proposals::Proposal;
+use crate::store::proposals::{Action, Origin, Proposal, State};
 
 /// Reject a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -37,7 +37,13 @@ impl Operation for Reject {
             decide(db, project, self.id, false, author.now)
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
-        Ok(Reply::sentence(sentence, summary(&Proposal { state: "rejected".to_owned(), ..proposal }))
-            .hint("`mcpkg deploy --apply --adopt` puts the file on disk back"))
+        let hint = match (proposal.origin, proposal.action) {
+            (Origin::Deploy, _) => Some("`mcpkg deploy --apply --adopt` puts the file on disk back"),
+            (Origin::Sync, Action::DeleteFile) => Some("the next `mcpkg sync` brings it back into the project"),
+            (Origin::Sync, _) => Some("the next `mcpkg sync` writes what the project has into the folder"),
+            (Origin::Source, _) => None,
+        };
+        let reply = Reply::sentence(sentence, summary(&Proposal { state: State::Rejected, ..proposal }));
+        Ok(hint.into_iter().fold(reply, Reply::hint))
     }
 }

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::proposal::{get, summary};
+use crate::content::proposals;
 use crate::deploy::GROUP;
 use crate::diff;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::blobs;
 
 /// Show a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         context.read(|db, project| {
             let proposal = get(db, project, self.id)?;
-            let (old, new) = (blobs::get(db, proposal.base)?, blobs::get(db, proposal.blob)?);
+            let (old, new) = proposals::contents(db, &proposal)?;
             let (old, new) = (String::from_utf8_lossy(&old), String::from_utf8_lossy(&new));
             let name = &proposal.module_id;
             let text = diff::unified(&old, &new, &format!("a/{name}"), &format!("b/{name}"));

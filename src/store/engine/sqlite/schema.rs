@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 9;
+pub const SCHEMA_VERSION: u32 = 10;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -27,7 +27,8 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
-    "cee6739539dbdd4e9ac3524243d05759afd2386392d8ca3007beeed9baa8f330",
+    "9187e66a46b02754afd1ebfcc2766225b2510329b4e181d8229b7a2937cf132e",
+    "6c6b1720bdb76a64dd8e290cb877b6d1341a92916d0fbf3b63587431e873f433",
 ];
 
 mod embedded {

@@ -1,0 +1,99 @@
+//! The merge of what an item is besides its content.
+
+use crate::content::import::manifest::{Entry, Origin, What};
+use crate::store::prompts;
+use crate::store::resources;
+
+/// Merges values, and notes which parts both sides changed in different ways.
+#[derive(Default)]
+struct Parts(Vec<&'static str>);
+
+impl Parts {
+    /// Returns the value of the side that changed it; ours where both did, in different ways.
+    fn of<T: PartialEq + Clone>(&mut self, part: &'static str, base: &T, theirs: &T, ours: &T) -> T {
+        if ours == base {
+            return theirs.clone();
+        }
+        if theirs != base && theirs != ours && !self.0.contains(&part) {
+            self.0.push(part);
+        }
+        ours.clone()
+    }
+}
+
+/// Returns the attributes that hold the changes of both sides, with the parts in which they exclude each other.
+pub fn merge(base: &Entry, theirs: &Entry, ours: &Entry) -> (Entry, Vec<&'static str>) {
+    let mut parts = Parts::default();
+    let name = parts.of("name", &base.name, &theirs.name, &ours.name);
+    let what = what(&mut parts, &base.what, &theirs.what, &ours.what);
+    let applies = parts.of("applies", &base.origin.applies, &theirs.origin.applies, &ours.origin.applies);
+    // Where the file lay decides about no content, so that it is no conflict.
+    let lay = |entry: &Entry| (entry.origin.agent.clone(), entry.origin.path.clone());
+    let (agent, path) = Parts::default().of("path", &lay(base), &lay(theirs), &lay(ours));
+    (Entry { name, what, origin: Origin { applies, agent, path } }, parts.0)
+}
+
+fn what(parts: &mut Parts, base: &What, theirs: &What, ours: &What) -> What {
+    match (base, theirs, ours) {
+        (What::Prompt(base), What::Prompt(theirs), What::Prompt(ours)) => {
+            What::Prompt(prompt(parts, base, theirs, ours))
+        }
+        (What::Resource(base), What::Resource(theirs), What::Resource(ours)) => {
+            What::Resource(resource(parts, base, theirs, ours))
+        }
+        _ => parts.of("kind", base, theirs, ours),
+    }
+}
+
+/// What front matter says is one part: its text and what was read from it do not come apart.
+fn prompt(
+    parts: &mut Parts,
+    base: &prompts::Attributes,
+    theirs: &prompts::Attributes,
+    ours: &prompts::Attributes,
+) -> prompts::Attributes {
+    let without_file = |attributes: &prompts::Attributes| prompts::Attributes { file: None, ..attributes.clone() };
+    let front = parts.of("front matter", &without_file(base), &without_file(theirs), &without_file(ours));
+    prompts::Attributes { file: parts.of("file", &base.file, &theirs.file, &ours.file), ..front }
+}
+
+fn resource(
+    parts: &mut Parts,
+    base: &resources::Attributes,
+    theirs: &resources::Attributes,
+    ours: &resources::Attributes,
+) -> resources::Attributes {
+    // Whether content is served as text goes with its MIME type.
+    let media = |attributes: &resources::Attributes| (attributes.mime_type.clone(), attributes.text);
+    let (mime_type, text) = parts.of("MIME type", &media(base), &media(theirs), &media(ours));
+    resources::Attributes {
+        uri: parts.of("URI", &base.uri, &theirs.uri, &ours.uri),
+        description: parts.of("description", &base.description, &theirs.description, &ours.description),
+        mime_type,
+        text,
+        executable: parts.of("mode", &base.executable, &theirs.executable, &ours.executable),
+    }
+}
+
+/// Returns the parts in which two versions differ.
+pub fn differences(theirs: &Entry, ours: &Entry) -> Vec<&'static str> {
+    let mut parts = Vec::new();
+    let mut differ = |part, differs: bool| {
+        if differs {
+            parts.push(part);
+        }
+    };
+    differ("name", theirs.name != ours.name);
+    match (&theirs.what, &ours.what) {
+        (What::Prompt(theirs), What::Prompt(ours)) => differ("front matter", theirs != ours),
+        (What::Resource(theirs), What::Resource(ours)) => {
+            differ("URI", theirs.uri != ours.uri);
+            differ("description", theirs.description != ours.description);
+            differ("MIME type", (&theirs.mime_type, theirs.text) != (&ours.mime_type, ours.text));
+            differ("mode", theirs.executable != ours.executable);
+        }
+        _ => differ("kind", true),
+    }
+    differ("applies", theirs.origin.applies != ours.origin.applies);
+    parts
+}

@@ -1,0 +1,168 @@
+//! Changes from elsewhere that wait for a person: what upstream of a source, or in a synced folder, does not go together with
+//! what stands in the project.
+
+use super::import::manifest::{self, Entry};
+use super::stored::{self, Rows, Stored};
+use crate::clock::Clock;
+use crate::error::{Code, Error, Result};
+use crate::store::projects::Project;
+use crate::store::proposals::{self, Action, NewProposal, Origin, Proposal};
+use crate::store::revisions::Author;
+use crate::store::source::Source;
+use crate::store::{Db, blobs};
+
+/// What is proposed for an item.
+#[derive(Clone, Copy, Debug)]
+pub enum Proposed<'p> {
+    /// It becomes this; one that is gone comes back.
+    Change {
+        /// Name and attributes.
+        entry: &'p Entry,
+        /// The key of the content.
+        blob: i64,
+    },
+    /// It goes.
+    Delete,
+    /// The file of the synced folder goes.
+    DeleteFile {
+        /// What the file is.
+        entry: &'p Entry,
+        /// The key of the content.
+        blob: i64,
+    },
+}
+
+/// A proposal about an item.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'p> {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What the item is known by ([`stored::key`]).
+    pub item: &'p str,
+    /// What stands here; `None` where the item is gone.
+    pub ours: Option<&'p Stored>,
+    /// The file that it is about.
+    pub path: &'p str,
+    /// What would be done.
+    pub proposed: Proposed<'p>,
+}
+
+/// Keeps a proposal and returns its number; it replaces an open one of the same origin for the same item.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>) -> Result<i64> {
+    let New { origin, item, ours, path, proposed } = new;
+    let (action, entry, blob) = match proposed {
+        Proposed::Change { entry, blob } => (Action::Change, Some(entry), Some(blob)),
+        Proposed::Delete => (Action::Delete, None, None),
+        Proposed::DeleteFile { entry, blob } => (Action::DeleteFile, Some(entry), Some(blob)),
+    };
+    let named = entry.or(ours.map(|ours| &ours.entry));
+    let module_id = named.map_or_else(|| item.to_owned(), label);
+    let entry = entry.map(serde_json::to_string).transpose();
+    let entry = entry.map_err(|error| Error::internal("a proposal cannot be written as JSON").with_source(error))?;
+    let new = NewProposal {
+        project: project.id,
+        origin,
+        action,
+        item,
+        module_id: &module_id,
+        path,
+        base: ours.map(Stored::blob),
+        blob,
+        entry: entry.as_deref(),
+        actor: author.actor,
+        now: author.now,
+    };
+    proposals::insert(db, new)
+}
+
+/// Returns what people read for an item: `prompt:NAME`, or the URI of a resource that agents take for more than a document.
+fn label(entry: &Entry) -> String {
+    match entry.what.uri() {
+        Some(uri) if !uri.starts_with("file:") => uri.to_owned(),
+        _ => format!("{}:{}", entry.what.word(), entry.name),
+    }
+}
+
+/// Does what a proposal says and returns that in words. What the item became meanwhile is not overwritten unseen.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the item was changed since the proposal was made; `E_ALREADY_EXISTS` where its name or URI was
+/// taken; `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn accept(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    clock: &Clock,
+    proposal: &Proposal,
+) -> Result<String> {
+    let label = &proposal.module_id;
+    let mut rows = stored::rows(db, project)?;
+    let ours = current(db, project, &rows, proposal)?;
+    match (proposal.action, proposal.blob, ours) {
+        (Action::Change, Some(blob), ours) => {
+            let entry = entry(proposal)?;
+            let content = Source::from(blobs::get(db, blob)?);
+            manifest::check(&entry, &content)?;
+            stored::put(db, author, project, clock, &mut rows, ours, &entry, &content)?;
+            Ok(format!("{label} is as {} has it", place(proposal)))
+        }
+        (Action::Delete, _, Some(ours)) => {
+            stored::delete(db, author, project, &ours)?;
+            Ok(format!("{label} was deleted"))
+        }
+        (Action::DeleteFile, _, None) => Ok(format!("the next sync deletes `{}`", proposal.path)),
+        _ => Err(blobs::damaged_value("a proposal's row is malformed")),
+    }
+}
+
+/// Returns the item of a proposal, if it still is as it was when that was made.
+fn current(db: &Db<'_>, project: &Project, rows: &Rows, proposal: &Proposal) -> Result<Option<Stored>> {
+    let ours = stored::get(db, project, rows, &proposal.item)?;
+    let why = match (&ours, proposal.base) {
+        (Some(ours), Some(base)) if ours.blob() == base => return Ok(Some(ours.clone())),
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => "was changed",
+        (Some(_), None) => "came back",
+        (None, Some(_)) => "went away",
+    };
+    let again = match proposal.origin {
+        Origin::Sync => "`mcpkg sync` proposes it anew",
+        Origin::Source => "`mcpkg source update` proposes it anew",
+        Origin::Deploy => "`mcpkg evolve propose` proposes it anew",
+    };
+    let message = format!("{} {why} since proposal {}", proposal.module_id, proposal.id);
+    Err(Error::new(Code::InvalidArgument, message)
+        .hint(format!("look at both with `mcpkg evolve show {}`, or reject it; {again}", proposal.id)))
+}
+
+/// Returns the name and attributes that are proposed.
+fn entry(proposal: &Proposal) -> Result<Entry> {
+    let entry = proposal.entry.as_deref().map(serde_json::from_str).transpose();
+    let entry = entry.map_err(|error| blobs::damaged_value("a proposal's entry is malformed").with_source(error))?;
+    entry.ok_or_else(|| blobs::damaged_value("a proposal has no entry"))
+}
+
+/// Returns the place that a proposal comes from, in words.
+fn place(proposal: &Proposal) -> &'static str {
+    match proposal.origin {
+        Origin::Deploy => "the file on disk",
+        Origin::Source => "the source",
+        Origin::Sync => "the folder",
+    }
+}
+
+/// Returns the contents that a proposal changes, before and after.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn contents(db: &Db<'_>, proposal: &Proposal) -> Result<(Vec<u8>, Vec<u8>)> {
+    let content = |blob: Option<i64>| blob.map_or_else(|| Ok(Vec::new()), |blob| blobs::get(db, blob));
+    match proposal.action {
+        Action::Change => Ok((content(proposal.base)?, content(proposal.blob)?)),
+        Action::Delete => Ok((content(proposal.base)?, Vec::new())),
+        Action::DeleteFile => Ok((content(proposal.blob)?, Vec::new())),
+    }
+}

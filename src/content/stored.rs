@@ -1,0 +1,189 @@
+//! Prompts and resources of a project alike: each with all that an export says of it.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use super::answer::text;
+use super::import::manifest::{Entry, Origin, What};
+use super::import::merge;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::store::modules::{self, Row};
+use crate::store::page::Page;
+use crate::store::projects::Project;
+use crate::store::prompts::{self, Prompt};
+use crate::store::resources::{self, Key, Resource};
+use crate::store::revisions::Author;
+use crate::store::source::Source;
+use crate::store::{Db, blobs};
+
+/// A prompt or resource as it is stored.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its row.
+    pub item: Item,
+    /// Its name and attributes, with what the project's modules say of it.
+    pub entry: Entry,
+}
+
+/// The row of a prompt or resource.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A prompt.
+    Prompt(Prompt),
+    /// A resource.
+    Resource(Resource),
+}
+
+impl Stored {
+    /// The key of its content.
+    pub fn blob(&self) -> i64 {
+        match &self.item {
+            Item::Prompt(prompt) => prompt.blob,
+            Item::Resource(resource) => resource.blob,
+        }
+    }
+
+    /// The id that users see.
+    pub fn uuid(&self) -> Uuid {
+        match &self.item {
+            Item::Prompt(prompt) => prompt.uuid,
+            Item::Resource(resource) => resource.uuid,
+        }
+    }
+
+    /// What it is known by for as long as it lives, under whatever name: `prompt:<uuid>` or `resource:<uuid>`.
+    pub fn key(&self) -> String {
+        key(&self.entry.what, self.uuid())
+    }
+}
+
+/// Returns what an item is known by.
+pub fn key(what: &What, uuid: Uuid) -> String {
+    format!("{}:{uuid}", what.word())
+}
+
+/// What the modules of a project say, by their key.
+pub type Rows = HashMap<String, Row>;
+
+/// Returns what a project's modules say.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn rows(db: &Db<'_>, project: &Project) -> Result<Rows> {
+    Ok(modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect())
+}
+
+/// Returns all prompts, then all resources of a project, each by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(db: &Db<'_>, project: &Project, rows: &Rows) -> Result<Vec<Stored>> {
+    let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Prompt);
+    let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Resource);
+    Ok(prompts.chain(resources).map(|item| stored(item, rows)).collect())
+}
+
+/// Returns the item of a project that is known by `key`, if there is one.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Option<Stored>> {
+    let Some((kind, uuid)) = key.split_once(':') else { return Ok(None) };
+    let Ok(uuid) = Uuid::parse_str(uuid) else { return Ok(None) };
+    let item = match kind {
+        "prompt" => prompts::by_uuid(db, project.id, uuid)?.map(Item::Prompt),
+        _ => resources::by_uuid(db, project.id, uuid)?.map(Item::Resource),
+    };
+    Ok(item.map(|item| stored(item, rows)))
+}
+
+/// Returns what has the URI or the name of `entry` in a project, if there is something.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: &Project, rows: &Rows, entry: &Entry) -> Result<Option<Stored>> {
+    let item = match &entry.what {
+        What::Prompt(_) => prompts::find(db, project.id, &entry.name)?.map(Item::Prompt),
+        What::Resource(attributes) => {
+            let by_uri = resources::find(db, project.id, Key::Uri(&attributes.uri))?;
+            let found = match by_uri {
+                Some(found) => Some(found),
+                None => resources::find(db, project.id, Key::Name(&entry.name))?,
+            };
+            found.map(Item::Resource)
+        }
+    };
+    Ok(item.map(|item| stored(item, rows)))
+}
+
+fn stored(item: Item, rows: &Rows) -> Stored {
+    let (name, what) = match &item {
+        Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
+        Item::Resource(resource) => (resource.name.clone(), What::Resource(resource.attributes.clone())),
+    };
+    let mut stored = Stored { item, entry: Entry { name, what, origin: Origin::default() } };
+    if let Some(row) = rows.get(&merge::module(&stored.entry.what, stored.uuid())) {
+        let Row { applies, agent, path, .. } = row.clone();
+        stored.entry.origin = Origin { applies, agent, path };
+    }
+    stored
+}
+
+/// Makes `before`, or a new item, what `entry` and `content` say, as a new revision; returns what it is known by.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where the name or URI is taken; `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
+/// `E_STORAGE`.
+#[expect(clippy::too_many_arguments, reason = "what a write needs, and what it is of")]
+pub fn put(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    clock: &Clock,
+    rows: &mut Rows,
+    before: Option<Stored>,
+    entry: &Entry,
+    content: &Source,
+) -> Result<String> {
+    let name = entry.name.clone();
+    let uuid = match (entry.what.clone(), before.map(|before| before.item)) {
+        (What::Prompt(attributes), Some(Item::Prompt(prompt))) => {
+            let content = text(content.bytes()?.into_owned())?;
+            prompts::update(db, author, project, Prompt { name, attributes, ..prompt }, "update", &content)?.uuid
+        }
+        (What::Resource(attributes), Some(Item::Resource(resource))) => {
+            let resource = Resource { name, attributes, ..resource };
+            resources::update(db, author, project, resource, "update", Some(content))?.uuid
+        }
+        (What::Prompt(attributes), _) => {
+            let content = text(content.bytes()?.into_owned())?;
+            prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?.uuid
+        }
+        (What::Resource(attributes), _) => {
+            resources::insert(db, author, project, clock.uuid(), &name, attributes, content)?.uuid
+        }
+    };
+    merge::say(db, project, merge::module(&entry.what, uuid), &entry.origin, rows)?;
+    Ok(key(&entry.what, uuid))
+}
+
+/// Deletes an item; its revisions stay.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Stored) -> Result<()> {
+    match &stored.item {
+        Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
+        Item::Resource(resource) => resources::delete(db, author, project, &resource.name).map(drop),
+    }
+}
+
+/// Returns the SHA-256 of an item's content.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
+    blobs::sha256(db, stored.blob())
+}

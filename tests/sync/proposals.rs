@@ -1,0 +1,112 @@
+//! Proposals about content: kept, shown, accepted and rejected.
+
+use insta::assert_snapshot;
+use mcpkg::content::import::manifest::What;
+use mcpkg::content::proposals::{self, New, Proposed};
+use mcpkg::content::stored;
+use mcpkg::store::blobs;
+use mcpkg::store::proposals::Origin;
+
+use crate::support::Scratch;
+
+/// Proposes something for the prompt `a`: this text and description, or that it goes.
+fn propose(scratch: &Scratch, change: Option<(&str, &str)>) -> i64 {
+    let context = scratch.context();
+    let proposed = context.write("test", "a", |db, project, author| {
+        let rows = stored::rows(db, project)?;
+        let all = stored::all(db, project, &rows)?;
+        let ours = all.iter().find(|stored| stored.entry.name == "a").expect("the prompt");
+        let mut entry = ours.entry.clone();
+        let proposed = match change {
+            None => Proposed::Delete,
+            Some((text, description)) => {
+                if let What::Prompt(attributes) = &mut entry.what {
+                    attributes.description = Some(description.to_owned());
+                }
+                Proposed::Change { entry: &entry, blob: blobs::put(db, text.as_bytes())? }
+            }
+        };
+        let new = New { origin: Origin::Source, item: &ours.key(), ours: Some(ours), path: "commands/a.md", proposed };
+        proposals::propose(db, author, project, new)
+    });
+    proposed.expect("a proposal")
+}
+
+#[test]
+fn a_change_is_shown_and_accepted_with_its_attributes() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one\n"]);
+    let id = propose(&scratch, Some(("two\n", "Counts"))).to_string();
+    assert_snapshot!(scratch.ok(&["evolve", "list"]), @"1	open	change	prompt:a	commands/a.md");
+    assert_snapshot!(scratch.ok(&["evolve", "show", &id]), @r"
+    --- a/prompt:a
+    +++ b/prompt:a
+    @@ -1 +1 @@
+    -one
+    +two
+    ");
+    assert_snapshot!(scratch.run(&["evolve", "accept", &id]), @r"
+    status: 0
+    --- stdout
+    Accepted proposal 1: prompt:a is as the source has it
+    --- stderr
+    ");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two\n");
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"][0]["description"], "Counts");
+    assert_eq!(scratch.json(&["prompt", "history", "a"])["revisions"].as_array().map(Vec::len), Some(2));
+    assert_snapshot!(scratch.run(&["evolve", "accept", &id]), @r"
+    status: 2
+    --- stdout
+    --- stderr
+    error: The proposal 1 was accepted already
+    ");
+}
+
+#[test]
+fn what_was_changed_meanwhile_is_not_overwritten() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one\n"]);
+    let id = propose(&scratch, Some(("two\n", "Counts"))).to_string();
+    scratch.ok(&["prompt", "update", "a", "--content", "three\n"]);
+    assert_snapshot!(scratch.run(&["evolve", "accept", &id]), @r"
+    status: 2
+    --- stdout
+    --- stderr
+    error: prompt:a was changed since proposal 1
+    hint: look at both with `mcpkg evolve show 1`, or reject it; `mcpkg source update` proposes it anew
+    ");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "three\n");
+    assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"][0]["state"], "open");
+    // A newer one takes its place.
+    let id = propose(&scratch, Some(("four\n", "Counts"))).to_string();
+    assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(1));
+    assert_snapshot!(scratch.run(&["evolve", "reject", &id]), @r"
+    status: 0
+    --- stdout
+    Rejected proposal 1
+    --- stderr
+    ");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "three\n");
+}
+
+#[test]
+fn a_deletion_is_accepted_and_can_be_taken_back() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one\n"]);
+    let id = propose(&scratch, None).to_string();
+    assert_snapshot!(scratch.ok(&["evolve", "show", &id]), @r"
+    --- a/prompt:a
+    +++ b/prompt:a
+    @@ -1 +0,0 @@
+    -one
+    ");
+    assert_snapshot!(scratch.run(&["evolve", "accept", &id]), @r"
+    status: 0
+    --- stdout
+    Accepted proposal 1: prompt:a was deleted
+    --- stderr
+    ");
+    assert_eq!(scratch.run(&["prompt", "show", "a"]).status, 1);
+    scratch.ok(&["prompt", "restore", "a", "1"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "one\n");
+}
