@@ -51,7 +51,11 @@ pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> R
 /// As [`run`].
 pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
     let output = spawn(folder, args, input, limits)?;
-    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output.status, &output.stderr)) }
+    if output.status.success() {
+        printed(args, output)
+    } else {
+        Err(failed(folder, args, &output.status, &output.stderr))
+    }
 }
 
 /// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
@@ -96,8 +100,13 @@ pub fn folder(toplevel: &Path) -> Option<PathBuf> {
 /// # Errors
 /// As [`run`].
 pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Limits<'_>) -> Result<Vec<u8>> {
-    let output = program(folder, args).tell(tell).run(&[], limits).map_err(|failure| ended(folder, args, limits, failure))?;
-    if output.status.success() { printed(args, output) } else { Err(failed(folder, args, &output.status, &output.stderr)) }
+    let output =
+        program(folder, args).tell(tell).run(&[], limits).map_err(|failure| ended(folder, args, limits, failure))?;
+    if output.status.success() {
+        printed(args, output)
+    } else {
+        Err(failed(folder, args, &output.status, &output.stderr))
+    }
 }
 
 /// Runs git in `folder` with `input` on its standard input, and lets `f` read what it prints while it runs: for output of

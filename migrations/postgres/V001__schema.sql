@@ -379,8 +379,10 @@ CREATE TABLE source_item (
   sha256     BYTEA NOT NULL CHECK (octet_length(sha256) = 32),
   executable BIGINT NOT NULL CHECK (executable IN (0, 1)),
   shared     BIGINT NOT NULL CHECK (shared IN (0, 1)),
+  proposal_id BIGINT REFERENCES proposal (id) ON DELETE SET NULL,
   PRIMARY KEY (source_id, path)
 );
 
 CREATE INDEX source_item_item ON source_item (item);
 CREATE INDEX source_item_blob ON source_item (blob_id);
+CREATE INDEX source_item_proposal ON source_item (proposal_id);

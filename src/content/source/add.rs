@@ -21,7 +21,7 @@ pub struct Add {
     /// Folder, git URL (https, ssh, file), owner/repo[@ref][//path] on github.com, or a bundle
     source: String,
     /// Branch, tag or commit [default: what the repository shows]
-    #[arg(long = "ref", value_name = "REF")]
+    #[arg(id = "ref", long, value_name = "REF")]
     #[serde(default, rename = "ref")]
     reference: Option<String>,
     /// Folder in the repository
@@ -55,7 +55,8 @@ impl Operation for Add {
     const TOOL: &'static str = "add_source";
     const CLI: &'static [&'static str] = &["source", "add"];
     const TITLE: &'static str = "Add a source";
-    const ABOUT: &'static str = "Bring the skills, prompts, rules and other files of a repository or folder into the project";
+    const ABOUT: &'static str =
+        "Bring the skills, prompts, rules and other files of a repository or folder into the project";
     const HELP: &'static str = "What comes is shown first: skills, prompts, subagents, instructions, documents, programs among them, what is left \
         out, and the licence. Nothing of it is run: git fetches into a bare repository in the user's cache, without hooks, filters \
         or submodules, by https, ssh or from this disk. Files become what `mcpkg import` makes of them; plain documents stand \
@@ -83,7 +84,9 @@ impl Operation for Add {
         }
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Adding the source '{name}' needs to be confirmed. Nothing was changed");
-            return Err(Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes"));
+            return Err(
+                Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes")
+            );
         }
         // Whoever mistyped a name hears of it before a repository is fetched.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
@@ -93,8 +96,8 @@ impl Operation for Add {
         let kind = self.kind.and_then(|kind| kind.to_possible_value()).map(|kind| kind.get_name().to_owned());
         let choice = Choice { only: self.only, prefix: self.prefix, kind };
         let (origin, contents) = contents::first(&address, &name, choice, context)?;
-        let (offer, project) = context
-            .read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
+        let (offer, project) =
+            context.read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
         let told = |offer: &Offer, added: bool| {
             let mut data = offer.data(&origin, &contents);
             data.insert("project".to_owned(), project.as_str().into());
@@ -121,10 +124,10 @@ impl Operation for Add {
         let offer = context.write("source.add", &name, |db, project, author| {
             write::first(db, project, author, &origin, &contents, context)
         })?;
-        let sentence =
-            format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
-        let reply = Reply::sentence(sentence, told(&offer, true))
-            .hint(format!("`mcpkg source update {name}` brings later changes in; `mcpkg source show {name}` lists its items"));
+        let sentence = format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
+        let reply = Reply::sentence(sentence, told(&offer, true)).hint(format!(
+            "`mcpkg source update {name}` brings later changes in; `mcpkg source show {name}` lists its items"
+        ));
         Ok(finish(reply, &offer))
     }
 }

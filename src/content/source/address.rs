@@ -60,7 +60,8 @@ impl Address {
             check_reference(reference)?;
         }
         if address.kind == Kind::Folder && (address.reference.is_some() || !address.path.is_empty()) {
-            let why = format!("`{text}` is a folder, of which there is neither a branch nor a commit; name the folder in it");
+            let why =
+                format!("`{text}` is a folder, of which there is neither a branch nor a commit; name the folder in it");
             return Err(Error::new(Code::InvalidArgument, why)
                 .hint("`file://` before the absolute path takes what is committed in a repository"));
         }
@@ -105,8 +106,9 @@ fn check_reference(reference: &str) -> Result<()> {
 
 fn unknown(text: &str) -> Error {
     let why = format!("`{}` is no folder, URL or bundle, and not of the form owner/repo", redact(text).escape_debug());
-    Error::new(Code::InvalidArgument, why)
-        .hint("such as ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git")
+    Error::new(Code::InvalidArgument, why).hint(
+        "such as ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git",
+    )
 }
 
 /// Returns the address of what is on this disk.
@@ -121,7 +123,8 @@ fn on_disk(path: &Path) -> Result<Address> {
         if is_bare(&real) {
             return Ok(git(format!("file://{text}")));
         }
-        let name = named(real.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()).as_str());
+        let name =
+            named(real.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()).as_str());
         let url = text.to_owned();
         return Ok(Address { kind: Kind::Folder, url, reference: None, path: String::new(), name });
     }
@@ -242,7 +245,8 @@ mod tests {
         ] {
             let address = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(address.kind, Kind::Git, "{text}");
-            let found = (address.url.as_str(), address.reference.as_deref(), address.path.as_str(), address.name.as_str());
+            let found =
+                (address.url.as_str(), address.reference.as_deref(), address.path.as_str(), address.name.as_str());
             assert_eq!(found, (url, reference, path, name), "{text}");
         }
         let address = Address::parse("o/r@main//a", Some("v2"), Some("b")).unwrap();

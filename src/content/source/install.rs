@@ -37,7 +37,8 @@ impl Operation for Install {
     const TOOL: &'static str = "install_sources";
     const CLI: &'static [&'static str] = &["source", "install"];
     const TITLE: &'static str = "Install what a lock names";
-    const ABOUT: &'static str = "Bring the sources of a lock into the project: the same commits, the same bytes, or nothing";
+    const ABOUT: &'static str =
+        "Bring the sources of a lock into the project: the same commits, the same bytes, or nothing";
     const HELP: &'static str = "Each file is compared with its SHA-256 in the lock; where one differs, nothing is written (E_SOURCE_CHANGED). A commit \
         that is in this user's cache is not fetched again, and --from takes it from a mirror or a bundle, so that no network is \
         needed.\n\n\
@@ -59,7 +60,9 @@ impl Operation for Install {
         let count = plural::count(lock.sources.len(), "source");
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Installing {count} needs to be confirmed. Nothing was changed");
-            return Err(Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes"));
+            return Err(
+                Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes")
+            );
         }
         let mut all = Vec::new();
         for locked in &lock.sources {
@@ -89,8 +92,10 @@ impl Operation for Install {
             }
             Ok(project.name.clone())
         })?;
-        let told: Vec<_> =
-            all.iter().map(|(origin, contents)| format!("{} from '{}'", counted(&contents.items), origin.name)).collect();
+        let told: Vec<_> = all
+            .iter()
+            .map(|(origin, contents)| format!("{} from '{}'", counted(&contents.items), origin.name))
+            .collect();
         let told = if told.is_empty() { "nothing".to_owned() } else { told.join("; ") };
         let sentence = format!("Installed {told} into project '{project}', each as it was locked");
         Ok(Reply::sentence(sentence, data(&lock.sources, &all, true)))

@@ -27,7 +27,8 @@ impl Operation for Lock {
     const TOOL: &'static str = "lock_sources";
     const CLI: &'static [&'static str] = &["source", "lock"];
     const TITLE: &'static str = "Lock the sources";
-    const ABOUT: &'static str = "Write which commit of each source the project has, and the SHA-256 of each of its files";
+    const ABOUT: &'static str =
+        "Write which commit of each source the project has, and the SHA-256 of each of its files";
     const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` brings exactly that into another database, or nothing. What was changed \
         here since is not in it: it is of the project, and not of the source.\n\n\
         Examples:\n  mcpkg source lock\n  mcpkg source lock --locked-file team.lock";
@@ -55,11 +56,8 @@ impl Operation for Lock {
         disk::put_in_place(&path, &temporary, false)?;
         let (sources, shown) = (lock.sources.len(), path.display().to_string());
         let items: usize = lock.sources.iter().map(|source| source.items.len()).sum();
-        let sentence = format!(
-            "Locked {} with {} in {shown}",
-            plural::count(sources, "source"),
-            plural::count(items, "file")
-        );
+        let sentence =
+            format!("Locked {} with {} in {shown}", plural::count(sources, "source"), plural::count(items, "file"));
         Ok(Reply::sentence(sentence, json!({ "file": shown, "sources": sources, "items": items })))
     }
 }

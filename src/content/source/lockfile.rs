@@ -6,9 +6,9 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 
 use super::address::Address;
+use super::changed;
 use super::contents::{Contents, mode};
 use super::mirror::is_commit;
-use super::changed;
 use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -175,7 +175,8 @@ impl Locked {
     /// # Errors
     /// `E_SOURCE_CHANGED` that names what differs.
     pub fn compare(&self, contents: &Contents) -> Result<()> {
-        let mut locked: BTreeMap<&str, &LockedItem> = self.items.iter().map(|item| (item.path.as_str(), item)).collect();
+        let mut locked: BTreeMap<&str, &LockedItem> =
+            self.items.iter().map(|item| (item.path.as_str(), item)).collect();
         let mut faults = Vec::new();
         for taken in &contents.items {
             match locked.remove(taken.path.as_str()) {

@@ -12,8 +12,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-use super::changed;
 use super::tree::{Change, Entry};
+use super::{changed, given_up};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -80,10 +80,11 @@ impl<'c> Mirror<'c> {
         let folder = cache()?.join(&hex::encode(&Sha256::digest(url))[..32]);
         let failed = |error| Error::file("write", &folder, error);
         fs::create_dir_all(&folder).map_err(failed)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
+        let lock =
+            File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
         while lock.try_lock().is_err() {
             if context.is_cancelled() {
-                return Err(Error::new(Code::Cancelled, "The source was given up; nothing was changed"));
+                return Err(given_up());
             }
             std::thread::sleep(PAUSE);
         }
@@ -147,7 +148,8 @@ impl<'c> Mirror<'c> {
             ([one], _) => Ok(Wanted { reference: Some((*one).clone()), commit: None }),
             (_, Some(commit)) => Ok(Wanted { reference: None, commit: Some(commit.clone()) }),
             _ => {
-                let names: Vec<_> = heads.iter().map(|(_, name)| name.trim_start_matches("refs/heads/")).take(10).collect();
+                let names: Vec<_> =
+                    heads.iter().map(|(_, name)| name.trim_start_matches("refs/heads/")).take(10).collect();
                 let why = format!("`{}` does not say which branch it shows", redact(&self.url));
                 let error = Error::new(Code::InvalidArgument, why);
                 Err(match names.is_empty() {
@@ -237,7 +239,8 @@ impl<'c> Mirror<'c> {
 
     /// Returns the commit that a ref of the mirror is at.
     fn commit_of(&self, name: &str) -> Result<String> {
-        let said = git::run(&self.git(), &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")], &self.limits(ASK))?;
+        let said =
+            git::run(&self.git(), &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")], &self.limits(ASK))?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
