@@ -11,6 +11,7 @@ mod http;
 mod journeys;
 mod mcp;
 mod properties;
+mod sources;
 mod store;
 mod support;
 mod sync;

@@ -14,7 +14,7 @@ use crate::store::modules::{self, Applies, Row};
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
-use crate::store::resources::{self, Resource};
+use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
 use crate::store::source::Source;
 use crate::store::{Db, blobs};
@@ -102,6 +102,26 @@ pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Opt
         ("resource", Ok(uuid)) => resources::by_uuid(db, project.id, uuid)?.map(Item::Resource),
         ("agent_file", _) => agent_files::find(db, project.id, id)?.map(Item::AgentFile),
         _ => None,
+    };
+    Ok(item.map(|item| stored(item, rows)))
+}
+
+/// Returns what has the URI or the name of `entry` in a project, if there is something.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: &Project, rows: &Rows, entry: &Entry) -> Result<Option<Stored>> {
+    let item = match &entry.what {
+        What::Prompt(_) => prompts::find(db, project.id, &entry.name)?.map(Item::Prompt),
+        What::Resource(attributes) => {
+            let by_uri = resources::find(db, project.id, Key::Uri(&attributes.uri))?;
+            let found = match by_uri {
+                Some(found) => Some(found),
+                None => resources::find(db, project.id, Key::Name(&entry.name))?,
+            };
+            found.map(Item::Resource)
+        }
+        What::AgentFile { .. } => agent_files::find(db, project.id, &entry.name)?.map(Item::AgentFile),
     };
     Ok(item.map(|item| stored(item, rows)))
 }

@@ -86,16 +86,18 @@ pub struct ItemRow {
     pub path: String,
     /// `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
-    /// Name, attributes, and when it applies, as JSON.
+    /// Name, attributes, and when it applies, as JSON: of the last version that was merged, or decided about.
     pub entry: String,
-    /// The key of the content.
+    /// The key of that version's content.
     pub blob: i64,
-    /// The SHA-256 of the file's own bytes.
+    /// The SHA-256 of the file's own bytes, as it is in the source.
     pub sha256: [u8; 32],
     /// Whether the file can be executed.
     pub executable: bool,
     /// Whether other files stand for the same, or it was reached through a link.
     pub shared: bool,
+    /// The proposal about it that was not acted on yet.
+    pub proposal: Option<i64>,
 }
 
 /// Adds a source.
@@ -179,8 +181,8 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     let sql = sql!(
-        "SELECT path, item, entry, blob_id, sha256, executable, shared FROM source_item WHERE source_id = ?1
-          ORDER BY path"
+        "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
+          WHERE source_id = ?1 ORDER BY path"
     );
     db.all(sql, params![id], item_from_row)
 }
@@ -191,10 +193,28 @@ pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
     let sql = sql!(
-        "SELECT path, item, entry, blob_id, sha256, executable, shared FROM source_item
+        "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
           WHERE source_id = ?1 AND path = ?2"
     );
     db.one(sql, params![id, path], item_from_row)
+}
+
+/// Hands `each` path, mode and SHA-256 of a source's files, by path.
+///
+/// # Errors
+/// What `each` returns; `E_DB_BUSY`, `E_STORAGE`.
+pub fn each_file(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, &[u8; 32]) -> Result<()>) -> Result<()> {
+    let sql = sql!("SELECT path, executable, sha256 FROM source_item WHERE source_id = ?1 ORDER BY path");
+    db.each(sql, params![id], |row| each(row.get(0)?, row.get(1)?, &row.get(2)?))
+}
+
+/// Whether a source has files that stand for the same, or were reached through links.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn has_shared(db: &Db<'_>, id: i64) -> Result<bool> {
+    let sql = sql!("SELECT 1 FROM source_item WHERE source_id = ?1 AND shared = 1 LIMIT 1");
+    Ok(db.one(sql, params![id], |_| Ok(()))?.is_some())
 }
 
 /// Returns how many items a source has.
@@ -222,15 +242,16 @@ pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
-    let ItemRow { path, item, entry, blob, sha256, executable, shared } = row;
+    let ItemRow { path, item, entry, blob, sha256, executable, shared, proposal } = row;
     let sql = sql!(
-        "INSERT INTO source_item (source_id, path, item, entry, blob_id, sha256, executable, shared)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        "INSERT INTO source_item (source_id, path, item, entry, blob_id, sha256, executable, shared, proposal_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (source_id, path) DO UPDATE SET item = excluded.item, entry = excluded.entry,
                                                      blob_id = excluded.blob_id, sha256 = excluded.sha256,
-                                                     executable = excluded.executable, shared = excluded.shared"
+                                                     executable = excluded.executable, shared = excluded.shared,
+                                                     proposal_id = excluded.proposal_id"
     );
-    db.run(sql, params![id, path, item, entry, blob, sha256, executable, shared]).map(drop)
+    db.run(sql, params![id, path, item, entry, blob, sha256, executable, shared, proposal]).map(drop)
 }
 
 /// Forgets what a file became.
@@ -250,6 +271,7 @@ fn item_from_row(row: &Row<'_>) -> Result<ItemRow> {
         sha256: row.get(4)?,
         executable: row.get(5)?,
         shared: row.get(6)?,
+        proposal: row.get(7)?,
     })
 }
 

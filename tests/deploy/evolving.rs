@@ -149,3 +149,58 @@ fn d19_a_new_module_shows_in_the_status_of_a_root_that_has_files() {
     assert_eq!(data["summary"]["missing"], 1, "{data:#}");
     assert!(data["next_actions"][1].as_str().is_some_and(|command| command.contains("deploy --apply")), "{data:#}");
 }
+
+const NEW_SKILL: &str = "---\nname: tables\ndescription: Reads tables out of documents\n---\n# Tables\n";
+
+/// A project whose skill is deployed for Codex, beside which an agent wrote another one.
+fn with_new_skill() -> Place {
+    let place = Place::with_project();
+    place.deploy(&["--target", "codex"]);
+    place.write("root/.agents/skills/tables/SKILL.md", NEW_SKILL);
+    let script = place.write("root/.agents/skills/tables/scripts/read.py", "print(1)\n");
+    crate::support::set_mode(&script, 0o755);
+    place
+}
+
+#[test]
+fn a_skill_that_an_agent_wrote_is_proposed_and_becomes_one_of_the_project() {
+    let place = with_new_skill();
+    let shown = place.data(&["evolve", "propose", "--target", "codex", "--dry-run"]);
+    assert_eq!(shown["candidates"].as_array().map(Vec::len), Some(2), "{shown:#}");
+    assert_eq!(
+        (&shown["candidates"][0]["module_id"], &shown["candidates"][0]["new"]),
+        (&json!("skill:tables"), &json!(true))
+    );
+    let data = place.data(&["evolve", "propose", "--target", "codex"]);
+    let ids: Vec<String> =
+        data["proposals"].as_array().expect("proposals").iter().map(|it| it["id"].to_string()).collect();
+    assert_eq!(ids.len(), 2, "{data:#}");
+    let diff = place.data(&["evolve", "show", &ids[0]]);
+    assert!(diff["unified"].as_str().is_some_and(|diff| diff.contains("+# Tables")), "{diff:#}");
+    // Proposed again they replace one another.
+    let again = place.data(&["evolve", "propose", "--target", "codex"]);
+    assert_eq!(place.data(&["evolve", "list"])["proposals"].as_array().map(Vec::len), Some(2), "{again:#}");
+    place.ok(&["evolve", "accept", &again["proposals"][1]["id"].to_string()]);
+    assert_eq!(place.data(&["evolve", "list"])["proposals"], json!([]), "both files were accepted");
+    assert_eq!(place.ok(&["skill", "show", "tables"]), NEW_SKILL);
+    assert_eq!(place.ok(&["skill", "show", "tables", "scripts/read.py"]), "print(1)\n");
+    place.ok(&["skill", "validate", "tables"]);
+    // What stands on disk is what a deploy would write, its mode too.
+    let planned = place.planned(&["--target", "codex"]);
+    assert!(planned.iter().all(|line| !line.starts_with("update")), "{planned:?}");
+    assert_eq!(place.data(&["evolve", "propose", "--target", "codex"])["reason"], "no_drift");
+}
+
+#[test]
+fn a_new_skill_that_is_rejected_or_wrong_comes_not_in() {
+    let place = with_new_skill();
+    let data = place.data(&["evolve", "propose", "--target", "codex", "--module-id", "skill:tables"]);
+    place.ok(&["evolve", "reject", &data["proposals"][0]["id"].to_string()]);
+    assert_eq!(place.data(&["evolve", "list"])["proposals"], json!([]));
+    assert_eq!(place.run(&["skill", "show", "tables"]).status, 1);
+    place.write("root/.agents/skills/tables/SKILL.md", "no front matter\n");
+    place.write("root/.agents/skills/notes/README.md", "no skill\n");
+    let data = place.data(&["evolve", "propose", "--target", "codex"]);
+    assert_eq!(data["reason"], "no_drift", "{data:#}");
+    place.refused(&["evolve", "propose", "--target", "codex", "--module-id", "skill:notes"], "E_NOT_FOUND");
+}

@@ -9,6 +9,7 @@ pub mod postgres;
 mod raw;
 mod scratch;
 mod terminal;
+mod upstream;
 
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
@@ -17,6 +18,7 @@ pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak,
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
 pub use terminal::{at_a_terminal, shown_on, typed_after};
+pub use upstream::{Upstream, skill};
 
 use std::io::Write;
 use std::time::Duration;

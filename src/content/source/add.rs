@@ -21,7 +21,7 @@ pub struct Add {
     /// Folder, git URL (https, ssh, file), owner/repo[@ref][//path] on github.com, or a bundle
     source: String,
     /// Branch, tag or commit [default: what the repository shows]
-    #[arg(long = "ref", value_name = "REF")]
+    #[arg(id = "ref", long, value_name = "REF")]
     #[serde(default, rename = "ref")]
     reference: Option<String>,
     /// Folder in the repository

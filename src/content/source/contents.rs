@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::address::Address;
 use super::mirror::{Mirror, Wanted, lost};
-use super::naming;
-use super::tree::{self, Entry, Mode};
+use super::tree::{Entry, Mode};
+use super::{lay_out, naming};
 use crate::content::import::account::Account;
 use crate::content::import::item::{self, Item};
 use crate::content::import::kept::KeptFiles;
@@ -137,7 +137,7 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     let top = real.join(&origin.name);
     let named = if origin.path.is_empty() { top.clone() } else { top.join(&origin.path) };
     std::fs::create_dir_all(&named).map_err(|error| Error::file("write", &named, error))?;
-    let not_laid = tree::lay_out(&entries, mirror, &top, context)?;
+    let not_laid = lay_out::lay_out(&entries, mirror, &top, context)?;
     let mut contents = scan(&named, &top, origin, true, context)?;
     let files: HashSet<&str> =
         entries.iter().filter(|entry| entry.mode.is_file()).map(|entry| entry.path.as_str()).collect();
@@ -153,11 +153,17 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads some files of a commit, where all others are as they were; `None` where one of them has to be seen beside the
-/// others to tell what it is.
+/// others to tell what it is. `has_shared` says whether the source has files that stand for the same, or links.
 ///
 /// # Errors
 /// As [`first`].
-pub fn some(mirror: &Mirror<'_>, origin: &Origin, commit: &str, changed: &[Entry]) -> Result<Option<Contents>> {
+pub fn some(
+    mirror: &Mirror<'_>,
+    origin: &Origin,
+    commit: &str,
+    changed: &[Entry],
+    has_shared: bool,
+) -> Result<Option<Contents>> {
     let mut contents = vec![Vec::new(); changed.len()];
     let mut is_small = true;
     mirror.read(changed.iter().map(|entry| entry.object.as_str()), |at, content| {
@@ -168,6 +174,9 @@ pub fn some(mirror: &Mirror<'_>, origin: &Origin, commit: &str, changed: &[Entry
     let all = mirror.tree(commit, &origin.path)?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
+    if has_shared && all.iter().any(|entry| entry.mode == Mode::Link) {
+        return Ok(None);
+    }
     if !is_small || paths.iter().any(|path| path == manifest::FILE) {
         return Ok(None);
     }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-use super::changed;
 use super::tree::{Change, Entry};
+use super::{changed, given_up};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -84,7 +84,7 @@ impl<'c> Mirror<'c> {
             File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
         while lock.try_lock().is_err() {
             if context.is_cancelled() {
-                return Err(Error::new(Code::Cancelled, "The source was given up; nothing was changed"));
+                return Err(given_up());
             }
             std::thread::sleep(PAUSE);
         }

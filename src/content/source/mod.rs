@@ -1,8 +1,9 @@
 //! `mcpkg source`: content that came from elsewhere, and is kept current from there.
 //!
-//! A user names an [`address`]; git fetches it into a [`mirror`], of which a commit's [`tree`] is laid out and read by the
+//! A user names an [`address`]; git fetches it into a [`mirror`], of which a commit's [`tree`] is [laid out](lay_out) and read by the
 //! rules of import ([`contents`]), under names that do not clash ([`naming`]). An [`offer`] says what would come; [`write`]
-//! brings it in, and what it finds there is [`stored`]. A database of somebody else's cannot make anybody fetch
+//! brings it in, and [`merging`] brings later changes together with
+//! what was changed here, also where files were [renamed](renames). A database of somebody else's cannot make anybody fetch
 //! ([`approval`]).
 
 mod add;
@@ -10,17 +11,20 @@ mod address;
 mod approval;
 mod contents;
 mod install;
+mod lay_out;
 mod list;
 mod lock;
 mod lockfile;
+mod merging;
 mod mirror;
 mod naming;
 mod offer;
 mod outdated;
 mod remove;
+mod renames;
 mod show;
-mod stored;
 mod tree;
+mod update;
 mod write;
 
 use crate::error::{Code, Error};
@@ -32,6 +36,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<show::Show>(),
     Entry::of::<outdated::Outdated>(),
+    Entry::of::<update::Update>(),
     Entry::of::<remove::Remove>(),
     Entry::of::<lock::Lock>(),
     Entry::of::<install::Install>(),
@@ -40,4 +45,9 @@ pub const OPS: &[Entry] = &[
 /// Returns the failure of a source that is not what it was.
 fn changed(message: impl Into<String>) -> Error {
     Error::new(Code::SourceChanged, message)
+}
+
+/// Returns the failure of a source that the user gave up.
+fn given_up() -> Error {
+    Error::new(Code::Cancelled, "The source was given up; nothing was changed")
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::contents::mode;
 use super::list::data;
 use super::offer::described;
-use super::stored::{self, Stored};
 use crate::content::GROUP;
-use crate::content::import::manifest::{Entry, What};
+use crate::content::import::manifest::Entry;
+use crate::content::stored::{self, Rows};
 use crate::error::Result;
 use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -30,7 +30,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
     const ABOUT: &'static str = "Show where a source is, and what each of its files became";
-    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, or deleted.\n\n\
+    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, deleted, or proposed (see `mcpkg evolve list`).\n\n\
         Examples:\n  mcpkg source show skills\n  mcpkg source show skills --json";
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -41,7 +41,8 @@ impl Operation for Show {
         context.read(|db, project| {
             let row = sources::get(db, project, &self.name)?;
             let items = sources::items(db, row.id)?;
-            let states = items.iter().map(|item| state(db, project, item)).collect::<Result<Vec<_>>>()?;
+            let modules = stored::rows(db, project)?;
+            let states = items.iter().map(|item| state(db, project, &modules, item)).collect::<Result<Vec<_>>>()?;
             let rows = items
                 .iter()
                 .zip(&states)
@@ -73,22 +74,17 @@ fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
 }
 
 /// Returns what a file became, and what became of that here.
-fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'static str)> {
+fn state(db: &Db<'_>, project: &Project, rows: &Rows, row: &ItemRow) -> Result<(Entry, &'static str)> {
     let entry = entry(row)?;
-    let same = match (stored::by_key(db, project, &row.item)?, &entry.what) {
-        (None, _) => return Ok((entry, "deleted")),
-        (Some(Stored::Prompt(prompt)), What::Prompt(attributes)) => {
-            prompt.blob == row.blob && prompt.name == entry.name && prompt.attributes == *attributes
+    let state = match stored::get(db, project, rows, &row.item)? {
+        None => "deleted",
+        Some(_) if row.proposal.is_some() => "proposed",
+        Some(ours) if ours.blob() == row.blob && ours.entry.name == entry.name && ours.entry.what == entry.what => {
+            "as it came"
         }
-        (Some(Stored::Resource(resource)), What::Resource(attributes)) => {
-            resource.blob == row.blob && resource.name == entry.name && resource.attributes == *attributes
-        }
-        (Some(Stored::AgentFile(file)), What::AgentFile { holds, executable }) => {
-            file.blob == row.blob && file.kind == *holds && file.executable == *executable
-        }
-        (Some(_), _) => false,
+        Some(_) => "changed",
     };
-    Ok((entry, if same { "as it came" } else { "changed" }))
+    Ok((entry, state))
 }
 
 /// Returns what a file became when it was last read.

@@ -1,17 +1,6 @@
-//! The files of a commit: what git lists, and a folder that they are laid out in.
-//!
-//! What is laid out is what the repository stores, to the byte: no filter, no conversion of line ends, no large-file store.
-//! Nothing is written through a link, and no path leaves the folder.
+//! The files of a commit: what git lists of them.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-
-use super::mirror::{Mirror, lost};
-use crate::content::import::reason::{LeftOut, Reason};
 use crate::content::import::walk::VERSION_CONTROL;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
 
 /// What an entry of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +55,7 @@ impl Entry {
     }
 
     /// Whether a folder takes the path as it is, so that nothing is written elsewhere.
-    fn has_good_path(&self) -> bool {
+    pub fn has_good_path(&self) -> bool {
         let good = |part: &str| {
             !matches!(part, "" | "." | "..")
                 && !part.contains(['\\', '\0', '\u{fffd}'])
@@ -103,95 +92,6 @@ impl Change {
         }
         Some(changes)
     }
-}
-
-/// Lays the files of `entries` out below the empty folder `top`, and returns what could not be.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_SOURCE_CHANGED`; `E_FILE_FAILED`, `E_DISK_FULL`; `E_CANCELLED`.
-pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Context) -> Result<Vec<LeftOut>> {
-    let mut left_out = Vec::new();
-    let mut good = Vec::new();
-    for entry in entries {
-        match entry.mode {
-            _ if !entry.has_good_path() => left_out.push(LeftOut::file(&entry.path, Reason::BadPath)),
-            Mode::Submodule => left_out.push(LeftOut::file(&entry.path, Reason::Submodule)),
-            _ => good.push(entry),
-        }
-    }
-    // All folders first, then the files, then the links: nothing can be written through a link.
-    let mut made: Option<&str> = None;
-    for entry in &good {
-        let folder = entry.path.rsplit_once('/').map(|(folder, _)| folder);
-        if folder != made {
-            let path = top.join(folder.unwrap_or_default());
-            fs::create_dir_all(&path).map_err(|error| Error::file("write", &path, error))?;
-            made = folder;
-        }
-    }
-    let total = good.len() as u64;
-    let (files, links): (Vec<_>, Vec<_>) = good.into_iter().partition(|entry| entry.mode.is_file());
-    mirror.read(files.iter().map(|entry| entry.object.as_str()), |at, content| {
-        if context.is_cancelled() {
-            return Err(given_up());
-        }
-        let path = top.join(&files[at].path);
-        let failed = |error| Error::file("write", &path, error);
-        match create(&path, files[at].mode) {
-            // The disk does not tell two names apart.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                left_out.push(LeftOut::file(&files[at].path, Reason::BadPath));
-            }
-            file => drop(std::io::copy(content, &mut file.map_err(failed)?).map_err(failed)?),
-        }
-        (context.progress)("Reading", at as u64 + 1, total);
-        Ok(())
-    })?;
-    let mut targets = vec![Vec::new(); links.len()];
-    mirror.read(links.iter().map(|entry| entry.object.as_str()), |at, content| {
-        content.take(MAX_LINK).read_to_end(&mut targets[at]).map(drop).map_err(lost)
-    })?;
-    for (entry, target) in links.iter().zip(targets) {
-        if link(&target, &top.join(&entry.path)).is_err() {
-            left_out.push(LeftOut::file(&entry.path, Reason::BadPath));
-        }
-    }
-    (context.progress)("Reading", total, total);
-    Ok(left_out)
-}
-
-/// Bytes of the longest text of a link.
-const MAX_LINK: u64 = 4096;
-
-fn create(path: &PathBuf, mode: Mode) -> std::io::Result<fs::File> {
-    let mut options = fs::File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if mode == Mode::Executable { 0o755 } else { 0o644 });
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    let mut file = options.open(path)?;
-    file.flush()?;
-    Ok(file)
-}
-
-#[cfg(unix)]
-fn link(target: &[u8], path: &Path) -> std::io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
-}
-
-#[cfg(not(unix))]
-fn link(_: &[u8], _: &Path) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
-}
-
-/// Returns the failure of a source that the user gave up.
-pub(super) fn given_up() -> Error {
-    Error::new(Code::Cancelled, "The source was given up; nothing was changed")
 }
 
 #[cfg(test)]

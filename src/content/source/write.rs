@@ -1,10 +1,11 @@
 //! Writing what a source holds into a project, for the first time.
 
 use super::contents::{Contents, Taken};
+use super::given_up;
 use super::offer::{self, Offer};
-use super::stored;
-use super::tree::given_up;
+use crate::content::import::manifest::Entry;
 use crate::content::import::merge;
+use crate::content::stored;
 use crate::error::{Error, Result};
 use crate::op::Context;
 use crate::store::Db;
@@ -31,6 +32,7 @@ pub fn first(
     let id = sources::insert(db, project, origin, author.now)?;
     let offer = Offer::new(db, project, contents, id)?;
     offer.refuse_clashes(origin, contents)?;
+    let rows = stored::rows(db, project)?;
     let (mut written, total) = (0, contents.items.len() as u64);
     for (taken, actions) in contents.items.chunks(BATCH).zip(offer.actions.chunks(BATCH)) {
         if context.is_cancelled() {
@@ -39,7 +41,7 @@ pub fn first(
         let items: Vec<_> = taken.iter().map(|taken| taken.item.clone()).collect();
         merge::apply(db, author, project, &context.clock, &items, actions.to_vec())?;
         for taken in taken {
-            let found = stored::find(db, project, &taken.item)?;
+            let found = stored::find(db, project, &rows, &taken.item.entry)?;
             let found = found.ok_or_else(|| Error::internal("an item that was written is not there"))?;
             sources::put_item(db, id, &row(db, taken, found.key())?)?;
         }
@@ -57,11 +59,20 @@ pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),
         item,
-        entry: serde_json::to_string(&taken.item.entry)
-            .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))?,
+        entry: json(&taken.item.entry)?,
         blob: offer::blob(db, taken)?,
         sha256: taken.sha256,
         executable: taken.executable,
         shared: taken.shared,
+        proposal: None,
     })
+}
+
+/// Returns an entry as a row holds it.
+///
+/// # Errors
+/// Never, but for a bug.
+pub fn json(entry: &Entry) -> Result<String> {
+    serde_json::to_string(entry)
+        .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))
 }

@@ -1,5 +1,6 @@
 //! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -130,6 +131,18 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     if let Some(error) = failed {
         return Err(error);
     }
+    // Once for each folder, before the journal is closed: until then whoever comes next does all of it again.
+    let touched: BTreeSet<&Path> =
+        journal.files.iter().take(begun).filter_map(|file| Path::new(&file.path).parent()).collect();
+    for folder in touched {
+        match folders.open(folder) {
+            Ok(Some(folder)) => folder.sync(),
+            // Gone, or a link now: nothing was put back there.
+            Ok(None) => {}
+            Err(error) if error.code() == Code::InvalidPath => {}
+            Err(error) => return Err(error),
+        }
+    }
     folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?);
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
@@ -170,10 +183,11 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     }
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
-        folder.sync();
     }
-    // Renaming a link of a file onto the file itself does nothing, and leaves both.
-    folder.remove(&old)?;
+    // Renaming a link of a file onto the file itself does nothing, and leaves both. What was not there has none beside.
+    if file.before != Image::Absent {
+        folder.remove(&old)?;
+    }
     Ok(true)
 }
 

@@ -1,7 +1,7 @@
 //! Deploys and rollbacks whose process is killed.
 
 use super::{Big, counts, deployed, summary};
-use crate::support::skipped;
+use crate::support::{finds, skipped};
 
 /// Commands of every kind: each of them finds what was left half done.
 const NEXT: [&[&str]; 7] = [
@@ -103,4 +103,24 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
     }
     eprintln!("{before} kills left the state before, {after} the one after, {uncleaned} of them with old files beside");
     assert!(before >= 15 && after >= 8 && uncleaned >= 5, "{before} before, {after} after, {uncleaned} with old files");
+}
+
+/// Ctrl-C waits for an undo, so it may not wait for the disk once for each file.
+#[test]
+fn an_undo_syncs_each_folder_once() {
+    if finds("strace").is_none() {
+        return skipped("there is no strace");
+    }
+    let big = Big::new();
+    let trace = big.ground.scratch.path().join("trace");
+    let words = ["strace", "-f", "-qq", "-o", trace.to_str().expect("a path"), "-e", "trace=linkat,fsync"];
+    let inject = ["-e", "inject=linkat:error=EIO:when=200+"];
+    let mut command = big.ground.command_under(&[&words[..], &inject[..]].concat());
+    let ran = big.ground.scratch.finish(command.args(Big::deploy()));
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(!big.settled("undone"));
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    let (_, undone) = trace.split_once("(INJECTED)").expect("a link that failed");
+    let syncs = undone.lines().filter(|line| line.contains("fsync(")).count();
+    assert!((1..60).contains(&syncs), "{syncs} times for some 200 files in 12 folders:\n{undone}");
 }

@@ -1,16 +1,21 @@
 //! `mcpkg evolve accept`: a proposed change becomes a new revision of its prompt or resource.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::proposal::{decide, summary};
-use crate::content::proposals;
+use super::new_skills::is_executable;
+use super::proposal::{decide, new_file, summary};
+use crate::clock::Clock;
+use crate::content::{files, proposals};
 use crate::deploy::completions::PROPOSALS;
 use crate::deploy::{GROUP, project};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::projects::Project;
 use crate::store::proposals::{Origin, Proposal, State};
+use crate::store::revisions::Author;
 use crate::store::{Db, blobs};
 
 /// Accept a proposal
@@ -28,6 +33,7 @@ impl Operation for Accept {
     const TITLE: &'static str = "Accept a proposal";
     const ABOUT: &'static str =
         "Write a proposed change into its prompt or resource, as a new revision, or delete what it says";
+    const HELP: &'static str = "Of a new skill all files that are proposed are accepted with the one that is named.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve accept 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
@@ -41,20 +47,36 @@ impl Operation for Accept {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (proposal, done) = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
-            let proposal = decide(db, project, self.id, true, author.now)?;
+            let mut decided = decide(db, project, self.id, true, author.now)?;
+            let proposal = decided.remove(0);
             if proposal.origin != Origin::Deploy {
                 let done = proposals::accept(db, author, project, &context.clock, &proposal)?;
                 return Ok((proposal, done));
             }
-            let file = unchanged(db, project, &proposal)?;
-            let bytes = content(db, proposal.blob)?;
-            project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
+            if new_file(&proposal).is_some() {
+                for proposal in std::iter::once(&proposal).chain(&decided) {
+                    add(db, author, project, &context.clock, proposal)?;
+                }
+            } else {
+                let file = unchanged(db, project, &proposal)?;
+                let bytes = content(db, proposal.blob)?;
+                project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
+            }
             let done = format!("{} is as it is on disk", proposal.module_id);
             Ok((proposal, done))
         })?;
         let sentence = format!("Accepted proposal {}: {done}", self.id);
         Ok(Reply::sentence(sentence, summary(&Proposal { state: State::Accepted, ..proposal })))
     }
+}
+
+/// Adds a file of a new skill to the project.
+fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, proposal: &Proposal) -> Result<()> {
+    let Some((skill, path)) = new_file(proposal) else { return Ok(()) };
+    let content = content(db, proposal.blob)?.into();
+    // The row has no mode: the file tells, where it is still there.
+    let file = files::File { content, executable: is_executable(Path::new(&proposal.path)) };
+    files::add_to_skill(db, author, project, clock, skill, path, &file).map(drop)
 }
 
 /// Returns the file of the module that a proposal is about, if it still is as it was when it was proposed: what was

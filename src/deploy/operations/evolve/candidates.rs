@@ -17,16 +17,22 @@ pub(super) struct Candidate {
     pub(super) path: String,
     pub(super) executable: bool,
     pub(super) base: Vec<u8>,
+    /// Whether it is of a skill that the project does not have.
+    pub(super) is_new: bool,
 }
 
 impl Candidate {
     pub(super) fn json(&self) -> Value {
-        json!({
+        let mut data = json!({
             "module_id": self.edit.module_id,
             "target": self.target,
             "path": self.path,
             "path_posix": disk::posix(Path::new(&self.path)),
-        })
+        });
+        if self.is_new {
+            data["new"] = json!(true);
+        }
+        data
     }
 }
 
@@ -102,6 +108,7 @@ impl Candidates {
                 path: path.clone(),
                 executable: output.executable,
                 base: base.map(|part| part.bytes.to_vec()).unwrap_or_default(),
+                is_new: false,
                 edit,
             });
         }
@@ -156,7 +163,8 @@ impl Candidates {
 
     pub(super) fn table(&self) -> Body {
         let proposed = self.candidates.iter().map(|candidate| {
-            vec!["propose".to_owned(), candidate.edit.module_id.clone(), candidate.path.clone(), String::new()]
+            let word = if candidate.is_new { "propose new" } else { "propose" };
+            vec![word.to_owned(), candidate.edit.module_id.clone(), candidate.path.clone(), String::new()]
         });
         let skipped = self.skipped.iter().map(|skipped| {
             vec!["skip".to_owned(), skipped.module_ids.join(", "), skipped.path.clone(), skipped.why.clone()]

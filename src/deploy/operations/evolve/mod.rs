@@ -8,4 +8,5 @@ pub mod restore;
 pub mod show;
 
 mod candidates;
+mod new_skills;
 mod proposal;

@@ -34,14 +34,37 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     })
 }
 
-/// Accepts or rejects an open proposal, and returns it; of two at once the second hears what became of it.
+/// Begins the key of a file of a skill that the project does not have yet.
+const NEW: &str = "new:";
+
+/// Returns the key under which a file of a new skill is proposed.
+pub(super) fn new_item(module_id: &str, file: &str) -> String {
+    format!("{NEW}{}/{file}", module_id.strip_prefix("skill:").unwrap_or(module_id))
+}
+
+/// Returns the skill and the path in it, where a proposal is of a file of a new skill.
+pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
+    proposal.item.strip_prefix(NEW)?.split_once('/')
+}
+
+/// Accepts or rejects an open proposal, and returns it; of two at once the second hears what became of it. Those of the
+/// other files of a new skill are decided with it, and follow.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`.
-pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Proposal> {
+pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Vec<Proposal>> {
     let proposal = get(db, project, id)?;
     if proposals::decide(db, proposal.id, accepted, now)? {
-        return Ok(proposal);
+        let mut decided = vec![proposal];
+        if let Some((skill, _)) = new_file(&decided[0]).map(|(skill, file)| (skill.to_owned(), file)) {
+            let open = proposals::list(db, project.id, false)?;
+            for other in open.into_iter().filter(|other| new_file(other).is_some_and(|(name, _)| name == skill)) {
+                if proposals::decide(db, other.id, accepted, now)? {
+                    decided.push(other);
+                }
+            }
+        }
+        return Ok(decided);
     }
     Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state.word())))
 }

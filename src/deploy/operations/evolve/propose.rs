@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::candidates::{Candidate, Candidates};
+use super::new_skills;
+use super::proposal::new_item;
 use crate::deploy::GROUP;
 use crate::deploy::desired::unmap::Edit;
 use crate::deploy::module::Layer;
@@ -75,7 +77,8 @@ impl Operation for Propose {
     const TITLE: &'static str = "Propose changes made on disk";
     const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
         on a new branch of the config repo";
-    const HELP: &'static str = "What only the source changed is not proposed. For a project see `mcpkg evolve list`.";
+    const HELP: &'static str = "What only the source changed is not proposed. A skill that stands beside deployed ones, and that \
+        neither mcpkg wrote nor the project has, is proposed too, a file each. For a project see `mcpkg evolve list`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;
@@ -89,10 +92,16 @@ impl Operation for Propose {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.choice)?;
-        if let Some(id) = self.module_id.as_deref().filter(|id| !prepared.kinds.contains_key(*id)) {
-            return Err(no_module(&prepared, id));
-        }
         let mut found = Candidates::find(&prepared, self.module_id.as_deref());
+        if let Source::Project(_) = prepared.site.source {
+            new_skills::find(&prepared, &mut found);
+        }
+        if let Some(id) = self.module_id.as_deref() {
+            found.candidates.retain(|candidate| candidate.edit.module_id == id);
+            if found.candidates.is_empty() && !prepared.kinds.contains_key(id) {
+                return Err(no_module(&prepared, id));
+            }
+        }
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
             (true, true, _) => Some("no_drift"),
             (true, false, _) => Some("no_proposeable_drift"),
@@ -189,7 +198,11 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
         let mut recorded = Vec::new();
         for candidate in candidates {
             let Edit { module_id, file, bytes } = &candidate.edit;
-            let Some(item) = project::item_of(db, project, module_id, file)? else { continue };
+            let item = match candidate.is_new {
+                true => Some(new_item(module_id, file)),
+                false => project::item_of(db, project, module_id, file)?,
+            };
+            let Some(item) = item else { continue };
             let id = proposals::insert(
                 db,
                 NewProposal {

@@ -37,7 +37,7 @@ impl Operation for Reject {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.reject", &self.id.to_string(), |db, project, author| {
-            decide(db, project, self.id, false, author.now)
+            Ok(decide(db, project, self.id, false, author.now)?.remove(0))
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
         let hint = match (proposal.origin, proposal.action) {

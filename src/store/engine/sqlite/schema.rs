@@ -27,9 +27,9 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
-    "cee6739539dbdd4e9ac3524243d05759afd2386392d8ca3007beeed9baa8f330",
-    "e412c0cac633a40b56027fe07a0e46ed1e48fbd4b7ab8023f16a99bae25bc0d2",
-    "4fa594bb3292d3da68b5f39b30c4eb1a996a2e062262ff60fdc111ca014280ac",
+    "0e3b1505c6c4a6228d4dc24ca7afd854a6e811d327df459d0f2cea9de8d3fa53",
+    "87043cbfdb73427a87327e5ed50808e7a3433549c830ec4a797fdeabb38cd4bc",
+    "2eb9186c94493a20fffd55649436e4f0038fc63929c316a4717374f881264b49",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -42,8 +42,8 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V006__consent_and_checksums", include_str!("../../../../migrations/sqlite/V006__consent_and_checksums.sql")),
     ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
-    ("V009__sources", include_str!("../../../../migrations/sqlite/V009__sources.sql")),
-    ("V010__sync", include_str!("../../../../migrations/sqlite/V010__sync.sql")),
+    ("V009__sync", include_str!("../../../../migrations/sqlite/V009__sync.sql")),
+    ("V010__sources", include_str!("../../../../migrations/sqlite/V010__sources.sql")),
     ("V011__mcp_servers", include_str!("../../../../migrations/sqlite/V011__mcp_servers.sql")),
 ];
 

@@ -92,4 +92,4 @@ CREATE TABLE sync_write (
 CREATE INDEX sync_write_blob ON sync_write (blob_id);
 
 -- In the transaction that migrates, so that the two never differ.
-PRAGMA user_version = 10;
+PRAGMA user_version = 9;

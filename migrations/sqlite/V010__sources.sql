@@ -22,14 +22,15 @@ CREATE TABLE source (
   UNIQUE (project_id, name)
 ) STRICT;
 
--- What a file of a source became, as it was when it was last read: the base of the next update.
+-- What a file of a source became when it was last read.
 CREATE TABLE source_item (
   source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
   -- The path in the source, '/' between.
   path      TEXT NOT NULL,
   -- prompt:<uuid> or resource:<uuid>; it may have been deleted since.
   item      TEXT NOT NULL,
-  -- Name, attributes, and when it applies.
+  -- Name, attributes, and when it applies: with blob_id the base of the next update, which is the last version that was
+  -- merged, or decided about.
   entry     TEXT NOT NULL CHECK (json_valid(entry)),
   -- The content.
   blob_id   INTEGER NOT NULL REFERENCES blob (id),
@@ -38,11 +39,14 @@ CREATE TABLE source_item (
   executable INTEGER NOT NULL CHECK (executable IN (0, 1)),
   -- Whether other files stand for the same, or it was reached through a link.
   shared    INTEGER NOT NULL CHECK (shared IN (0, 1)),
+  -- The proposal about it that was not acted on yet.
+  proposal_id INTEGER REFERENCES proposal (id) ON DELETE SET NULL,
   PRIMARY KEY (source_id, path)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX source_item_item ON source_item (item);
 CREATE INDEX source_item_blob ON source_item (blob_id);
+CREATE INDEX source_item_proposal ON source_item (proposal_id);
 
 -- In the transaction that migrates, so that the two never differ.
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;

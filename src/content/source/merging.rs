@@ -1,0 +1,471 @@
+//! An update: what a source has now, merged with what the project made of what it had.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::contents::{self, Contents, Taken};
+use super::given_up;
+use super::renames;
+use super::show;
+use super::write;
+use crate::content::import::manifest::{self, Entry, What};
+use crate::content::merge::{self, Content, Merged, Outcome, Side, Version};
+use crate::content::proposals::{self, New, Proposed};
+use crate::content::stored::{self, Rows, Stored};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::modules;
+use crate::store::projects::Project;
+use crate::store::proposals::{self as kept, Origin, Proposal, State};
+use crate::store::revisions::Author;
+use crate::store::source::Source;
+use crate::store::sources::{self, ItemRow, SourceRow};
+use crate::store::{Db, blobs};
+
+/// How much of a source an update read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// The files that differ; the others are as they were.
+    Changed,
+}
+
+/// What happens to one file of a source.
+#[derive(Debug)]
+pub struct Step {
+    /// Its path in the source: where it is now, or where it was.
+    pub path: String,
+    /// Where it was, where it moved.
+    pub moved_from: Option<String>,
+    /// The name that its item has here, or gets.
+    pub name: String,
+    /// What is done.
+    pub done: Done,
+    row: Option<ItemRow>,
+    base: Option<Base>,
+    taken: Option<usize>,
+    theirs: Option<Entry>,
+    ours: Option<Stored>,
+}
+
+/// The last version of an item that was merged, or decided about.
+#[derive(Clone, Debug)]
+struct Base {
+    entry: Entry,
+    blob: i64,
+    sha256: [u8; 32],
+}
+
+/// What is done with an item.
+#[derive(Clone, Debug)]
+pub enum Done {
+    /// Nothing: it stays as it is here.
+    Kept,
+    /// It is new.
+    Created,
+    /// It becomes what the source has.
+    Taken,
+    /// It holds the changes of both sides.
+    Merged(Box<Merged>),
+    /// It is deleted, as it was there.
+    Deleted,
+    /// It stays as it is here, and what the source has is proposed: these parts exclude each other.
+    Proposed(Vec<&'static str>),
+    /// The same is proposed already, and nobody decided yet.
+    Pending,
+    /// It stays as it is here, and that it goes is proposed: it was deleted there, and changed here.
+    ProposedDelete,
+    /// It is left out: another source has its name.
+    NameTaken(String),
+}
+
+impl Done {
+    /// The word for people and programs.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Done::Kept => "kept",
+            Done::Created => "created",
+            Done::Taken => "updated",
+            Done::Merged(_) => "merged",
+            Done::Deleted => "deleted",
+            Done::Proposed(_) => "proposed",
+            Done::Pending => "proposed already",
+            Done::ProposedDelete => "deletion proposed",
+            Done::NameTaken(_) => "left out",
+        }
+    }
+}
+
+impl Step {
+    /// Returns what happens as a line.
+    pub fn line(&self) -> String {
+        let moved = self.moved_from.as_ref().map_or(String::new(), |from| format!(" (moved from {from})"));
+        let why = match &self.done {
+            Done::Proposed(parts) => format!(": {} changed on both sides", parts.join(" and ")),
+            Done::ProposedDelete => ": deleted there, changed here".to_owned(),
+            Done::NameTaken(source) => format!(": its name is the source '{source}''s"),
+            _ => String::new(),
+        };
+        format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
+    }
+
+    /// Returns what happens as data.
+    pub fn data(&self) -> Value {
+        let mut data = json!({ "path": self.path, "name": self.name, "done": self.done.word() });
+        if let Some(from) = &self.moved_from {
+            data["moved_from"] = from.as_str().into();
+        }
+        if let Done::Proposed(parts) = &self.done {
+            data["parts"] = json!(parts);
+        }
+        data
+    }
+}
+
+/// Returns what an update does, file by file.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn plan(
+    db: &Db<'_>,
+    project: &Project,
+    source: &SourceRow,
+    contents: &Contents,
+    extent: Extent,
+) -> Result<Vec<Step>> {
+    let rows = match extent {
+        Extent::Whole => sources::items(db, source.id)?,
+        Extent::Changed => {
+            let known = contents.items.iter().map(|taken| sources::item(db, source.id, &taken.path));
+            known.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
+        }
+    };
+    let before = rows.into_iter().map(|row| show::entry(&row).map(|entry| (row, entry)));
+    let before: Vec<(ItemRow, Entry)> = before.collect::<Result<_>>()?;
+    let moved = renames::find(&before, &contents.items, |row| blobs::get(db, row.blob))?;
+    let at: HashMap<&str, usize> =
+        contents.items.iter().enumerate().map(|(at, taken)| (taken.path.as_str(), at)).collect();
+    let skills = skill_names(&before, &contents.items);
+    let planning = Planning { db, project, contents, modules: stored::rows(db, project)? };
+    let mut followed = HashSet::new();
+    let mut steps = Vec::new();
+    for (row, entry) in before {
+        let new_path = moved.get(&row.path).unwrap_or(&row.path);
+        let taken = at.get(new_path.as_str()).copied();
+        followed.extend(taken);
+        steps.extend(planning.known(row, entry, taken)?);
+    }
+    for taken in (0..contents.items.len()).filter(|taken| !followed.contains(taken)) {
+        steps.extend(planning.new(taken, &skills)?);
+    }
+    steps.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(steps)
+}
+
+/// Returns the name of each skill here, by the path of its SKILL.md, for those that stay where they were.
+fn skill_names(before: &[(ItemRow, Entry)], after: &[Taken]) -> HashMap<String, String> {
+    let mains: HashSet<&str> = after.iter().filter_map(|taken| taken.item.entry.origin.path.as_deref()).collect();
+    let known = before.iter().filter_map(|(_, entry)| {
+        let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+        let main = entry.origin.path.as_deref().filter(|main| mains.contains(main))?;
+        Some((main.to_owned(), name.to_owned()))
+    });
+    known.collect()
+}
+
+struct Planning<'p> {
+    db: &'p Db<'p>,
+    project: &'p Project,
+    contents: &'p Contents,
+    modules: Rows,
+}
+
+impl Planning<'_> {
+    /// Returns what happens to a file that was read before.
+    fn known(&self, row: ItemRow, entry: Entry, taken: Option<usize>) -> Result<Option<Step>> {
+        let ours = stored::get(self.db, self.project, &self.modules, &row.item)?;
+        let (base, open) = self.base(&row, entry)?;
+        let theirs = taken.map(|at| {
+            let taken = &self.contents.items[at];
+            let entry = if taken.path == row.path {
+                keep_name(&taken.item.entry, &base.entry)
+            } else {
+                taken.item.entry.clone()
+            };
+            (entry, taken.item.content.sha256())
+        });
+        let ours_sha256 = ours.as_ref().map(|ours| stored::sha256(self.db, ours)).transpose()?;
+        let outcome = merge::merge(
+            Some(Version { entry: &base.entry, sha256: base.sha256 }),
+            theirs.as_ref().map(|(entry, sha256)| Version { entry, sha256: *sha256 }),
+            ours.as_ref().zip(ours_sha256).map(|(ours, sha256)| Version { entry: &ours.entry, sha256 }),
+            |side| self.load(side, Some(&base), taken, ours.as_ref()),
+        )?;
+        let done = match outcome {
+            Outcome::Unchanged | Outcome::Kept | Outcome::DeletedHere { changed: false } => Done::Kept,
+            Outcome::Taken => Done::Taken,
+            Outcome::Merged(merged) => self.checked(merged, taken)?,
+            Outcome::Conflict(_) | Outcome::DeletedHere { changed: true }
+                if self.is_pending(open.as_ref(), theirs.as_ref(), ours.as_ref())? =>
+            {
+                Done::Pending
+            }
+            Outcome::Conflict(parts) => Done::Proposed(parts),
+            Outcome::DeletedHere { changed: true } => Done::Proposed(vec!["deletion"]),
+            Outcome::DeletedThere { changed: true } => Done::ProposedDelete,
+            Outcome::DeletedThere { changed: false } => Done::Deleted,
+        };
+        let name = ours.as_ref().map_or_else(|| base.entry.name.clone(), |ours| ours.entry.name.clone());
+        let path = taken.map_or_else(|| row.path.clone(), |at| self.contents.items[at].path.clone());
+        let moved_from = (path != row.path).then(|| row.path.clone());
+        let theirs = theirs.map(|(entry, _)| entry);
+        Ok(Some(Step { path, moved_from, name, done, row: Some(row), base: Some(base), taken, theirs, ours }))
+    }
+
+    /// Returns what happens to a file that is new in the source.
+    fn new(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
+        let taken = &self.contents.items[at];
+        let entry = in_known_skill(&taken.item.entry, skills);
+        let ours = stored::find(self.db, self.project, &self.modules, &entry)?;
+        let done = match &ours {
+            None => Done::Created,
+            Some(ours) => {
+                let other = sources::of_item(self.db, self.project.id, &ours.key(), 0)?;
+                let sha256 = stored::sha256(self.db, ours)?;
+                let same = ours.entry.what == entry.what && sha256 == taken.item.content.sha256();
+                match (other, same) {
+                    (Some(other), _) => Done::NameTaken(other),
+                    (None, true) => Done::Kept,
+                    (None, false) => Done::Proposed(vec!["name"]),
+                }
+            }
+        };
+        let (path, name) = (taken.path.clone(), entry.name.clone());
+        let theirs = Some(entry);
+        Ok(Some(Step { path, moved_from: None, name, done, row: None, base: None, taken: Some(at), theirs, ours }))
+    }
+
+    /// Returns the base of a row, and the proposal about it that is open: until somebody decides the base is what stood
+    /// before the proposal, afterwards what was decided about.
+    fn base(&self, row: &ItemRow, entry: Entry) -> Result<(Base, Option<Proposal>)> {
+        let proposal = row.proposal.map(|id| kept::get(self.db, self.project.id, id)).transpose()?.flatten();
+        let (open, decided) = match proposal {
+            Some(proposal) if proposal.state == State::Open => (Some(proposal), None),
+            decided => (None, decided),
+        };
+        let (entry, blob) = match decided.and_then(|proposal| Some((proposal.entry?, proposal.blob?))) {
+            Some((text, blob)) => (show::entry(&ItemRow { entry: text, ..row.clone() })?, blob),
+            None => (entry, row.blob),
+        };
+        Ok((Base { entry, blob, sha256: blobs::sha256(self.db, blob)? }, open))
+    }
+
+    /// Whether an open proposal says the same already, of the same state here.
+    fn is_pending(
+        &self,
+        open: Option<&Proposal>,
+        theirs: Option<&(Entry, [u8; 32])>,
+        ours: Option<&Stored>,
+    ) -> Result<bool> {
+        let (Some(open), Some((entry, sha256))) = (open, theirs) else { return Ok(false) };
+        let (Some(blob), Some(text)) = (open.blob, &open.entry) else { return Ok(false) };
+        let is_same = serde_json::from_str::<Entry>(text).is_ok_and(|proposed| proposed == *entry);
+        Ok(is_same && open.base == ours.map(Stored::blob) && blobs::sha256(self.db, blob)? == *sha256)
+    }
+
+    fn load(&self, side: Side, base: Option<&Base>, taken: Option<usize>, ours: Option<&Stored>) -> Result<Vec<u8>> {
+        let none = || Error::internal("a side that is merged has no content");
+        match side {
+            Side::Base => blobs::get(self.db, base.ok_or_else(none)?.blob),
+            Side::Ours => blobs::get(self.db, ours.ok_or_else(none)?.blob()),
+            Side::Theirs => Ok(self.contents.items[taken.ok_or_else(none)?].item.content.bytes()?.into_owned()),
+        }
+    }
+
+    /// Proposes what merged by lines and may not be stored so, such as a template that no longer parses.
+    fn checked(&self, merged: Box<Merged>, taken: Option<usize>) -> Result<Done> {
+        let content = match &merged.content {
+            Content::New(bytes) => Source::from(bytes.clone()),
+            Content::Of(Side::Theirs) => match taken {
+                Some(at) => self.contents.items[at].item.content.clone(),
+                None => return Err(Error::internal("a side that is merged has no content")),
+            },
+            Content::Of(_) => return Ok(Done::Merged(merged)),
+        };
+        match manifest::check(&merged.entry, &content) {
+            Ok(()) => Ok(Done::Merged(merged)),
+            Err(error) if error.code() == Code::FileFailed => Err(error),
+            Err(_) => Ok(Done::Proposed(vec!["content"])),
+        }
+    }
+}
+
+/// Returns what a file that stays where it is becomes: under the name that it has.
+fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
+    let mut entry = theirs.clone();
+    entry.name.clone_from(&base.name);
+    if let (What::Resource(theirs), What::Resource(base)) = (&mut entry.what, &base.what) {
+        theirs.uri.clone_from(&base.uri);
+    }
+    entry
+}
+
+/// Returns what a new file becomes: in a skill that is here, under the name that this has.
+fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
+    let mut entry = theirs.clone();
+    let name = theirs.origin.path.as_ref().and_then(|main| skills.get(main));
+    if let (What::Resource(attributes), Some(name)) = (&mut entry.what, name) {
+        let inside = attributes.uri.strip_prefix("skill://").and_then(|rest| rest.split_once('/'));
+        if let Some((own, path)) = inside.filter(|(own, _)| own != name) {
+            let rest = entry.name.strip_prefix(own).unwrap_or(&entry.name);
+            entry.name = format!("{name}{rest}");
+            attributes.uri = format!("skill://{name}/{path}");
+        }
+    }
+    entry
+}
+
+/// Does what was planned, in the transaction that `db` is, and keeps what the source is now.
+///
+/// # Errors
+/// `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`;
+/// `E_CANCELLED`.
+pub fn apply(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    source: &SourceRow,
+    contents: &Contents,
+    steps: &mut [Step],
+    context: &Context,
+) -> Result<()> {
+    let mut modules = stored::rows(db, project)?;
+    let total = steps.len() as u64;
+    // What goes makes room for what comes.
+    let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
+    for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
+        if context.is_cancelled() {
+            return Err(given_up());
+        }
+        Applying { db, author, project, source, contents, context, modules: &mut modules }.step(step)?;
+        (context.progress)("Writing", done, total);
+    }
+    let mut files = BTreeMap::new();
+    sources::each_file(db, source.id, |path, executable, sha256| {
+        files.insert(path.to_owned(), (executable, *sha256));
+        Ok(())
+    })?;
+    let digest =
+        contents::digest(files.iter().map(|(path, (executable, sha256))| (path.as_str(), *executable, sha256)));
+    sources::set_read(db, source.id, contents.commit.as_deref(), &digest, author.now)
+}
+
+struct Applying<'a> {
+    db: &'a Db<'a>,
+    author: Author<'a>,
+    project: &'a Project,
+    source: &'a SourceRow,
+    contents: &'a Contents,
+    context: &'a Context,
+    modules: &'a mut Rows,
+}
+
+impl Applying<'_> {
+    fn step(&mut self, step: &mut Step) -> Result<()> {
+        let Some(at) = step.taken else { return self.gone(step) };
+        let taken = &self.contents.items[at];
+        if matches!(step.done, Done::NameTaken(_)) {
+            return Ok(());
+        }
+        let mut row = write::row(self.db, taken, step.row.as_ref().map_or_else(String::new, |row| row.item.clone()))?;
+        let theirs = step.theirs.clone().ok_or_else(|| Error::internal("a file of a source became nothing"))?;
+        row.entry = write::json(&theirs)?;
+        let written = match &step.done {
+            Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),
+            Done::Merged(merged) => {
+                let content = match &merged.content {
+                    Content::New(bytes) => Source::from(bytes.clone()),
+                    Content::Of(Side::Theirs) => taken.item.content.clone(),
+                    Content::Of(_) => Source::from(self.ours(step)?),
+                };
+                Some(self.put(step, &merged.entry, &content))
+            }
+            _ => None,
+        };
+        match written {
+            Some(Err(error)) if error.code() == Code::AlreadyExists => step.done = Done::Proposed(vec!["name"]),
+            Some(key) => row.item = key?,
+            None => {}
+        }
+        let before = step.row.as_ref().and_then(|row| row.proposal).zip(step.base.as_ref());
+        if let (Done::Pending, Some((proposal, base))) = (&step.done, before) {
+            (row.entry, row.blob, row.proposal) = (write::json(&base.entry)?, base.blob, Some(proposal));
+        } else if let Done::Proposed(_) = step.done {
+            let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
+            let Some(key) = key else { return Ok(()) };
+            row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
+            // What is not this source's yet stays so until somebody decides; of the others the base stays.
+            let Some(base) = &step.base else { return Ok(()) };
+            (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
+        } else if row.item.is_empty() {
+            let Some(ours) = &step.ours else { return Err(Error::internal("an item that was kept is not there")) };
+            row.item = ours.key();
+        }
+        if row.proposal.is_none() {
+            // What was proposed before is settled now.
+            kept::withdraw(self.db, self.project.id, Origin::Source, &row.item)?;
+        }
+        if let Some(from) = &step.moved_from {
+            sources::delete_item(self.db, self.source.id, from)?;
+        }
+        sources::put_item(self.db, self.source.id, &row)
+    }
+
+    /// What the source no longer has.
+    fn gone(&self, step: &Step) -> Result<()> {
+        match (&step.done, &step.ours) {
+            (Done::Deleted, Some(ours)) => stored::delete(self.db, self.author, self.project, ours)?,
+            (Done::ProposedDelete, Some(ours)) => drop(self.propose(step, &ours.key(), Proposed::Delete)?),
+            _ => {}
+        }
+        sources::delete_item(self.db, self.source.id, &step.path)
+    }
+
+    fn put(&mut self, step: &Step, entry: &Entry, content: &Source) -> Result<String> {
+        self.follow_skill(step, entry)?;
+        let (db, clock) = (self.db, &self.context.clock);
+        stored::put(db, self.author, self.project, clock, self.modules, step.ours.clone(), entry, content)
+    }
+
+    /// Lets what the project says of a skill, such as its tags, go along to its new name.
+    fn follow_skill(&mut self, step: &Step, entry: &Entry) -> Result<()> {
+        let skill = |entry: &Entry| {
+            let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+            Some(format!("skill:{name}"))
+        };
+        let (Some(old), Some(new)) = (step.ours.as_ref().and_then(|ours| skill(&ours.entry)), skill(entry)) else {
+            return Ok(());
+        };
+        if old == new || self.modules.contains_key(&new) {
+            return Ok(());
+        }
+        if let Some(row) = self.modules.get(&old).cloned() {
+            let row = modules::Row { item: new.clone(), ..row };
+            modules::put(self.db, self.project.id, &row)?;
+            self.modules.insert(new, row);
+        }
+        Ok(())
+    }
+
+    fn ours(&self, step: &Step) -> Result<Vec<u8>> {
+        let ours = step.ours.as_ref().ok_or_else(|| Error::internal("a side that is merged has no content"))?;
+        blobs::get(self.db, ours.blob())
+    }
+
+    fn propose(&self, step: &Step, item: &str, proposed: Proposed<'_>) -> Result<i64> {
+        let new = New { origin: Origin::Source, item, ours: step.ours.as_ref(), path: &step.path, proposed };
+        proposals::propose(self.db, self.author, self.project, new)
+    }
+}

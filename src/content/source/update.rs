@@ -1,0 +1,280 @@
+//! `mcpkg source update`: what changed in a source and what was changed here come together.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::contents::{self, Contents};
+use super::merging::{self, Done, Extent, Step};
+use super::mirror::{Mirror, shown};
+use super::offer::short;
+use super::outdated::{Standing, standing};
+use super::tree::{Change, Entry};
+use super::{approval, changed};
+use crate::content::GROUP;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::plural;
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::sources::{self, SourceRow};
+
+/// Update sources
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Name of the source [default: all]
+    name: Option<String>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Take a history that was rewritten, or a tag that was moved
+    #[arg(long)]
+    #[serde(default)]
+    force: bool,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_sources";
+    const CLI: &'static [&'static str] = &["source", "update"];
+    const TITLE: &'static str = "Update sources";
+    const ABOUT: &'static str = "Merge what changed in the sources with what was changed in the project";
+    const HELP: &'static str = "Each file is merged three ways: what it was when it was last read, what it is there now, and what stands in the project. \
+        Where both sides changed the same lines, or one deleted what the other changed, the project stays as it is and the other side \
+        is proposed: `mcpkg evolve list`, `show`, `accept`, `reject`. A skill that was renamed there is renamed here. A source is \
+        updated as a whole or not at all; of several, one that cannot be reached costs a line and exit status 1.\n\n\
+        Examples:\n  mcpkg source update --dry-run\n  mcpkg source update skills\n  mcpkg source update skills --force";
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let rows = context.read(|db, project| match &self.name {
+            Some(name) => Ok(vec![sources::get(db, project, name)?]),
+            None => sources::list(db, project.id),
+        })?;
+        let mut reports = Vec::new();
+        for row in &rows {
+            let name = row.origin.name.clone();
+            match self.one(row, context) {
+                Ok(report) => reports.push(report),
+                Err(error) if self.name.is_some() || error.code() == Code::Cancelled => return Err(error),
+                Err(error) => reports.push(Report { name, result: Err(error) }),
+            }
+        }
+        Ok(reply(&reports, self.dry_run))
+    }
+}
+
+/// What became of a source.
+struct Report {
+    name: String,
+    result: Result<Updated>,
+}
+
+/// What an update of a source came to.
+struct Updated {
+    from: Option<String>,
+    to: Option<String>,
+    forced: Option<Standing>,
+    steps: Vec<Step>,
+}
+
+/// What a source has now, where that is something else than what was read.
+struct News {
+    contents: Contents,
+    extent: Extent,
+    forced: Option<Standing>,
+}
+
+impl Update {
+    fn one(&self, row: &SourceRow, context: &Context) -> Result<Report> {
+        let name = row.origin.name.clone();
+        approval::check(context, &row.origin)?;
+        let from = row.origin.commit.clone();
+        let Some(News { contents, extent, forced }) = self.news(row, context)? else {
+            let updated = Updated { from: from.clone(), to: from, forced: None, steps: Vec::new() };
+            return Ok(Report { name, result: Ok(updated) });
+        };
+        let steps = if self.dry_run {
+            context.read(|db, project| merging::plan(db, project, &unchanged(db, project, row)?, &contents, extent))?
+        } else {
+            context.write("source.update", &name, |db, project, author| {
+                let row = unchanged(db, project, row)?;
+                let mut steps = merging::plan(db, project, &row, &contents, extent)?;
+                merging::apply(db, author, project, &row, &contents, &mut steps, context)?;
+                Ok(steps)
+            })?
+        };
+        let updated = Updated { from, to: contents.commit.clone(), forced, steps };
+        Ok(Report { name, result: Ok(updated) })
+    }
+
+    /// Returns what a source has now; `None` where that is what was read.
+    fn news(&self, row: &SourceRow, context: &Context) -> Result<Option<News>> {
+        let origin = &row.origin;
+        let Some(commit) = &origin.commit else {
+            let contents = contents::of_folder(origin, context)?;
+            let is_same = contents.digest() == origin.digest;
+            return Ok((!is_same).then_some(News { contents, extent: Extent::Whole, forced: None }));
+        };
+        let Some(reference) = &origin.reference else { return Ok(None) };
+        let mirror = Mirror::open(&origin.url, context)?;
+        let now = mirror.fetch(reference)?;
+        let standing = standing(&mirror, reference, commit, &now)?;
+        let forced = match standing {
+            Standing::Current => return Ok(None),
+            Standing::Newer => None,
+            Standing::Rewritten | Standing::Moved if self.force => Some(standing),
+            Standing::Rewritten | Standing::Moved => return Err(refused(row, reference, &now, standing)),
+        };
+        if let Some(changes) = mirror.changes(commit, &now, &origin.path)?
+            && let Some(entries) = alone(row, &changes, context)?
+        {
+            let has_shared = context.store.read(|db| sources::has_shared(db, row.id))?;
+            if let Some(contents) = contents::some(&mirror, origin, &now, &entries, has_shared)? {
+                return Ok(Some(News { contents, extent: Extent::Changed, forced }));
+            }
+        }
+        let contents = contents::at(&mirror, origin, &now, context)?;
+        Ok(Some(News { contents, extent: Extent::Whole, forced }))
+    }
+}
+
+/// Returns the changed files, where each is one that was read before, stands for itself, and has other bytes only: then
+/// nothing else of the source becomes something else.
+fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Option<Vec<Entry>>> {
+    context.store.read(|db| {
+        let mut entries = Vec::new();
+        for change in changes {
+            let (Some(mode), true) = (change.new.filter(|mode| mode.is_file()), change.old == change.new) else {
+                return Ok(None);
+            };
+            match sources::item(db, row.id, &change.path)? {
+                Some(item) if !item.shared => {}
+                _ => return Ok(None),
+            }
+            entries.push(Entry { mode, object: change.object.clone(), path: change.path.clone() });
+        }
+        Ok(Some(entries))
+    })
+}
+
+/// Returns the row of a source, if it still is at the commit that was compared with what it has now.
+fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Result<SourceRow> {
+    let now = sources::get(db, project, &row.origin.name)?;
+    if now.id == row.id && now.origin == row.origin {
+        return Ok(now);
+    }
+    let why = format!("The source '{}' was changed while it was updated; nothing was written", row.origin.name);
+    Err(Error::new(Code::PlanChanged, why).hint("try again"))
+}
+
+fn refused(row: &SourceRow, reference: &str, now: &str, standing: Standing) -> Error {
+    let (name, reference) = (&row.origin.name, shown(reference));
+    let was = row.origin.commit.as_deref().map_or("", short);
+    let why = match standing {
+        Standing::Moved => {
+            format!(
+                "The {reference} of the source '{name}' was moved, from {was} to {}; nothing was written",
+                short(now)
+            )
+        }
+        _ => format!(
+            "The history of the {reference} of the source '{name}' was rewritten: {} does not follow {was}; nothing was written",
+            short(now)
+        ),
+    };
+    changed(why)
+        .with_details(json!({ "source": name, "commit": row.origin.commit, "now": now }))
+        .hint("ask whoever keeps it; `--force` takes what is there now, merged like any other change")
+}
+
+fn reply(reports: &[Report], dry_run: bool) -> Reply {
+    let mut rows = Vec::new();
+    let mut list = Vec::new();
+    let mut details = Vec::new();
+    let mut warnings = Vec::new();
+    let (mut proposed, mut failed) = (0, false);
+    for Report { name, result } in reports {
+        match result {
+            Ok(updated) => {
+                let counts = counts(&updated.steps);
+                let differs = updated.from != updated.to || !updated.steps.is_empty();
+                let state = match (differs, dry_run) {
+                    (false, _) => "current",
+                    (true, false) => "updated",
+                    (true, true) => "would be updated",
+                };
+                let told: Vec<_> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+                let commits = match (&updated.from, &updated.to) {
+                    (Some(from), Some(to)) if from != to => format!("{} to {}", short(from), short(to)),
+                    (_, Some(to)) => short(to).to_owned(),
+                    _ => String::new(),
+                };
+                rows.push(vec![name.clone(), state.to_owned(), commits, told.join(", ")]);
+                proposed += updated.steps.iter().filter(|step| is_proposal(&step.done)).count();
+                let lines = updated.steps.iter().filter(|step| !matches!(step.done, Done::Kept));
+                details.extend(lines.clone().map(Step::line));
+                warnings
+                    .extend(lines.clone().filter(|step| is_told(step)).map(|step| format!("{name}: {}", step.line())));
+                list.push(json!({
+                    "name": name,
+                    "state": state,
+                    "from": updated.from,
+                    "to": updated.to,
+                    "forced": updated.forced.is_some(),
+                    "counts": counts.iter().map(|(word, count)| ((*word).to_owned(), Value::from(*count))).collect::<serde_json::Map<_, _>>(),
+                    "items": lines.map(Step::data).collect::<Vec<_>>(),
+                }));
+            }
+            Err(error) => {
+                failed = true;
+                rows.push(vec![name.clone(), "failed".to_owned(), String::new(), error.message().to_owned()]);
+                let told = json!({ "code": error.code().name(), "message": error.message(), "hints": error.hints() });
+                list.push(json!({ "name": name, "state": "failed", "error": told }));
+            }
+        }
+    }
+    let columns = &["NAME", "STATE", "COMMITS", "WHAT HAPPENED"];
+    let table = Table { columns, rows, empty: "No source: `mcpkg source add` adds one".to_owned() };
+    let data = json!({ "dry_run": dry_run, "sources": list });
+    let mut reply = Reply { details, failed, ..Reply::new(Body::Table(table), data) }.warn(warnings);
+    if proposed > 0 && !dry_run {
+        let proposals = plural::count(proposed, "proposal");
+        reply.hints.push(format!("{proposals} to look at: `mcpkg evolve list`, then `show`, `accept` or `reject`"));
+    }
+    reply
+}
+
+/// Whether somebody has to decide.
+fn is_proposal(done: &Done) -> bool {
+    matches!(done, Done::Proposed(_) | Done::ProposedDelete | Done::Pending)
+}
+
+/// Whether people hear of it without asking for more.
+fn is_told(step: &Step) -> bool {
+    is_proposal(&step.done) || matches!(step.done, Done::NameTaken(_)) || step.moved_from.is_some()
+}
+
+/// Returns how often what was done.
+fn counts(steps: &[Step]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for step in steps {
+        if step.moved_from.is_some() && matches!(step.done, Done::Taken | Done::Merged(_)) {
+            *counts.entry("moved").or_default() += 1;
+        } else if !matches!(step.done, Done::Kept) {
+            *counts.entry(step.done.word()).or_default() += 1;
+        }
+    }
+    counts
+}

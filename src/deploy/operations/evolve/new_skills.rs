@@ -1,0 +1,147 @@
+//! Skills that an agent wrote on disk, in a folder of skills that mcpkg deploys to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::content::skills::check;
+use crate::deploy::desired::unmap::Edit;
+use crate::deploy::plan::prepare::Prepared;
+use crate::deploy::project::catalog::is_inside;
+use crate::file;
+
+use super::candidates::{Candidate, Candidates};
+
+/// The file that makes a folder a skill.
+const MAIN: &str = "SKILL.md";
+
+/// Files of a skill that is proposed.
+const MAX_FILES: usize = 256;
+
+/// Bytes of one of its files.
+const MAX_SIZE: u64 = 4 << 20;
+
+/// Adds the skills that stand beside deployed ones, that mcpkg did not write and that the project does not have. One that
+/// cannot be proposed is told as a warning.
+pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
+    let mut ours = BTreeSet::new();
+    let mut folders = BTreeSet::new();
+    for path in prepared.plan.desired.outputs.keys().chain(prepared.plan.changes.iter().map(|change| &change.path)) {
+        if path.file_name().is_some_and(|name| name == MAIN)
+            && let Some(skill) = path.parent()
+        {
+            ours.insert(skill);
+            folders.extend(skill.parent());
+        }
+    }
+    for folder in folders {
+        for skill in below(folder).into_iter().filter(|skill| !ours.contains(skill.as_path())) {
+            if is_file(&skill.join(MAIN)) {
+                propose(prepared, found, &skill);
+            }
+        }
+    }
+}
+
+fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
+    let shown = skill.display();
+    let name = skill.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let module_id = format!("skill:{name}");
+    if prepared.kinds.contains_key(&module_id) {
+        return found.warnings.push(format!("`{shown}` is not proposed: the project has {module_id} already"));
+    }
+    let files = match files(skill, &name) {
+        Ok(files) => files,
+        Err(why) => return found.warnings.push(format!("`{shown}` is not proposed: {why}")),
+    };
+    let known: Vec<_> = found.candidates.iter().filter(|known| known.edit.module_id == module_id).collect();
+    if let Some(first) = known.first() {
+        let same = files.len() == known.len() && files.iter().zip(&known).all(|(file, known)| file.edit == known.edit);
+        if !same {
+            let first = first.path.clone();
+            found.warnings.push(format!("`{shown}` is another {module_id} than `{first}`; the first is proposed"));
+        }
+        return;
+    }
+    let target = target_of(prepared, skill);
+    found.candidates.extend(files.into_iter().map(|file| Candidate { target: target.clone(), ..file }));
+}
+
+/// A target that reads the folder in which the skill stands.
+fn target_of(prepared: &Prepared, skill: &Path) -> String {
+    let beside = |path: &Path| path.parent().and_then(Path::parent) == skill.parent();
+    let outputs = &prepared.plan.desired.outputs;
+    let mut targets = outputs.values().filter(|output| beside(&output.path)).flat_map(|output| &output.targets);
+    targets.next().map(|target| target.name().to_owned()).unwrap_or_default()
+}
+
+/// Returns the files of a new skill by their path in it, or why it is none.
+fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
+    let mut paths = Vec::new();
+    gather(skill, &mut paths)?;
+    paths.sort();
+    let mut files = Vec::new();
+    for path in paths {
+        let relative = path.strip_prefix(skill).ok().and_then(Path::to_str).filter(|path| is_inside(path));
+        let Some(relative) = relative else { return Err(format!("the path of `{}` cannot be kept", path.display())) };
+        let bytes = file::read(&path, MAX_SIZE).map_err(|error| format!("`{relative}` cannot be read: {error}"))?;
+        files.push(Candidate {
+            edit: Edit { module_id: format!("skill:{name}"), file: relative.to_owned(), bytes },
+            target: String::new(),
+            path: path.display().to_string(),
+            executable: is_executable(&path),
+            base: Vec::new(),
+            is_new: true,
+        });
+    }
+    let main = files.iter().find(|file| file.edit.file == MAIN).map(|file| file.edit.bytes.as_slice());
+    let text = std::str::from_utf8(main.unwrap_or_default()).map_err(|_| format!("its {MAIN} is not UTF-8 text"))?;
+    match check::name(name).or_else(|| check::main(name, text).all_problems().into_iter().next().map(|it| it.problem)) {
+        None => Ok(files),
+        Some(problem) => Err(problem),
+    }
+}
+
+/// Adds the regular files below a folder; links are not followed.
+fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |error| format!("`{}` cannot be read: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() && entry.file_name() != ".git" {
+            gather(&entry.path(), paths)?;
+        } else if kind.is_file() {
+            paths.push(entry.path());
+        }
+        if paths.len() > MAX_FILES {
+            return Err(format!("it has more than {MAX_FILES} files; `mcpkg import` takes it"));
+        }
+    }
+    Ok(())
+}
+
+/// The folders in a folder, by name; none where it is not there.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut folders: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
+fn is_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether a file can be executed.
+pub(super) fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}

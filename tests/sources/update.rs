@@ -1,0 +1,192 @@
+//! `source update`: changes of both sides come together.
+
+use serde_json::json;
+
+use super::{done, kit, proposals, text, update, with_kit};
+use crate::support::skill;
+
+fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+const PDF: &str = "skill://pdf/SKILL.md";
+
+#[test]
+fn changes_of_both_sides_are_merged() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    assert_eq!(update(&scratch, &[])["state"], "current");
+    // Here the last line, there the first one; and what only one of them touched.
+    let mine = scratch.file("mine", skill("pdf", "one\n\ntwo\n\nTHREE\n")).display().to_string();
+    scratch.ok(&["resource", "update", "pdf.SKILL.md", &format!("@{mine}")]);
+    scratch.ok(&["prompt", "update", "commit", "Commit here $ARGUMENTS\n"]);
+    upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "ONE\n\ntwo\n\nthree\n")), ("AGENTS.md", "Be briefer.\n")]);
+    let planned = update(&scratch, &["--dry-run"]);
+    assert_eq!(planned["state"], "would be updated");
+    assert_eq!(text(&scratch, PDF), skill("pdf", "one\n\ntwo\n\nTHREE\n"), "a dry run writes nothing");
+    let updated = update(&scratch, &[]);
+    assert_eq!(updated["items"], planned["items"], "what was shown was done");
+    assert_eq!(done(&updated), words(&[("AGENTS.md", "updated"), ("skills/pdf/SKILL.md", "merged")]));
+    assert_eq!(text(&scratch, PDF), skill("pdf", "ONE\n\ntwo\n\nTHREE\n"));
+    assert_eq!(text(&scratch, "instructions://AGENTS.md"), "Be briefer.\n");
+    assert!(scratch.ok(&["prompt", "show", "commit"]).contains("Commit here"));
+    assert!(proposals(&scratch).is_empty());
+    assert_eq!(update(&scratch, &[])["state"], "current");
+    assert_eq!(scratch.json(&["source", "outdated"])["sources"][0]["state"], "current");
+    // The whole and the quick way know the same of the source.
+    let digest = scratch.json(&["source", "show", "kit"])["digest"].clone();
+    let other = with_kit(&upstream);
+    assert_eq!(other.json(&["source", "show", "kit"])["digest"], digest);
+}
+
+#[test]
+fn a_conflict_is_proposed_until_somebody_decides() {
+    for decision in ["accept", "reject"] {
+        let upstream = kit();
+        let scratch = with_kit(&upstream);
+        scratch.ok(&["resource", "update", "pdf.SKILL.md", &skill("pdf", "mine\n")]);
+        upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n"))]);
+        assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/SKILL.md", "proposed")]));
+        assert_eq!(text(&scratch, PDF), skill("pdf", "mine\n"), "what stands here stays");
+        assert_eq!(proposals(&scratch), words(&[("change", PDF)]));
+        // Upstream goes on elsewhere in the file: nothing that it said is forgotten.
+        upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n\nmore\n")), ("commands/new.md", "New\n")]);
+        let updated = update(&scratch, &[]);
+        assert_eq!(done(&updated), words(&[("commands/new.md", "created"), ("skills/pdf/SKILL.md", "proposed")]));
+        let listed = scratch.json(&["evolve", "list"]);
+        let id = listed["data"]["proposals"][0]["id"].to_string();
+        assert_eq!(proposals(&scratch).len(), 1, "the newer one replaces the older");
+        let shown = scratch.ok(&["evolve", "show", &id]);
+        assert!(shown.contains("+theirs") && shown.contains("+more") && shown.contains("-mine"), "{shown}");
+        scratch.ok(&["evolve", decision, &id]);
+        let expected = if decision == "accept" { "theirs\n\nmore\n" } else { "mine\n" };
+        assert_eq!(text(&scratch, PDF), skill("pdf", expected));
+        // What was decided about is the base of what comes next.
+        upstream.commit(&[("commands/other.md", "Other\n")]);
+        assert_eq!(done(&update(&scratch, &[])), words(&[("commands/other.md", "created")]), "after {decision}");
+        assert!(proposals(&scratch).is_empty(), "after {decision}");
+        if decision == "accept" {
+            upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n\neven more\n"))]);
+            assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/SKILL.md", "updated")]));
+        }
+    }
+}
+
+#[test]
+fn what_is_deleted_on_one_side() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    scratch.ok(&["resource", "update", "pdf.SKILL.md", &skill("pdf", "mine\n")]);
+    scratch.ok(&["prompt", "delete", "commit", "--yes"]);
+    upstream.remove("skills");
+    upstream.remove("README.md");
+    upstream.commit(&[("commands/commit.md", "---\ndescription: Commit\n---\nCommit anew $ARGUMENTS\n")]);
+    let updated = update(&scratch, &[]);
+    assert_eq!(
+        done(&updated),
+        words(&[
+            ("README.md", "deleted"),
+            ("commands/commit.md", "proposed"),
+            ("skills/pdf/SKILL.md", "deletion proposed"),
+            ("skills/pdf/scripts/run.sh", "deleted"),
+            ("skills/xlsx/SKILL.md", "deleted"),
+        ])
+    );
+    assert_eq!(text(&scratch, PDF), skill("pdf", "mine\n"));
+    assert_eq!(scratch.run(&["resource", "show", "file:///kit/README.md"]).status, 1);
+    assert_eq!(proposals(&scratch), words(&[("change", "prompt:commit"), ("delete", PDF)]));
+    let listed = scratch.json(&["evolve", "list"]);
+    for proposal in listed["data"]["proposals"].as_array().expect("proposals") {
+        scratch.ok(&["evolve", "accept", &proposal["id"].to_string()]);
+    }
+    assert!(scratch.ok(&["prompt", "show", "commit"]).contains("anew"));
+    assert_eq!(scratch.run(&["resource", "show", PDF]).status, 1);
+    assert_eq!(update(&scratch, &[])["state"], "current");
+}
+
+#[test]
+fn a_renamed_skill_is_followed_with_what_was_changed_here() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    scratch.ok(&["resource", "update", "pdf.SKILL.md", &skill("pdf", "one\n\ntwo\n\nMINE\n")]);
+    scratch.ok(&["module", "set", "skill:pdf", "--tags", "docs"]);
+    upstream.git(&["mv", "skills/pdf", "skills/documents"]);
+    upstream.commit(&[("skills/documents/SKILL.md", &skill("documents", "one\n\ntwo\n\nthree\n"))]);
+    let updated = update(&scratch, &[]);
+    let items = updated["items"].as_array().expect("items");
+    let moved: Vec<_> = items.iter().map(|item| (&item["moved_from"], &item["path"], &item["done"])).collect();
+    assert_eq!(
+        moved,
+        [
+            (&json!("skills/pdf/SKILL.md"), &json!("skills/documents/SKILL.md"), &json!("merged")),
+            (&json!("skills/pdf/scripts/run.sh"), &json!("skills/documents/scripts/run.sh"), &json!("updated")),
+        ]
+    );
+    assert_eq!(text(&scratch, "skill://documents/SKILL.md"), skill("documents", "one\n\ntwo\n\nMINE\n"));
+    assert_eq!(scratch.run(&["resource", "show", PDF]).status, 1);
+    let history = scratch.json(&["resource", "history", "documents.SKILL.md"]);
+    assert_eq!(history["revisions"].as_array().map(Vec::len), Some(3), "it is the same item: {history}");
+    let modules = scratch.ok(&["module", "list"]);
+    assert!(modules.lines().any(|line| line.contains("skill:documents") && line.contains("docs")), "{modules}");
+    // And it goes on being followed.
+    upstream.commit(&[("skills/documents/SKILL.md", &skill("documents", "ONE\n\ntwo\n\nthree\n"))]);
+    update(&scratch, &[]);
+    assert_eq!(text(&scratch, "skill://documents/SKILL.md"), skill("documents", "ONE\n\ntwo\n\nMINE\n"));
+}
+
+#[test]
+fn a_new_file_of_a_skill_and_a_new_name_that_is_taken() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    scratch.ok(&["prompt", "create", "deploy", "My own\n"]);
+    upstream.commit(&[("skills/pdf/forms.md", "Forms\n"), ("commands/deploy.md", "Theirs\n")]);
+    let updated = update(&scratch, &[]);
+    assert_eq!(done(&updated), words(&[("commands/deploy.md", "proposed"), ("skills/pdf/forms.md", "created")]));
+    assert_eq!(text(&scratch, "skill://pdf/forms.md"), "Forms\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "deploy"]), "My own\n");
+    assert_eq!(proposals(&scratch), words(&[("change", "prompt:deploy")]));
+}
+
+#[test]
+fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
+    let upstream = kit();
+    upstream.commit(&[("plugins/x/skills/xlsx/SKILL.md", &skill("xlsx", "sheets\n"))]);
+    let scratch = with_kit(&upstream);
+    assert_eq!(
+        scratch.json(&["source", "show", "kit"])["items"].as_array().map(Vec::len),
+        Some(8),
+        "a twin is one thing"
+    );
+    // One of the two becomes something else: it is a skill of its own now.
+    upstream.commit(&[("plugins/x/skills/xlsx/SKILL.md", &skill("xlsx", "other sheets\n"))]);
+    let updated = update(&scratch, &[]);
+    assert_eq!(updated["state"], "updated");
+    let skills = scratch.json(&["skill", "list"]);
+    let skills = skills["skills"].as_array().expect("skills").iter().filter(|skill| skill["from"] == "skill");
+    assert_eq!(skills.count(), 3);
+    let plain = upstream.tree().join("skills/pdf/scripts/run.sh");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(plain, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    }
+    upstream.commit(&[]);
+    assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/scripts/run.sh", "updated")]));
+    let shown = scratch.json(&["source", "show", "kit"]);
+    let run = shown["items"]
+        .as_array()
+        .and_then(|items| items.iter().find(|item| item["path"] == "skills/pdf/scripts/run.sh").cloned());
+    assert_eq!(run.expect("the script")["mode"], "100644");
+}
+
+#[test]
+fn a_folder_is_updated_as_it_stands() {
+    let upstream = kit();
+    let scratch = crate::support::Scratch::with_project();
+    scratch.ok(&["source", "add", &upstream.tree().display().to_string(), "--yes"]);
+    upstream.write("AGENTS.md", "Be briefer.\n");
+    let updated = update(&scratch, &[]);
+    assert_eq!(done(&updated), words(&[("AGENTS.md", "updated")]));
+    assert_eq!(text(&scratch, "instructions://AGENTS.md"), "Be briefer.\n");
+    assert_eq!(update(&scratch, &[])["state"], "current");
+}

@@ -1,0 +1,92 @@
+//! A repository that somebody else keeps: a bare one, and a work tree that pushes to it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A repository upstream.
+pub struct Upstream {
+    folder: tempfile::TempDir,
+}
+
+impl Upstream {
+    /// Makes a repository with the branch `main` and a first commit of these files.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let upstream = Self { folder: tempfile::Builder::new().prefix("mcpkg-up-").tempdir().expect("a folder") };
+        let bare = upstream.bare().display().to_string();
+        upstream.run(upstream.folder.path(), &["init", "-q", "--bare", "-b", "main", &bare]);
+        std::fs::create_dir(upstream.tree()).expect("a folder");
+        upstream.git(&["init", "-q", "-b", "main"]);
+        upstream.git(&["remote", "add", "origin", &bare]);
+        upstream.commit(files);
+        upstream
+    }
+
+    /// The bare repository.
+    pub fn bare(&self) -> PathBuf {
+        self.folder.path().join("kit.git")
+    }
+
+    /// The work tree.
+    pub fn tree(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+
+    /// What git fetches from.
+    pub fn url(&self) -> String {
+        format!("file://{}", self.bare().display())
+    }
+
+    /// Runs git in the work tree and returns what it printed.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        self.run(&self.tree(), arguments)
+    }
+
+    fn run(&self, folder: &Path, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Up", "-c", "user.email=up@example.com", "-c", "commit.gpgsign=false"])
+            .args(arguments)
+            .current_dir(folder)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+            .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+            .output()
+            .expect("git starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {}: {said}", arguments.join(" "));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Writes a file of the work tree.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.tree().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Writes files, commits all that differs, pushes, and returns the commit.
+    pub fn commit(&self, files: &[(&str, &str)]) -> String {
+        for (path, text) in files {
+            self.write(path, text);
+        }
+        self.publish(&["push", "-q", "origin", "main"])
+    }
+
+    /// Removes a file or folder from the work tree.
+    pub fn remove(&self, path: &str) {
+        self.git(&["rm", "-q", "-r", path]);
+    }
+
+    /// Commits all that differs, pushes in this way, and returns the commit.
+    pub fn publish(&self, push: &[&str]) -> String {
+        self.git(&["add", "-A", "-f"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "change"]);
+        self.git(push);
+        self.git(&["rev-parse", "HEAD"])
+    }
+}
+
+/// The text of a skill's SKILL.md.
+pub fn skill(name: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: What {name} is for\n---\n# {name}\n\n{body}")
+}
