@@ -10,6 +10,7 @@ mod noise;
 mod pipes;
 mod power;
 mod replaced;
+mod sources;
 mod strangers;
 mod together;
 mod versions;

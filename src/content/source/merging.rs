@@ -158,7 +158,7 @@ pub fn plan(
         steps.extend(planning.known(row, entry, taken)?);
     }
     for taken in (0..contents.items.len()).filter(|taken| !followed.contains(taken)) {
-        steps.extend(planning.new(taken, &skills)?);
+        steps.extend(planning.first(taken, &skills)?);
     }
     steps.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(steps)
@@ -225,7 +225,7 @@ impl Planning<'_> {
     }
 
     /// Returns what happens to a file that is new in the source.
-    fn new(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
+    fn first(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
         let taken = &self.contents.items[at];
         let entry = in_known_skill(&taken.item.entry, skills);
         let ours = stored::find(self.db, self.project, &self.modules, &entry)?;

@@ -89,12 +89,23 @@ impl<'c> Mirror<'c> {
             std::thread::sleep(PAUSE);
         }
         let mirror = Self { url: url.to_owned(), folder, context, _lock: lock };
-        let git = mirror.git();
-        if !git.join("config").is_file() {
-            let init = ["init", "-q", "--bare", "--template=", "--"].map(std::ffi::OsStr::new);
-            git::run(Path::new(NOWHERE), &[&init[..], &[git.as_os_str()]].concat(), &mirror.limits(ASK))?;
+        if !mirror.git().is_dir() {
+            mirror.make()?;
         }
         Ok(mirror)
+    }
+
+    /// Makes the mirror beside its place, and moves it there when it is whole.
+    fn make(&self) -> Result<()> {
+        let new = self.folder.join("mirror.git.new");
+        let failed = |error| Error::file("write", &new, error);
+        match fs::remove_dir_all(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let init = ["init", "-q", "--bare", "--template=", "--"].map(std::ffi::OsStr::new);
+        git::run(Path::new(NOWHERE), &[&init[..], &[new.as_os_str()]].concat(), &self.limits(ASK))?;
+        fs::rename(&new, self.git()).map_err(failed)
     }
 
     /// Returns a folder beside the mirror to lay files out in.
