@@ -300,3 +300,10 @@ CREATE TABLE task (
 CREATE INDEX task_by_expiry ON task (expires_at);
 CREATE INDEX task_by_asker ON task (asker);
 CREATE INDEX task_by_status ON task (status);
+
+CREATE TABLE link (
+  project_id BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+  path       TEXT COLLATE "C" NOT NULL,
+  target     TEXT NOT NULL,
+  PRIMARY KEY (project_id, path)
+);

@@ -1,6 +1,7 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
 pub(super) mod layout;
+mod links;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -21,6 +22,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
+use crate::store::links::{self as stored_links, Link};
 use crate::store::modules::Row;
 use crate::store::page::Page;
 use crate::store::projects::Project;
@@ -72,8 +74,10 @@ impl Operation for Export {
 /// Writes the project into the folder; returns how many prompts and resources it has, and its name.
 fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> {
     let scratch = scratch(folder)?;
-    let (items, project) =
-        context.read(|db, project| Ok((stored(db, project, scratch.path(), context)?, project.name.clone())))?;
+    let (items, links, project) = context.read(|db, project| {
+        let items = stored(db, project, scratch.path(), context)?;
+        Ok((items, stored_links::all(db, project.id)?, project.name.clone()))
+    })?;
     let count = |prompts: bool| items.iter().filter(|(entry, _)| entry.what.is_prompt() == prompts).count();
     let counts = (count(true), count(false));
     let files = lay_out(&items)?;
@@ -82,8 +86,10 @@ fn export(folder: &Path, context: &Context) -> Result<((usize, usize), String)> 
         .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
     json.push(b'\n');
     let manifest = (manifest::FILE, &Source::from(json), false);
+    let paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+    let links = links::fitting(links, &paths);
     let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
-    write(folder, files.chain([manifest]))?;
+    write(folder, files.chain([manifest]), &links)?;
     Ok((counts, project))
 }
 
@@ -191,18 +197,38 @@ fn comes_back(read: &Entry, entry: &Entry) -> bool {
     placed && read.name == entry.name && read.what == entry.what && read.origin.applies == entry.origin.applies
 }
 
-/// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once
+/// Puts files, by path, content and whether they can be executed, and links into a folder inside `folder`, and moves them up once
 /// all are there.
-pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>) -> Result<()> {
+pub(super) fn write<'f>(
+    folder: &Path,
+    files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>,
+    links: &[Link],
+) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
     for (relative, content, executable) in files {
         write_file(&staging.path().join(relative), content, executable)?;
     }
+    for link in links {
+        write_link(&staging.path().join(&link.path), &link.target)?;
+    }
     for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
     }
+    Ok(())
+}
+
+/// Makes a link, where the system has such links.
+fn write_link(path: &Path, target: &str) -> Result<()> {
+    let failed = |error| Error::file("write", path, error);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, path).map_err(failed)?;
+    #[cfg(not(unix))]
+    let _ = target;
     Ok(())
 }
 

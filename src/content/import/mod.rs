@@ -20,7 +20,7 @@ mod account;
 mod applies;
 mod cursor;
 mod folders;
-mod links;
+pub(super) mod links;
 mod only;
 mod reason;
 mod walk;
@@ -111,7 +111,7 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
-        let scan::Scanned { files, same, left_out } = scan::scan(&self.paths, &choice, context)?;
+        let scan::Scanned { files, same, links, left_out } = scan::scan(&self.paths, &choice, context)?;
         let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())))?;
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
@@ -147,6 +147,7 @@ impl Operation for Import {
                     written += items.len() as u64;
                     (context.progress)("Writing", written, total);
                 }
+                merge::keep_links(db, project, &links, &items)?;
                 Ok((actions, project.name.clone()))
             })?;
             Reply::sentence(sentence(&project, &items, &actions), data(&project, &items, &actions, &account))

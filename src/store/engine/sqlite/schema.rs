@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 8;
+pub const SCHEMA_VERSION: u32 = 9;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -27,6 +27,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
+    "8796819a178f5615259a9501f7edacbe951bb599a60a20282c229cc631f79eaf",
 ];
 
 mod embedded {
