@@ -430,3 +430,10 @@ CREATE TABLE agent_file (
 );
 
 CREATE INDEX agent_file_blob ON agent_file (blob_id);
+
+CREATE TABLE link (
+  project_id BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+  path       TEXT COLLATE "C" NOT NULL,
+  target     TEXT NOT NULL,
+  PRIMARY KEY (project_id, path)
+);

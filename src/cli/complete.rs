@@ -167,7 +167,8 @@ impl Source {
     fn stored(&self, find: fn(&Typed<'_>) -> Result<Vec<Name>>, prefix: &str) -> Result<Vec<Name>> {
         let store = Store::open_as_it_is(&self.globals.database()?)?;
         let selection = self.selection.get_or_init(|| self.globals.selection());
-        store.read(|db| find(&Typed { db, selection, prefix, limit: MOST }))
+        // Without a pool and a transaction: names that do not quite belong together do no harm.
+        store.read_once(|db| find(&Typed { db, selection, prefix, limit: MOST }))
     }
 }
 

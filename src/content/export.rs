@@ -1,6 +1,7 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
 pub(in crate::content) mod layout;
+mod links;
 mod servers;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
+use crate::store::links::{self as stored_links, Link};
 use crate::store::projects::Project;
 use crate::store::source::Source;
 use crate::store::{self, Db};
@@ -87,9 +89,10 @@ struct Counts {
 /// Writes the project into the folder; returns how many items it has, and its name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
-    let ((items, all), project) = context.read(|db, project| {
-        let all = store::servers::all(db, project.id)?;
-        Ok(((stored(db, project, scratch.path(), context)?, all), project.name.clone()))
+    let (items, all, links, project) = context.read(|db, project| {
+        let items = stored(db, project, scratch.path(), context)?;
+        let links = stored_links::all(db, project.id)?;
+        Ok((items, store::servers::all(db, project.id)?, links, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
     let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
@@ -107,8 +110,10 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
     let manifest = (manifest::FILE, &Source::from(listing.bytes()?), false);
+    let paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+    let links = links::fitting(links, &paths);
     let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
-    write(folder, files.chain([manifest]))?;
+    write(folder, files.chain([manifest]), &links)?;
     Ok((counts, project))
 }
 
@@ -215,18 +220,38 @@ fn comes_back(read: &Entry, entry: &Entry) -> bool {
     placed && read.name == entry.name && read.what == entry.what && read.origin.applies == entry.origin.applies
 }
 
-/// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once
+/// Puts files, by path, content and whether they can be executed, and links into a folder inside `folder`, and moves them up once
 /// all are there.
-pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>) -> Result<()> {
+pub(super) fn write<'f>(
+    folder: &Path,
+    files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>,
+    links: &[Link],
+) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
     for (relative, content, executable) in files {
         write_file(&staging.path().join(relative), content, executable)?;
     }
+    for link in links {
+        write_link(&staging.path().join(&link.path), &link.target)?;
+    }
     for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
     }
+    Ok(())
+}
+
+/// Makes a link, where the system has such links.
+fn write_link(path: &Path, target: &str) -> Result<()> {
+    let failed = |error| Error::file("write", path, error);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, path).map_err(failed)?;
+    #[cfg(not(unix))]
+    let _ = target;
     Ok(())
 }
 

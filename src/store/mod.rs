@@ -13,6 +13,7 @@ pub mod deploys;
 pub mod events;
 pub mod items;
 pub mod limits;
+pub mod links;
 pub mod lists;
 pub mod modules;
 pub mod page;

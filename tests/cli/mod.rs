@@ -8,6 +8,7 @@ mod errors;
 mod front_matter;
 mod import;
 mod limits;
+mod links;
 mod modules;
 mod skills;
 mod terminal;

@@ -70,6 +70,9 @@ fn fails(ran: &Ran, code: &str) -> bool {
 
 /// The code with which a command with `--json` failed.
 fn error_code(ran: &Ran) -> Option<String> {
-    let error: serde_json::Value = serde_json::from_str(&ran.stdout).ok()?;
+    // A server says it on standard error.
+    let of_server = || ran.stderr.find("{\n").map(|at| &ran.stderr[at..]);
+    let json = if ran.stdout.is_empty() { of_server()? } else { &ran.stdout };
+    let error: serde_json::Value = serde_json::from_str(json).ok()?;
     error["error"]["code"].as_str().map(str::to_owned)
 }

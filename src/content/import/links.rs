@@ -51,6 +51,28 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     Ok(End::Folder(real))
 }
 
+/// Returns where a link at `path` leads, below the same root, going by its text alone; `None` where that leads out.
+pub fn end(path: &str, text: &str) -> Option<String> {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in text.split('/') {
+        match part {
+            "" if parts.is_empty() && text.starts_with('/') => return None,
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    let leads_on = !text.starts_with('/') && !text.contains('\\') && !parts.is_empty();
+    leads_on.then(|| parts.join("/"))
+}
+
+/// Returns the text of the link at `path`, where it leads from there to somewhere below the root.
+pub fn text(link: &Path, path: &str) -> Option<String> {
+    let text = std::fs::read_link(link).ok()?.to_str()?.to_owned();
+    end(path, &text).map(|_| text)
+}
+
 /// A file that is reached through a link to a folder.
 pub struct Behind {
     /// Where it shows.

@@ -11,6 +11,7 @@ use crate::content::answer::text;
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
+use crate::store::links::{self, Link};
 use crate::store::modules::{self, Applies, Row};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -228,6 +229,25 @@ pub fn apply(
             }
         };
         say(db, project, module(&item.entry.what, uuid), &item.entry.origin, &mut rows)?;
+    }
+    Ok(())
+}
+
+/// Keeps the links of the tree, and forgets those where a file stands now.
+///
+/// # Errors
+/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn keep_links(db: &Db<'_>, project: &Project, found: &[Link], items: &[Item]) -> Result<()> {
+    let known = links::all(db, project.id)?;
+    for link in found.iter().filter(|link| !known.contains(link)) {
+        links::put(db, project.id, link)?;
+    }
+    if known.is_empty() {
+        return Ok(());
+    }
+    let files: HashSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
+    for link in known.iter().filter(|link| files.contains(link.path.as_str())) {
+        links::delete(db, project.id, &link.path)?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub mod skill_folder;
 mod applies;
 mod cursor;
 mod folders;
-mod links;
+pub(super) mod links;
 mod only;
 pub(in crate::content) mod walk;
 
@@ -122,7 +122,7 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
-        let scan::Scanned { files, same, left_out, servers, .. } = scan::scan(&self.paths, &choice, context)?;
+        let scan::Scanned { files, same, links, left_out, servers, .. } = scan::scan(&self.paths, &choice, context)?;
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
         servers.iter().try_for_each(manifest::check_server)?;
         kept.list(servers, manifest::FILE);
@@ -169,6 +169,7 @@ impl Operation for Import {
                         written += items.len() as u64;
                         (context.progress)("Writing", written, total);
                     }
+                    merge::keep_links(db, project, &links, &items)?;
                     servers::apply(db, project, &context.clock, author.now, &servers, &of_servers)?;
                     Ok(((actions, of_servers), project.name.clone()))
                 })?;

@@ -14,6 +14,7 @@ use super::walk::{self, Take, Walked};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::Context;
+use crate::store::links::Link;
 use crate::store::source::Source;
 
 /// A file that is to be imported.
@@ -36,6 +37,8 @@ pub struct Scanned {
     pub files: Vec<(File, Option<Destination>)>,
     /// Links that are the same thing as what they lead to, with that.
     pub same: Vec<(String, String)>,
+    /// Those of the same that are links, for an export.
+    pub links: Vec<Link>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
     /// Where each file is on the disk, by its relative path.
@@ -135,6 +138,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
         match end {
             Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
+                found.links.extend(links::text(path, relative).map(|target| Link { path: relative.clone(), target }));
                 found.same.push((relative.clone(), end));
             }
             _ => taken.push((path, candidate, Some(place))),
@@ -322,7 +326,7 @@ impl Gathered {
 
     /// Finds out which links to folders are the same as what they lead to; of the others the files are taken.
     fn resolve_folder_links(&mut self, places: &[Places], found: &mut Scanned) {
-        for (_, link) in std::mem::take(&mut self.folder_links) {
+        for (at, link) in std::mem::take(&mut self.folder_links) {
             let base = &self.roots[link.root].base;
             let here = &places[link.root];
             let path_of = |path: &Path| here.prefix.clone() + &relative(path, base);
@@ -333,6 +337,8 @@ impl Gathered {
                 None => true,
             };
             if link.is_known && !link.behind.iter().any(differs) {
+                let path = here.prefix.clone() + &link.relative;
+                found.links.extend(links::text(&at, &path).map(|target| Link { path, target }));
                 found.same.push((link.relative, relative(&link.real, base)));
                 continue;
             }

@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 11;
+pub const SCHEMA_VERSION: u32 = 12;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -30,6 +30,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "0e3b1505c6c4a6228d4dc24ca7afd854a6e811d327df459d0f2cea9de8d3fa53",
     "87043cbfdb73427a87327e5ed50808e7a3433549c830ec4a797fdeabb38cd4bc",
     "2eb9186c94493a20fffd55649436e4f0038fc63929c316a4717374f881264b49",
+    "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -45,6 +46,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V009__sync", include_str!("../../../../migrations/sqlite/V009__sync.sql")),
     ("V010__sources", include_str!("../../../../migrations/sqlite/V010__sources.sql")),
     ("V011__mcp_servers", include_str!("../../../../migrations/sqlite/V011__mcp_servers.sql")),
+    ("V012__links", include_str!("../../../../migrations/sqlite/V012__links.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.
