@@ -11,6 +11,7 @@ mod pipes;
 mod power;
 mod replaced;
 mod strangers;
+mod syncs;
 mod together;
 mod versions;
 
