@@ -35,6 +35,8 @@ mod references;
 mod requests;
 #[path = "load/streams.rs"]
 mod streams;
+#[path = "speed/syncs.rs"]
+mod syncs;
 #[path = "speed/table.rs"]
 mod table;
 #[path = "speed/web.rs"]
@@ -112,6 +114,7 @@ fn measure(quick: bool, filter: &str) {
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);
+    syncs::measure(&effort, &mut table);
     print!("{table}");
 }
 

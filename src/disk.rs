@@ -279,6 +279,29 @@ pub fn sync_folder(path: &Path) {
     }
 }
 
+/// A lock on a folder; it ends when this is dropped, or with the process.
+#[derive(Debug)]
+pub struct FolderLock {
+    folder: Option<fs::File>,
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // A process that is just being started has the open file too, and closing it here would not be the end.
+        let _ = self.folder.as_ref().map(fs::File::unlock);
+    }
+}
+
+/// Locks a folder; `None` where another process has the lock. A system or a disk that cannot lock folders locks nothing.
+pub fn lock_folder(path: &Path) -> Option<FolderLock> {
+    let Ok(folder) = fs::File::open(path) else { return Some(FolderLock { folder: None }) };
+    match folder.try_lock() {
+        Ok(()) => Some(FolderLock { folder: Some(folder) }),
+        Err(fs::TryLockError::WouldBlock) => None,
+        Err(fs::TryLockError::Error(_)) => Some(FolderLock { folder: None }),
+    }
+}
+
 /// Returns the failure of reading or writing a file of the user's, with the code that contract 000 gives it.
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {

@@ -12,6 +12,7 @@ mod power;
 mod replaced;
 mod sources;
 mod strangers;
+mod syncs;
 mod together;
 mod versions;
 

@@ -39,7 +39,7 @@ fn a_folder_is_filled_and_stays_the_same() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 0
     --- stdout
-    Synced project 'p' with <SCRATCH>/team: nothing to do
+    Project 'p' and <SCRATCH>/team are the same
     --- stderr
     ");
     assert_snapshot!(scratch.run(&["sync", "--check"]), @r"
@@ -59,11 +59,28 @@ fn what_one_side_did_the_other_gets() {
     // Here: one changed, one new, one renamed.
     scratch.ok(&["prompt", "update", "review", "--content", "Review it well.\n"]);
     scratch.ok(&["resource", "create", "notes", "file:///notes.md", "Notes\n"]);
-    assert_snapshot!(scratch.run(&["sync", "--dry-run"]), @r"");
-    assert_snapshot!(scratch.run(&["sync", "--check"]).status, @r"");
-    assert_snapshot!(scratch.run(&["-v", "sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "--dry-run"]), @r"
+    status: 0
+    --- stdout
+    import	prompt 'new'	.claude/commands/new.md	
+    write	prompt 'review'	.claude/commands/review.md	
+    update	resource 'docs.guide.md'	docs/guide.md	
+    write	resource 'notes'	notes.md	
+    --- stderr
+    ");
+    assert_snapshot!(scratch.run(&["sync", "--check"]).status, @"3");
+    assert_snapshot!(scratch.run(&["-v", "sync"]), @r"
+    status: 0
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 2 items taken into the project, 2 items written to the folder
+    --- stderr
+    .claude/commands/new.md: import prompt 'new'
+    .claude/commands/review.md: write prompt 'review'
+    docs/guide.md: update resource 'docs.guide.md'
+    notes.md: write resource 'notes'
+    ");
     assert_eq!(scratch.ok(&["prompt", "show", "new"]), "New.\n");
-    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\none\n2\nthree\n");
+    assert_eq!(scratch.ok(&["resource", "show", "docs.guide.md"]), "# Guide\none\n2\nthree\n");
     assert!(text(&scratch, "team/.claude/commands/review.md").ends_with("---\nReview it well.\n"));
     assert_eq!(text(&scratch, "team/notes.md"), "Notes\n");
     scratch.ok(&["sync", "--check"]);
@@ -85,10 +102,15 @@ fn another(scratch: &Scratch) -> Scratch {
 fn changes_of_different_lines_are_merged() {
     let scratch = synced();
     scratch.file("team/docs/guide.md", "# Guide\nONE\ntwo\nthree\n");
-    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\ntwo\nTHREE\n"]);
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    scratch.ok(&["resource", "update", "docs.guide.md", "--content", "# Guide\none\ntwo\nTHREE\n"]);
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 0
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item taken into the project, 1 item written to the folder
+    --- stderr
+    ");
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\nONE\ntwo\nTHREE\n");
-    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\nONE\ntwo\nTHREE\n");
+    assert_eq!(scratch.ok(&["resource", "show", "docs.guide.md"]), "# Guide\nONE\ntwo\nTHREE\n");
     scratch.ok(&["sync", "--check"]);
 }
 
@@ -96,21 +118,43 @@ fn changes_of_different_lines_are_merged() {
 fn in_conflict() -> Scratch {
     let scratch = synced();
     scratch.file("team/docs/guide.md", "# Guide\none\ntheirs\nthree\n");
-    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\nours\nthree\n"]);
+    scratch.ok(&["resource", "update", "docs.guide.md", "--content", "# Guide\none\nours\nthree\n"]);
     scratch
 }
 
 #[test]
 fn a_conflict_keeps_both_and_is_proposed_once() {
     let scratch = in_conflict();
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
-    assert_snapshot!(scratch.run(&["sync"]).stdout, @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item proposed
+    --- stderr
+    hint: resource 'docs.guide.md' (`docs/guide.md`): both changed: content
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Nothing changed here or in <SCRATCH>/team since the last sync
+    --- stderr
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
+    assert_snapshot!(scratch.run(&["sync"]).stdout, @"Nothing changed here or in <SCRATCH>/team since the last sync");
     assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs\nthree\n");
-    assert_eq!(scratch.ok(&["resource", "show", "guide.md"]), "# Guide\none\nours\nthree\n");
-    assert_snapshot!(scratch.ok(&["evolve", "list"]), @r"");
-    assert_snapshot!(scratch.ok(&["evolve", "show", "1"]), @r"");
+    assert_eq!(scratch.ok(&["resource", "show", "docs.guide.md"]), "# Guide\none\nours\nthree\n");
+    assert_snapshot!(scratch.ok(&["evolve", "list"]), @"1	open	change	resource:docs.guide.md	docs/guide.md");
+    assert_snapshot!(scratch.ok(&["evolve", "show", "1"]), @r"
+    --- a/resource:docs.guide.md
+    +++ b/resource:docs.guide.md
+    @@ -1,4 +1,4 @@
+     # Guide
+     one
+    -ours
+    +theirs
+     three
+    ");
 }
 
 #[test]
@@ -119,7 +163,7 @@ fn an_accepted_conflict_is_theirs() {
     assert_eq!(scratch.run(&["sync"]).status, 1);
     scratch.ok(&["evolve", "accept", "1"]);
     // What comes after it is a change like any other.
-    scratch.ok(&["resource", "update", "guide.md", "--content", "# Guide\none\ntheirs and ours\nthree\n"]);
+    scratch.ok(&["resource", "update", "docs.guide.md", "--content", "# Guide\none\ntheirs and ours\nthree\n"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs and ours\nthree\n");
     scratch.ok(&["sync", "--check"]);
@@ -129,7 +173,13 @@ fn an_accepted_conflict_is_theirs() {
 fn a_rejected_conflict_is_ours() {
     let scratch = in_conflict();
     assert_eq!(scratch.run(&["sync"]).status, 1);
-    assert_snapshot!(scratch.run(&["evolve", "reject", "1"]), @r"");
+    assert_snapshot!(scratch.run(&["evolve", "reject", "1"]), @r"
+    status: 0
+    --- stdout
+    Rejected proposal 1
+    --- stderr
+    hint: the next `mcpkg sync` writes what the project has into the folder
+    ");
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\nours\nthree\n");
     scratch.ok(&["sync", "--check"]);
@@ -140,7 +190,14 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
     let scratch = synced();
     let delete = || fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
     delete();
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item proposed
+    --- stderr
+    hint: resource 'docs.guide.md' (`docs/guide.md`): was deleted in the folder
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
     assert_eq!(scratch.run(&["sync"]).status, 1);
     assert!(!scratch.path().join("team/docs/guide.md").exists(), "it does not come back unasked");
     scratch.ok(&["evolve", "reject", "1"]);
@@ -152,7 +209,7 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
     scratch.ok(&["evolve", "accept", &id]);
     scratch.ok(&["sync"]);
-    assert_eq!(scratch.run(&["resource", "show", "guide.md"]).status, 1);
+    assert_eq!(scratch.run(&["resource", "show", "docs.guide.md"]).status, 1);
     scratch.ok(&["sync", "--check"]);
 }
 
@@ -160,7 +217,14 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
 fn what_is_deleted_here_is_proposed_for_the_folder() {
     let scratch = synced();
     scratch.ok(&["prompt", "delete", "review"]);
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item proposed
+    --- stderr
+    hint: prompt 'review' (`.claude/commands/review.md`): was deleted in the project
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
     assert!(text(&scratch, "team/.claude/commands/review.md").contains("Review it."));
     scratch.ok(&["evolve", "reject", "1"]);
     scratch.ok(&["sync"]);
@@ -168,7 +232,7 @@ fn what_is_deleted_here_is_proposed_for_the_folder() {
     scratch.ok(&["prompt", "delete", "review"]);
     assert_eq!(scratch.run(&["sync"]).status, 1);
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
-    assert_snapshot!(scratch.ok(&["evolve", "accept", &id]), @r"");
+    assert_snapshot!(scratch.ok(&["evolve", "accept", &id]), @"Accepted proposal 2: the next sync deletes `.claude/commands/review.md`");
     scratch.ok(&["sync"]);
     assert!(!scratch.path().join("team/.claude/commands/review.md").exists());
     scratch.ok(&["sync", "--check"]);
@@ -183,14 +247,21 @@ fn a_filled_project_and_a_filled_folder_are_united() {
     other.ok(&[
         "resource",
         "create",
-        "guide.md",
+        "docs.guide.md",
         "file:///docs/guide.md",
         "# Guide\none\ntwo\nthree\n",
         "-m",
         "text/markdown",
     ]);
     let team = scratch.path().join("team").display().to_string();
-    assert_snapshot!(other.run(&["sync", &team]).to_string().replace(&team, "TEAM"), @r"");
+    assert_snapshot!(other.run(&["sync", &team]).to_string().replace(&team, "TEAM"), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with TEAM: 1 item taken into the project, 1 item written to the folder, 1 item proposed
+    --- stderr
+    hint: prompt 'review' (`.claude/commands/review.md`): differs: front matter, content
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
     assert_eq!(other.ok(&["prompt", "show", "review"]), "Review it otherwise.\n");
     assert!(other.ok(&["skill", "show", "pdf"]).contains("Read it."));
     assert_eq!(text(&scratch, "team/.claude/commands/mine.md"), "Mine.\n");
@@ -204,7 +275,13 @@ fn what_is_no_item_is_let_be() {
     scratch.file("team/build.log", "noise");
     scratch.file("team/.git/config", "[core]");
     scratch.file("team/.claude/commands/empty.md", "");
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item taken into the project
+    --- stderr
+    warning: `.claude/commands/empty.md` holds no text; it was let be
+    ");
     let names = scratch.json(&["resource", "list"]).to_string();
     assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");
     assert_eq!(text(&scratch, "team/build.log"), "noise");
@@ -212,7 +289,13 @@ fn what_is_no_item_is_let_be() {
     scratch.file("team/.claude/commands/review.md", [0xff, 0xfe]);
     fs::remove_file(scratch.path().join("team/.claude/commands/empty.md")).expect("gone");
     scratch.ok(&["prompt", "update", "review", "--content", "Better.\n"]);
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: nothing to do
+    --- stderr
+    warning: `.claude/commands/review.md` holds no UTF-8 text; it was let be
+    ");
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
 
@@ -220,12 +303,26 @@ fn what_is_no_item_is_let_be() {
 fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     let scratch = synced();
     fs::rename(scratch.path().join("team"), scratch.path().join("away")).expect("a rename");
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
-    assert_snapshot!(scratch.run(&["sync", "team"]).status, @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The folder `<SCRATCH>/team` is gone
+    hint: nothing was taken for deleted; is its disk mounted?
+    hint: `mcpkg sync DIR --anew` writes the project into a new folder
+    ");
+    assert_snapshot!(scratch.run(&["sync", "team"]).status, @"1");
     assert!(!scratch.path().join("team").exists());
     // What a disk that is not mounted looks like.
     fs::create_dir(scratch.path().join("team")).expect("a folder");
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Nothing of what was synced is in `<SCRATCH>/team` any more
+    hint: nothing was taken for deleted; is it the right folder, and is it mounted?
+    hint: `mcpkg sync DIR --anew` fills it again, as if it had never been synced
+    ");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["sync", "team", "--anew"]);
     assert_eq!(tree(&scratch.path().join("team")), tree(&scratch.path().join("away")));
@@ -236,7 +333,13 @@ fn a_database_from_elsewhere_names_no_folder() {
     let scratch = synced();
     // The records of what this user approved are gone, as on another machine.
     fs::remove_dir_all(scratch.state()).expect("gone");
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The database names the folder `<SCRATCH>/team`, which you never synced on this machine
+    hint: name the folder: `mcpkg sync DIR`
+    ");
     fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
     scratch.ok(&["sync", "team"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntwo\nthree\n", "the two were never synced here");
@@ -245,12 +348,34 @@ fn a_database_from_elsewhere_names_no_folder() {
 #[test]
 fn odd_arguments_are_refused() {
     let scratch = Scratch::with_project();
-    assert_snapshot!(scratch.run(&["sync"]), @r"");
-    assert_snapshot!(scratch.run(&["sync", "."]), @r"");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 2
+    --- stdout
+    --- stderr
+    error: Project 'p' was not synced with a folder yet
+    hint: name one: `mcpkg sync DIR`
+    ");
+    assert_snapshot!(scratch.run(&["sync", "."]), @r"
+    status: 2
+    --- stdout
+    --- stderr
+    error: `<SCRATCH>` cannot be synced as a whole
+    hint: name a folder for the project's files: all that lies in it becomes the project's
+    ");
     scratch.file("file", "x");
-    assert_snapshot!(scratch.run(&["sync", "file"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "file"]), @r"
+    status: 2
+    --- stdout
+    --- stderr
+    error: `<SCRATCH>/file` is no folder
+    ");
     scratch.ok(&["prompt", "create", "a", "A\n"]);
-    assert_snapshot!(scratch.run(&["sync", "none", "--check"]), @r"");
+    assert_snapshot!(scratch.run(&["sync", "none", "--check"]), @r"
+    status: 3
+    --- stdout
+    write	prompt 'a'	.claude/commands/a.md	
+    --- stderr
+    ");
     assert!(!scratch.path().join("none").exists());
 }
 

@@ -2,3 +2,4 @@
 
 mod both_ways;
 mod proposals;
+mod two_homes;

@@ -1,6 +1,6 @@
 //! The command.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use super::report::Report;
 use super::write::{self, Outcome};
 use super::{approval, unchanged};
 use crate::content::GROUP;
+use crate::disk::{self, FolderLock};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::{self, Project};
@@ -228,7 +229,7 @@ fn begin(
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
         // Files that are about to be written are looked at by the next sync.
-        let is_done = plan.writes.is_empty() && !plan.first_manifest && look.let_be.is_empty();
+        let is_done = plan.writes.is_empty() && !plan.first_manifest && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
         syncs::looked(db, id, if is_done { &look.seen } else { &[] }, state, look.looked_at)?;
         Ok((id, plan, written))
@@ -257,19 +258,12 @@ fn end(
     Ok((outcome, waiting))
 }
 
-/// Locks the folder against other syncs, of other databases too, for as long as the file is open.
-fn lock(top: &Path) -> Result<Option<File>> {
-    // Not every system opens a folder.
-    let Ok(folder) = File::open(top) else { return Ok(None) };
-    match folder.try_lock() {
-        Ok(()) => Ok(Some(folder)),
-        Err(TryLockError::WouldBlock) => {
-            Err(Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
-                .hint("try again when that has ended"))
-        }
-        // Nor does every disk lock one.
-        Err(TryLockError::Error(_)) => Ok(None),
-    }
+/// Locks the folder against other syncs, of other databases too, for as long as the lock is held.
+fn lock(top: &Path) -> Result<FolderLock> {
+    disk::lock_folder(top).ok_or_else(|| {
+        Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
+            .hint("try again when that has ended")
+    })
 }
 
 /// Refuses what is no folder of its own.

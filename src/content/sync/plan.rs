@@ -11,7 +11,7 @@ use crate::content::import::manifest::{self, Entry, Origin};
 use crate::content::import::scan::File;
 use crate::content::merge::{self, Content, Outcome, Side, Version};
 use crate::content::stored::{self, Rows, Stored};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, Proposal, State};
 use crate::store::source::Source;
@@ -40,7 +40,7 @@ pub(super) enum Act {
     /// It is proposed to delete the file, as it was here.
     ProposeDeleteFile,
     /// A proposal waits for a person.
-    Wait(i64),
+    Wait,
     /// Nothing, for this reason.
     LetBe(String),
 }
@@ -116,6 +116,7 @@ impl Plan {
             }
             steps.push(step);
         }
+        hold_back(&mut steps, look);
         let first_manifest = !look.has_manifest;
         let writes = writes(&steps, look, &listed, first_manifest)?;
         Ok(Self { steps, rows, writes, first_manifest })
@@ -123,8 +124,13 @@ impl Plan {
 
     /// Whether anything would be changed here or in the folder, or proposed.
     pub(super) fn does_anything(&self) -> bool {
-        let acts = |step: &Step| !matches!(step.act, Act::Same | Act::Wait(_) | Act::LetBe(_) | Act::Forget);
+        let acts = |step: &Step| !matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget);
         self.first_manifest || !self.writes.is_empty() || self.steps.iter().any(acts)
+    }
+
+    /// Whether something is let be, for a reason that may go away by itself.
+    pub(super) fn lets_be(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.act, Act::LetBe(_)))
     }
 }
 
@@ -259,19 +265,19 @@ fn act(
         _ => Ok(Vec::new()),
     };
     // An open proposal of the same, made while the same stood here.
-    let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<Option<i64>> {
+    let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<bool> {
         let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
-            return Ok(None);
+            return Ok(false);
         };
         let same = match (proposed(open), what) {
             (Some((entry, blob)), Some((theirs, sha256))) => entry == *theirs && blobs::sha256(db, blob)? == sha256,
             (None, None) => true,
             _ => false,
         };
-        Ok((same && open.base == ours.map(Stored::blob)).then_some(open.id))
+        Ok(same && open.base == ours.map(Stored::blob))
     };
     let what = theirs.map(|version| (version.entry, version.sha256));
-    let or_wait = |action, what, act| Ok::<_, crate::error::Error>(waits(action, what)?.map_or(act, Act::Wait));
+    let or_wait = |action, what, act| Ok::<_, Error>(if waits(action, what)? { Act::Wait } else { act });
     Ok(match merge::merge(before, theirs, here, load)? {
         Outcome::Unchanged if there.is_none() => Act::Forget,
         Outcome::Unchanged => Act::Same,
@@ -356,13 +362,35 @@ impl Names {
     }
 }
 
+/// Holds back what would get a name or URI in the folder that another file has there, about which a person decides first.
+fn hold_back(steps: &mut [Step], look: &Look) {
+    let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::LetBe(_));
+    let mut taken: HashMap<String, String> = HashMap::new();
+    let names = |entry: &Entry| {
+        let name = format!("{} '{}'", entry.what.word(), entry.name);
+        [Some(name), entry.what.uri().map(str::to_owned)].into_iter().flatten()
+    };
+    for step in steps.iter().filter(|step| is_open(&step.act)) {
+        if let Some(there) = look.items.get(&step.path) {
+            taken.extend(names(&there.entry).map(|name| (name, step.path.clone())));
+        }
+    }
+    for step in steps.iter_mut() {
+        let (Act::Give(entry, _) | Act::Merge(entry, _)) = &step.act else { continue };
+        let of_another = names(entry).find_map(|name| taken.get(&name).filter(|path| **path != step.path));
+        if let Some(path) = of_another {
+            step.act = Act::LetBe(format!("is named like `{path}`, which waits to be decided about"));
+        }
+    }
+}
+
 /// Returns the files that the folder is to have and has not.
 fn writes(steps: &[Step], look: &Look, listed: &HashSet<String>, first_manifest: bool) -> Result<Vec<FileWrite>> {
     let mut writes: Vec<FileWrite> = Vec::new();
     let gone =
         |path: &str, before| FileWrite { path: path.to_owned(), before, bytes: None, executable: false, listed: None };
     let is_quiet = |step: &Step| {
-        matches!(step.act, Act::Same | Act::Wait(_) | Act::LetBe(_))
+        matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_))
             || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
     };
     let mut new_paths = HashSet::new();

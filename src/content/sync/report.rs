@@ -24,25 +24,25 @@ impl Act {
     /// What happens in one word; none where nothing does.
     fn word(&self, is_new: bool) -> Option<&'static str> {
         Some(match self {
-            Act::Same | Act::Forget => return None,
+            // What waits is counted by itself.
+            Act::Same | Act::Forget | Act::Wait => return None,
             Act::Take if is_new => "import",
             Act::Take => "update",
             Act::Give(..) => "write",
             Act::Merge(..) => "merge",
             Act::DeleteFile => "delete file",
             Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile => "propose",
-            Act::Wait(_) => "waits",
             Act::LetBe(_) => "let be",
         })
     }
 
-    /// Why, where that is not plain.
-    fn why(&self) -> String {
+    /// Why, where that is not plain; `is_first` where both never had the same.
+    fn why(&self, is_first: bool) -> String {
         match self {
+            Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),
             Act::ProposeChange(parts) => format!("both changed: {}", parts.join(", ")),
             Act::ProposeDelete => "was deleted in the folder".to_owned(),
             Act::ProposeDeleteFile => "was deleted in the project".to_owned(),
-            Act::Wait(id) => format!("proposal {id}"),
             Act::LetBe(why) => why.clone(),
             _ => String::new(),
         }
@@ -53,7 +53,11 @@ impl Report<'_> {
     /// Returns the reply of a sync that found nothing changed; `waiting` proposals are open.
     pub(super) fn unchanged(&self, waiting: i64) -> Reply {
         let text = format!("Project '{}' and {} are the same", self.project, self.folder.display());
-        let text = if waiting == 0 { text } else { format!("Nothing changed in {} since", self.folder.display()) };
+        let text = if waiting == 0 {
+            text
+        } else {
+            format!("Nothing changed here or in {} since the last sync", self.folder.display())
+        };
         let reply = Reply::sentence(text, self.data(&[], &[], waiting));
         self.finished(reply, waiting)
     }
@@ -61,12 +65,15 @@ impl Report<'_> {
     /// Returns the reply of a sync; `outcome` is what became of the files, `waiting` how many proposals are open.
     pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
         let rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
+        if rows.is_empty() && !plan.does_anything() {
+            return self.unchanged(waiting);
+        }
         let data = self.data(&rows, &outcome.changed, waiting);
         let reply = match self.dry {
             true => {
                 let columns = &["ACTION", "ITEM", "FILE", "WHY"];
                 let rows: Vec<Vec<String>> = rows.iter().map(|row| row.to_vec()).collect();
-                let empty = format!("Project '{}' and {} are the same", self.project, self.folder.display());
+                let empty = "Only the manifest would be written".to_owned();
                 Reply::new(Body::Table(Table { columns, rows, empty }), data)
             }
             false => Reply::sentence(self.sentence(&rows), data),
@@ -131,7 +138,7 @@ impl Report<'_> {
 fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
     let is_new = step.ours.is_none() && look.items.contains_key(&step.path);
     let word = step.act.word(is_new)?;
-    Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why()])
+    Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
 }
 
 fn line(action: &str, item: &str, path: &str, why: &str) -> String {

@@ -1,0 +1,266 @@
+//! Two homes that share a folder: whatever each does, nothing is lost, and they come together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcpkg::content::stored;
+use mcpkg::op::{Body, Context};
+use mcpkg::store::{blobs, proposals};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::Scratch;
+
+/// Two homes, each with a project `p`, and a folder.
+struct Homes {
+    homes: [(Scratch, Context); 2],
+    folder: tempfile::TempDir,
+    /// How many lines were made: no two are the same.
+    made: usize,
+    /// Those that were written.
+    written: Vec<String>,
+}
+
+/// What is done.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A home adds a line to an item, which is made where it is not there.
+    Edit { home: bool, item: usize, at: prop::sample::Index },
+    /// Somebody adds a line to a file of the folder.
+    EditFile { item: usize, at: prop::sample::Index },
+    /// A home deletes an item.
+    Delete { home: bool, item: usize },
+    /// Somebody deletes a file.
+    DeleteFile { item: usize },
+    /// A home renames an item.
+    Rename { home: bool, item: usize },
+    /// A home syncs.
+    Sync { home: bool },
+    /// A home decides about its proposals.
+    Decide { home: bool, accept: bool },
+}
+
+/// The items: prompts, and a document; their names and files.
+const ITEMS: [(&str, &str); 4] =
+    [("a", ".claude/commands/a.md"), ("b", ".claude/commands/b.md"), ("c", ".claude/commands/c.md"), ("doc", "doc.md")];
+
+fn steps(deletes: bool) -> impl Strategy<Value = Vec<Step>> {
+    let (home, item, at) = (any::<bool>, || 0..ITEMS.len(), any::<prop::sample::Index>);
+    let edits = prop_oneof![
+        3 => (home(), item(), at()).prop_map(|(home, item, at)| Step::Edit { home, item, at }),
+        3 => (item(), at()).prop_map(|(item, at)| Step::EditFile { item, at }),
+        4 => home().prop_map(|home| Step::Sync { home }),
+        1 => (home(), item()).prop_map(|(home, item)| Step::Rename { home, item }),
+    ];
+    let all = prop_oneof![
+        8 => edits,
+        u32::from(deletes) => (home(), item()).prop_map(|(home, item)| Step::Delete { home, item }),
+        u32::from(deletes) => item().prop_map(|item| Step::DeleteFile { item }),
+        u32::from(deletes) => (home(), any::<bool>()).prop_map(|(home, accept)| Step::Decide { home, accept }),
+    ];
+    prop::collection::vec(all, 1..24)
+}
+
+/// The contents of a home by kind and name.
+type Items = BTreeMap<(String, String), String>;
+
+fn items(context: &Context) -> Items {
+    let items = context.read(|db, project| {
+        let rows = stored::rows(db, project)?;
+        let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
+            let text = String::from_utf8(blobs::get(db, stored.blob())?).expect("text");
+            Ok(((stored.entry.what.word().to_owned(), stored.entry.name), text))
+        });
+        all.collect()
+    });
+    items.expect("the items")
+}
+
+/// Runs an operation in this process and returns its data.
+fn run(context: &Context, cli: &[&str], arguments: Value) -> mcpkg::error::Result<mcpkg::op::Reply> {
+    let entry = mcpkg::operations().find(|entry| entry.cli == cli).expect("an operation");
+    entry.from_agent(arguments)?.run(context)
+}
+
+impl Homes {
+    fn new() -> Self {
+        let home = || {
+            let scratch = Scratch::with_project_here();
+            let context = scratch.context();
+            (scratch, context)
+        };
+        let folder = tempfile::Builder::new().prefix("mcpkg-team-").tempdir().expect("a folder");
+        Self { homes: [home(), home()], folder, made: 0, written: Vec::new() }
+    }
+
+    fn context(&self, home: bool) -> &Context {
+        &self.homes[usize::from(home)].1
+    }
+
+    fn sync(&self, home: bool) -> mcpkg::op::Reply {
+        let folder = self.folder.path().display().to_string();
+        run(self.context(home), &["sync"], json!({ "folder": folder })).expect("the sync")
+    }
+
+    /// Puts a new line somewhere into a text; returns both.
+    fn edited(&mut self, text: &str, at: &prop::sample::Index) -> (String, String) {
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        self.made += 1;
+        let line = format!("line {}\n", self.made);
+        // Front matter stays as it is.
+        let first = lines.iter().rposition(|line| *line == "---\n").map_or(0, |at| at + 1);
+        lines.insert(first + at.index(lines.len() - first + 1), &line);
+        (lines.concat(), line.trim_end().to_owned())
+    }
+
+    fn items(&self, home: bool) -> Items {
+        items(self.context(home))
+    }
+
+    fn decide(&self, home: bool, accept: bool) {
+        let context = self.context(home);
+        let open = context.read(|db, project| proposals::list(db, project.id, false)).expect("the proposals");
+        for proposal in open {
+            let cli = ["evolve", if accept { "accept" } else { "reject" }];
+            if run(context, &cli, json!({ "id": proposal.id })).is_err() {
+                // What was changed since is proposed anew by the next sync.
+                run(context, &["evolve", "reject"], json!({ "id": proposal.id })).expect("it is open");
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Sync { home } => drop(self.sync(*home)),
+            Step::Decide { home, accept } => self.decide(*home, *accept),
+            Step::Edit { home, item, at } => {
+                let (name, _) = ITEMS[*item];
+                let kind = if name == "doc" { "resource" } else { "prompt" };
+                let known = self.items(*home).remove(&(kind.to_owned(), name.to_owned()));
+                let (text, line) = self.edited(known.as_deref().unwrap_or_default(), at);
+                let uri = (kind == "resource").then_some("file:///doc.md");
+                let verb = if known.is_some() { "update" } else { "create" };
+                let mut arguments = json!({ "name": name, "content": text });
+                if let (Some(uri), "create") = (uri, verb) {
+                    arguments["uri"] = uri.into();
+                }
+                // Another item may have its URI by now.
+                if run(self.context(*home), &[kind, verb], arguments).is_ok() {
+                    self.written.push(line);
+                }
+            }
+            Step::EditFile { item, at } => {
+                let path = self.path(*item);
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                let (text, line) = self.edited(&text, at);
+                fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                fs::write(&path, text).expect("a file");
+                self.written.push(line);
+            }
+            Step::Delete { home, item } => {
+                let (name, _) = ITEMS[*item];
+                let kind = if name == "doc" { "resource" } else { "prompt" };
+                // It may not be there.
+                let _ = run(self.context(*home), &[kind, "delete"], json!({ "name": name }));
+            }
+            Step::DeleteFile { item } => drop(fs::remove_file(self.path(*item))),
+            Step::Rename { home, item } => {
+                let (name, _) = ITEMS[*item];
+                let to = format!("{name}{}", self.made);
+                let _ = run(self.context(*home), &["prompt", "rename"], json!({ "name": name, "to": to }));
+            }
+        }
+    }
+
+    fn path(&self, item: usize) -> PathBuf {
+        self.folder.path().join(ITEMS[item].1)
+    }
+
+    /// Renames what has a name that something else has in the folder, as the user is told to.
+    fn make_way(&self, home: bool, round: usize, data: &Value) {
+        for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "let_be") {
+            let name = item["item"].as_str().and_then(|label| label.split('\'').nth(1)).expect("a name");
+            let to = format!("{name}.{}.{round}", u8::from(home));
+            let _ = run(self.context(home), &["prompt", "rename"], json!({ "name": name, "to": to }));
+        }
+    }
+
+    /// All lines that stand anywhere: in the homes, in the folder, in what is proposed.
+    fn lines(&self) -> BTreeSet<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for home in [false, true] {
+            texts.extend(self.items(home).into_values());
+            let proposed = self.context(home).read(|db, project| {
+                let open = proposals::list(db, project.id, false)?;
+                open.iter().filter_map(|open| open.blob).map(|blob| blobs::get(db, blob)).collect::<Result<Vec<_>, _>>()
+            });
+            let proposed = proposed.expect("the proposals");
+            texts.extend(proposed.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        texts.extend(files(self.folder.path()));
+        texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("line ")).map(str::to_owned).collect()
+    }
+}
+
+/// The texts of the files below a folder.
+fn files(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() { texts.extend(files(&entry)) } else { texts.push(fs::read_to_string(&entry).expect("text")) }
+    }
+    texts
+}
+
+/// Syncs both homes, deciding as told, until both say that nothing is left; returns after how many rounds.
+fn come_together(homes: &Homes, accepts: &[bool]) -> usize {
+    for (round, accept) in accepts.iter().cycle().take(12).enumerate() {
+        let mut quiet = true;
+        for home in [false, true] {
+            let reply = homes.sync(home);
+            let acted = reply.data["items"].as_array().is_some_and(|items| !items.is_empty());
+            quiet &= !acted && !reply.failed;
+            homes.decide(home, *accept);
+            homes.make_way(home, round, &reply.data);
+        }
+        if quiet {
+            return round;
+        }
+    }
+    panic!("they do not come together: {:?} {:?}", homes.sync(false).data, homes.sync(true).data);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn two_homes_over_one_folder_lose_no_line(steps in steps(false), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
+        let mut homes = Homes::new();
+        for step in &steps {
+            homes.step(step);
+            let lines = homes.lines();
+            for line in &homes.written {
+                prop_assert!(lines.contains(line), "{line} is lost after {step:?}");
+            }
+        }
+        come_together(&homes, &accepts);
+        prop_assert_eq!(homes.items(false), homes.items(true));
+    }
+
+    #[test]
+    fn two_homes_over_one_folder_come_together(steps in steps(true), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
+        let mut homes = Homes::new();
+        for step in &steps {
+            homes.step(step);
+        }
+        come_together(&homes, &accepts);
+        prop_assert_eq!(homes.items(false), homes.items(true));
+        // A third home that sees nothing but the folder has the same.
+        let expected = homes.items(false);
+        let third = Homes { folder: homes.folder, ..Homes::new() };
+        let reply = third.sync(false);
+        prop_assert!(!reply.failed, "{:?}", reply.data);
+        prop_assert!(matches!(reply.body, Body::Sentence(_)));
+        prop_assert_eq!(third.items(false), expected);
+    }
+}
