@@ -26,6 +26,16 @@ use crate::op::Domain;
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "client";
 
+/// Returns the file in which an agent reads the MCP servers of the user; `None` for an agent that is not known.
+///
+/// # Errors
+/// `E_ROOT_REQUIRED` where HOME is not set.
+pub fn user_file(agent: &str) -> crate::error::Result<Option<std::path::PathBuf>> {
+    let homes = homes::Homes::find()?;
+    let name = agent.replace('_', "-");
+    Ok(agents::ALL.iter().find(|agent| agent.name == name).map(|agent| (agent.user_file)(&homes)))
+}
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "client",

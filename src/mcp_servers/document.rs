@@ -39,6 +39,11 @@ impl Document {
         Self { format, key }
     }
 
+    /// Returns the key that holds the entries.
+    pub const fn key(self) -> &'static str {
+        self.key
+    }
+
     /// Returns the whole document; null where it is blank.
     ///
     /// # Errors

@@ -71,6 +71,8 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; clients ask their users.
     ("consent", &["deploy/", "mcp/"]),
+    // Where each agent reads the user's MCP servers.
+    ("client", &["deploy/"]),
     // Where the database is.
     ("database", &["cli/globals.rs", "client/"]),
 ];
@@ -157,6 +159,8 @@ fn imports_go_down_only() {
                 "content::proposals",
                 "content::skills",
                 "content::uri",
+                // Where each agent reads the user's MCP servers.
+                "client::user_file",
                 // `doctor` asks each domain how it is.
                 "DOMAINS",
             ],

@@ -22,6 +22,7 @@ mod place;
 mod places;
 mod remotes;
 mod safety;
+mod servers;
 mod sources;
 mod subagents;
 mod taken_over;

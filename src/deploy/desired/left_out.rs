@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::deploy::targets::Target;
+use crate::mcp_servers::write::Unsayable;
 
 /// A module that is meant for a target and is not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,18 @@ pub enum Reason {
     NotText,
     /// It reads no such file from the home folder.
     NotForTheUser,
+    /// It has no form for the MCP server.
+    Server(Unsayable),
+    /// It reads no file of MCP servers there.
+    NoServers,
+    /// Its file of MCP servers for the user holds the agent's own state.
+    OwnState,
+    /// Its file of MCP servers holds a secret, which a snapshot of the file would keep.
+    HoldsSecret,
+    /// Its file of MCP servers is malformed.
+    Malformed,
+    /// Another server has the name of its entry.
+    EntryTaken,
 }
 
 impl Reason {
@@ -45,6 +58,16 @@ impl Reason {
             Reason::NoDescription => "no_description",
             Reason::NotText => "not_text",
             Reason::NotForTheUser => "not_for_the_user",
+            Reason::Server(Unsayable::Variables) => "no_variables",
+            Reason::Server(Unsayable::Literal) => "would_be_filled_in",
+            Reason::Server(Unsayable::Inputs) => "no_inputs",
+            Reason::Server(Unsayable::Files) => "no_files",
+            Reason::Server(Unsayable::Transport) => "transport",
+            Reason::NoServers => "no_servers",
+            Reason::OwnState => "own_state",
+            Reason::HoldsSecret => "holds_secret",
+            Reason::Malformed => "malformed",
+            Reason::EntryTaken => "entry_taken",
         }
     }
 
@@ -58,6 +81,16 @@ impl Reason {
             Reason::NoDescription => "it has no description, which is needed there",
             Reason::NotText => "its text is not UTF-8",
             Reason::NotForTheUser => "no such file is read from the home folder",
+            Reason::Server(why) => why.text(),
+            Reason::NoServers => "no file of MCP servers is read there",
+            Reason::OwnState => {
+                "its file for the user holds the agent's own state; its own command adds a server to that"
+            }
+            Reason::HoldsSecret => {
+                "its file of MCP servers holds values as text, which a snapshot would keep; name variables in their place"
+            }
+            Reason::Malformed => "its file of MCP servers is malformed",
+            Reason::EntryTaken => "an entry of that name is another server's",
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod left_out;
 pub mod output;
 pub mod rule;
 pub mod sections;
+pub mod slots;
 pub mod subagent;
 pub mod unmap;
 

@@ -23,6 +23,8 @@ pub enum Form {
     Block,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
+    /// Entries of MCP servers in an agent's file; the rest of the file is the user's.
+    Servers,
     /// A rule: front matter of ours in place of the module's own.
     Rule,
     /// A subagent as TOML: its text is the module's without the front matter.
@@ -72,7 +74,7 @@ pub struct Output {
     pub targets: Vec<Target>,
     /// What it is made of, by module.
     pub parts: Vec<Part>,
-    /// Its bytes, or those of its block.
+    /// Its bytes, or those of its block; of entries what they shall be.
     pub bytes: Arc<[u8]>,
     /// Their SHA-256.
     pub sha256: Sha,
@@ -91,9 +93,9 @@ impl Output {
         ids
     }
 
-    /// Whether it keeps a block of the file only.
+    /// Whether it keeps a part of the file only: a block, or entries.
     pub fn is_block(&self) -> bool {
-        self.form == Form::Block
+        matches!(self.form, Form::Block | Form::Servers)
     }
 }
 

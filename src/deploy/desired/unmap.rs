@@ -35,6 +35,9 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
     match output.form {
         Form::Copy => found.edit(first, disk.to_vec()),
         Form::Gathered => gathered(&mut found, &output.parts, disk, Unmapped::edit_line)?,
+        Form::Servers => {
+            return Err("an entry of an MCP server was changed; `mcpkg mcp set` changes the server".to_owned());
+        }
         Form::Block => {
             let Some(split) = sections::find(disk) else {
                 return Err("its block was taken out".to_owned());

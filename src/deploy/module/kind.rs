@@ -21,11 +21,27 @@ pub enum Kind {
     #[serde(skip_deserializing)]
     #[value(skip)]
     Subagent,
+    /// An entry of an MCP server in an agent's own file. Only projects have it.
+    #[serde(skip_deserializing)]
+    #[value(skip)]
+    McpServer,
+    /// A file of one agent alone, such as its hooks. Only projects have it.
+    #[serde(skip_deserializing)]
+    #[value(skip)]
+    AgentFile,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [Kind::Instructions, Kind::Skill, Kind::Prompt, Kind::Command, Kind::Subagent];
+    pub const ALL: [Kind; 7] = [
+        Kind::Instructions,
+        Kind::Skill,
+        Kind::Prompt,
+        Kind::Command,
+        Kind::Subagent,
+        Kind::McpServer,
+        Kind::AgentFile,
+    ];
 
     /// Returns the kind with this word.
     pub fn named(word: &str) -> Option<Self> {
@@ -40,6 +56,8 @@ impl Kind {
             Kind::Prompt => "prompt",
             Kind::Command => "command",
             Kind::Subagent => "subagent",
+            Kind::McpServer => "mcp_server",
+            Kind::AgentFile => "agent_file",
         }
     }
 }

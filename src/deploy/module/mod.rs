@@ -2,6 +2,7 @@
 
 mod file_name;
 mod kind;
+mod server_file;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::store::prompts::Argument;
 
 pub use file_name::{fs_key, sanitise, unbounded_fs_key};
 pub use kind::Kind;
+pub use server_file::ServerFile;
 
 /// Where a file of a module comes from: the module itself, or the highest overlay that changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -11,9 +11,9 @@ use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
 use crate::deploy::operations::with_schema;
-use crate::deploy::plan::Change;
 use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::{self};
+use crate::deploy::plan::show;
+use crate::deploy::plan::{Change, code};
 use crate::deploy::source::{Choice, Site};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -251,10 +251,27 @@ impl Applying<'_> {
         } else {
             (Site::find(context, self.choice)?.fetch(context)?, None)
         };
-        let right = apply::begin(context)?;
+        let mut right = apply::begin(context)?;
         let mut prepared = Prepared::again(context, self.choice, checkouts)?;
         if shown.is_some_and(|hash| hash != prepared.hash) {
             return Err(show::changed_meanwhile());
+        }
+        // A token and `--yes` are no person's consent to what agents will run.
+        if consent.is_none() && context.confirmation != Confirmation::Ask {
+            check_adopt(&prepared.plan.changes, self.adopt)?;
+            let has_code = !code::of(&prepared.plan.changes).is_empty();
+            if has_code {
+                drop(right);
+                let inputs = self.inputs(&prepared);
+                let (site, changes) = (&prepared.site, &prepared.plan.changes);
+                consent = code::consent(context, DeployApply::TOOL, site, &inputs, &prepared.hash, changes)?;
+                right = apply::begin(context)?;
+                let hash = prepared.hash.clone();
+                prepared = Prepared::again(context, self.choice, prepared.checkouts)?;
+                if hash != prepared.hash {
+                    return Err(show::changed_meanwhile());
+                }
+            }
         }
         let inputs = prepared.site.inputs();
         if let Gate::Token(token) = &self.gate {
@@ -293,16 +310,20 @@ impl Applying<'_> {
         Ok(Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint))
     }
 
-    /// Uses up the token, or the consent.
+    /// Uses up the token and the consent.
     fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared, consent: Option<&Consent>) -> Result<()> {
-        match (&self.gate, consent) {
-            (Gate::Token(token), _) => {
-                let inputs = prepared.site.inputs();
-                confirm::consume(db, context, token, &inputs, &prepared.hash, context.clock.now())
-            }
-            (_, Some(consent)) => consent.consume(context, db),
-            _ => Ok(()),
+        if let Gate::Token(token) = &self.gate {
+            let inputs = prepared.site.inputs();
+            confirm::consume(db, context, token, &inputs, &prepared.hash, context.clock.now())?;
         }
+        consent.map_or(Ok(()), |consent| consent.consume(context, db))
+    }
+
+    /// What a person's consent is bound to besides the plan.
+    fn inputs(&self, prepared: &Prepared) -> Value {
+        let mut inputs = prepared.site.inputs();
+        inputs["adopt"] = json!(self.adopt);
+        inputs
     }
 
     /// Returns the consent of the user behind an agent; where nothing would be written there is nothing to consent to.
@@ -312,15 +333,15 @@ impl Applying<'_> {
         if changes.is_empty() {
             return Ok(None);
         }
-        let mut inputs = prepared.site.inputs();
-        inputs["adopt"] = json!(self.adopt);
+        let inputs = self.inputs(prepared);
+        let code = code::lines(&code::of(changes)).into_iter();
         let need = Need {
             operation: DeployApply::TOOL,
             project: prepared.site.project_name(),
             inputs: &inputs,
             plan_hash: &prepared.hash,
             summary: format!("Write to {}: {}", prepared.site.destination(), show::count_line(changes, false)),
-            effects: show::effects(changes),
+            effects: code.chain(show::effects(changes)).collect(),
         };
         request::ask(context, &need).map(Some)
     }
@@ -331,7 +352,9 @@ impl Applying<'_> {
         let changes = &prepared.plan.changes;
         check_adopt(changes, self.adopt)?;
         if !changes.is_empty() {
-            let preview = Body::Several(vec![show::diffs(changes), show::listed(&prepared)]);
+            let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
+            let preview = [show::diffs(changes), show::listed(&prepared)].into_iter().chain(code);
+            let preview = Body::Several(preview.collect());
             (context.ask)(preview, &format!("Write to {}?", prepared.site.destination()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }

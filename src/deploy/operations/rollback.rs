@@ -15,7 +15,7 @@ use crate::deploy::completions::GOALS;
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::json::{changes_json, summary};
-use crate::deploy::plan::show;
+use crate::deploy::plan::{code, show};
 use crate::deploy::rollback::goal::Goal;
 use crate::deploy::rollback::plan::RollbackPlan;
 use crate::deploy::source::{Choice, Site};
@@ -145,8 +145,11 @@ impl Operation for Rollback {
 fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, hash: &str) -> Result<Option<Consent>> {
     let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
     if unapproved.is_empty() {
-        return Ok(None);
+        let mut inputs = site.inputs();
+        inputs["to"] = json!(goal.word);
+        return code::consent(context, Rollback::TOOL, site, &inputs, hash, &planned.changes);
     }
+    let code = code::lines(&code::of(&planned.changes));
     let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
     let mut inputs = site.inputs();
     inputs["to"] = json!(goal.word);
@@ -160,7 +163,7 @@ fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, 
             goal.word,
             roots.join(", ")
         ),
-        effects: show::effects(&planned.changes),
+        effects: code.into_iter().chain(show::effects(&planned.changes)).collect(),
     };
     request::ask(context, &need).map(Some)
 }

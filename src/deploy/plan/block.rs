@@ -2,7 +2,7 @@
 
 use crate::deploy::desired::Output;
 use crate::deploy::desired::sections;
-use crate::deploy::plan::After;
+use crate::deploy::plan::{After, entries};
 use crate::disk::{self, Found};
 use crate::error::Result;
 use crate::store::deploys::{Deployed, Image};
@@ -46,7 +46,7 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
 }
 
 /// Takes back, one after the other, what was done to a file, newest first: to the byte while nothing else was changed,
-/// else in its block only.
+/// else in its block, or its entries, only.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -68,7 +68,10 @@ pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
             }
             text = before;
         } else {
-            text = undo_in_block(text, before, after.as_deref());
+            text = match entries::dialect(&touch.targets, &touch.module_ids) {
+                Some(dialect) => entries::undo_in(dialect, text, before.as_deref(), after.as_deref()),
+                None => undo_in_block(text, before, after.as_deref()),
+            };
         }
     }
     Ok(match (link, text) {

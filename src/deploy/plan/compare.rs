@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::deploy::desired::sections;
-use crate::deploy::desired::{Desired, Output};
-use crate::deploy::plan::block;
+use crate::deploy::desired::{Desired, Form, Output};
 use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
 use crate::deploy::plan::unwanted::{self, Unwanted};
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
+use crate::deploy::plan::{block, entries};
 use crate::deploy::repo::taken_over::{self, TakenOver};
 use crate::deploy::source::Site;
 use crate::deploy::targets::Target;
@@ -95,7 +95,10 @@ impl Comparing<'_> {
         let row = self.rows.get(path.to_string_lossy().as_ref());
         let Some(metadata) = disk::metadata(path)? else {
             let mode = disk::executable(disk::FILE, output.executable);
-            let after = After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode };
+            let after = match output.form {
+                Form::Servers => After::file(entries::put_in(output, b"")?, mode),
+                _ => After::File { bytes: Arc::clone(&output.bytes), sha256: output.sha256, mode },
+            };
             let was_there = row.is_some_and(|row| row.applied != Image::Absent);
             let drift = if was_there { Drift::Missing } else { Drift::UpstreamPending };
             let safety = Safety { reason: "file missing", drift, ..MANAGED };
@@ -118,6 +121,7 @@ impl Comparing<'_> {
             // As a folder: other files may be reached through it.
             Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
             Found::Link(_) => self.link(output, row, found.clone()),
+            Found::File { .. } if output.form == Form::Servers => self.entries(desired, output, row, found),
             Found::File { .. } if output.is_block() => self.block(desired, output, row, found),
             Found::File { .. } => self.file(desired, output, row, found),
         }
@@ -217,12 +221,32 @@ impl Comparing<'_> {
         Ok(())
     }
 
+    fn entries(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
+        let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+        match entries::compare(self.db, output, row, text)? {
+            None => match row {
+                Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
+                Some(row) => self.follow(row, output, &found),
+                None => self.claim(desired, output, text, *mode)?,
+            },
+            Some((after, safety)) => {
+                let after = After::file(after, *mode);
+                self.change(output, Op::Update, found, after, &safety);
+            }
+        }
+        Ok(())
+    }
+
     /// A link that shows what shall stand there is left alone; any other is replaced where the user says so.
     fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
         // Through the link, where a file is: a device or a pipe is not read.
         let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
         let shown = if is_file { disk::read(&output.path)? } else { Vec::new() };
-        let after = if output.is_block() { block::put_in(output, &shown) } else { output.bytes.to_vec() };
+        let after = match output.form {
+            Form::Servers => entries::put_in(output, &shown)?,
+            Form::Block => block::put_in(output, &shown),
+            _ => output.bytes.to_vec(),
+        };
         if is_file && after == shown {
             return Ok(());
         }

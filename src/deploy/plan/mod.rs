@@ -2,7 +2,9 @@
 
 pub mod block;
 pub mod budget;
+pub mod code;
 pub mod compare;
+pub mod entries;
 pub mod json;
 pub mod prepare;
 pub mod safety;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::code::{self, Code};
 use super::json::{changes_json, summary};
 use super::{After, Plan, RowChange, compare, names};
 use crate::deploy::desired::{LeftOut, layout, left_out};
@@ -89,14 +90,19 @@ impl Prepared {
         if !left_out.is_empty() {
             data["left_out"] = left_out.iter().map(LeftOut::json).collect();
         }
+        let code = code::of(&self.plan.changes);
+        if !code.is_empty() {
+            data["code"] = code.iter().map(Code::json).collect();
+        }
         data
     }
 
-    /// What is said with the plan alone, and not by each command: what is left out of which target, and what stands for
-    /// several at once.
+    /// What is said with the plan alone, and not by each command: what is left out of which target, what stands for
+    /// several at once, and what agents will run.
     pub fn said_with_plan(&self) -> Vec<String> {
         let desired = &self.plan.desired;
-        left_out::lines(&desired.left_out).into_iter().chain(desired.notes.iter().cloned()).collect()
+        let code = code::lines(&code::of(&self.plan.changes));
+        left_out::lines(&desired.left_out).into_iter().chain(desired.notes.iter().cloned()).chain(code).collect()
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::deploy::desired::sections;
-use crate::deploy::plan::block;
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
+use crate::deploy::plan::{block, entries};
 use crate::disk::{self, Found};
 use crate::error::Result;
 use crate::store::Db;
@@ -44,6 +44,16 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
     let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
     let (op, after, untouched) = match &found {
         Found::Absent | Found::Other => return gone(),
+        Found::File { bytes, .. }
+            if let Some(dialect) = entries::dialect(&row.targets, &row.module_ids).filter(|_| row.block) =>
+        {
+            let is_ours = entries::are_untouched(db, dialect, row, bytes)?;
+            let after = block::without(db, row, &found)?;
+            if after.is(&found) {
+                return gone();
+            }
+            (op_of(&found, &after), after, is_ours)
+        }
         Found::File { bytes, .. } if row.block => {
             let Some(there) = sections::find(bytes) else { return gone() };
             let is_ours = block::of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());

@@ -10,11 +10,13 @@ use crate::deploy::module::Kind;
 use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
+use crate::store::agent_files::{self, AgentFile};
 use crate::store::modules::{self, Row};
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Resource};
+use crate::store::servers::{self, Server};
 
 /// Below it, skills.
 pub const SKILL: &str = "skill://";
@@ -22,6 +24,10 @@ pub const SKILL: &str = "skill://";
 pub const INSTRUCTIONS: &str = "instructions://";
 /// Below it, subagents.
 pub const SUBAGENT: &str = "subagent://";
+
+/// The folders at the root in which agents read files of their own.
+const AGENT_FOLDERS: [&str; 8] =
+    [".claude/", ".codex/", ".copilot/", ".cursor/", ".devin/", ".gemini/", ".github/", ".windsurf/"];
 
 /// A module of a project, before its content is read.
 #[derive(Clone, Debug)]
@@ -52,6 +58,10 @@ pub enum Item {
     Prompt(Box<Prompt>),
     /// A resource.
     Resource(Box<Resource>),
+    /// An MCP server.
+    Server(Box<Server>),
+    /// A file of one agent alone.
+    AgentFile(Box<AgentFile>),
 }
 
 impl Item {
@@ -60,14 +70,18 @@ impl Item {
         match self {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
             Item::Resource(resource) => format!("resource:{}", resource.uuid),
+            Item::Server(server) => format!("mcp_server:{}", server.uuid),
+            Item::AgentFile(file) => format!("agent_file:{}", file.path),
         }
     }
 
-    /// The name of the prompt or resource.
+    /// The name of the prompt, resource or server, or the path of the file.
     pub fn name(&self) -> &str {
         match self {
             Item::Prompt(prompt) => &prompt.name,
             Item::Resource(resource) => &resource.name,
+            Item::Server(server) => &server.name,
+            Item::AgentFile(file) => &file.path,
         }
     }
 }
@@ -89,6 +103,8 @@ impl Listed {
         match &self.parts.first()?.source {
             Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
             Item::Resource(resource) => resource.attributes.description.as_deref(),
+            Item::Server(server) => server.definition.description.as_deref(),
+            Item::AgentFile(_) => None,
         }
     }
 
@@ -116,6 +132,12 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     catalog.skills(resources::below(db, project.id, SKILL)?);
     for prompt in prompts::list(db, project.id, &Page::all())?.rows {
         catalog.prompt(prompt);
+    }
+    for server in servers::all(db, project.id)? {
+        catalog.server(server);
+    }
+    for file in agent_files::all(db, project.id)? {
+        catalog.agent_file(file);
     }
     // What is left of the rows names resources that are no modules by default, or that are gone.
     let added: Vec<Uuid> =
@@ -188,7 +210,7 @@ impl Catalog {
                 let path = command::path(&prompt.name, &prompt.attributes);
                 if self.commands.insert(path.to_lowercase()) { path } else { own }
             }
-            Kind::Prompt | Kind::Skill | Kind::Subagent => own,
+            Kind::Prompt | Kind::Skill | Kind::Subagent | Kind::McpServer | Kind::AgentFile => own,
         };
         let name = prompt.name.clone();
         self.add(kind, &name, row, vec![Part { path, source: Item::Prompt(Box::new(prompt)) }]);
@@ -240,6 +262,35 @@ impl Catalog {
                 self.warnings.push(format!("{SKILL}{name}/ has no SKILL.md, so it is no skill; it is left out"));
             }
         }
+    }
+
+    /// Adds an MCP server; one that is switched off is not enabled, whatever its row says.
+    fn server(&mut self, server: Server) {
+        let (row, _) = self.row(format!("mcp_server:{}", server.uuid));
+        let enabled = row.enabled && server.enabled;
+        let row = Row { enabled, agent: server.origin.agent.clone(), path: server.origin.path.clone(), ..row };
+        let name = server.name.clone();
+        let part = Part { path: format!("{name}.json"), source: Item::Server(Box::new(server)) };
+        self.add(Kind::McpServer, &name, row, vec![part]);
+    }
+
+    /// Adds a file of one agent alone, where that is a target and reads the file at the root.
+    fn agent_file(&mut self, file: AgentFile) {
+        let target = Target::ALL.iter().find(|target| target.is_called(&file.agent));
+        let reads = match file.kind {
+            agent_files::Kind::Hook | agent_files::Kind::Permission | agent_files::Kind::Settings => {
+                AGENT_FOLDERS.iter().any(|folder| file.path.starts_with(folder))
+            }
+            agent_files::Kind::Ignore => true,
+            agent_files::Kind::Plugin | agent_files::Kind::Servers => false,
+        };
+        let Some(target) = target.filter(|_| reads && is_inside(&file.path)) else { return };
+        let (row, _) = self.row(format!("agent_file:{}", file.path));
+        let targets = vec![target.name().to_owned()];
+        let row = Row { targets, agent: Some(file.agent.clone()), path: Some(file.path.clone()), ..row };
+        let path = file.path.clone();
+        let part = Part { path: path.clone(), source: Item::AgentFile(Box::new(file)) };
+        self.add(Kind::AgentFile, &path, row, vec![part]);
     }
 
     fn refused(&mut self, resource: &Resource) {

@@ -9,8 +9,9 @@ use crate::clock::Clock;
 use crate::content::command;
 use crate::content::command::skill::{keys, split_front};
 use crate::content::files;
-use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile};
+use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
 use crate::error::{Code, Error, Result};
+use crate::store::agent_files::{self, New};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::revisions::Author;
@@ -70,6 +71,14 @@ pub fn write_back(
     match part.source {
         Item::Resource(resource) => files::replace(db, author, project, *resource, bytes).map(drop),
         Item::Prompt(prompt) => edit(db, author, project, kind, *prompt, bytes),
+        Item::AgentFile(kept) => {
+            let new = New { path: &kept.path, kind: kept.kind, agent: &kept.agent, executable: kept.executable };
+            agent_files::put(db, project.id, new, &bytes.to_vec().into(), author.now)
+        }
+        Item::Server(server) => {
+            let why = format!("What '{}' was changed to in an agent's file cannot be taken back", server.name);
+            Err(Error::new(Code::InvalidArgument, why).hint(format!("change it with `mcpkg mcp set {}`", server.name)))
+        }
     }
 }
 
@@ -125,10 +134,12 @@ fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
     let (bytes, executable) = match &part.source {
         Item::Prompt(prompt) => (written(db, listed, prompt)?.into_bytes(), false),
         Item::Resource(resource) => (blobs::get(db, resource.blob)?, resource.attributes.executable),
+        Item::AgentFile(kept) => (blobs::get(db, kept.blob)?, kept.executable),
+        Item::Server(server) => (ServerFile::of(server).to_bytes()?, false),
     };
     let arguments = match &part.source {
         Item::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
-        Item::Resource(_) => Arc::default(),
+        Item::Resource(_) | Item::Server(_) | Item::AgentFile(_) => Arc::default(),
     };
     Ok(ModuleFile { path: part.path.clone(), bytes: Arc::from(bytes), executable, layer: Layer::Upstream, arguments })
 }

@@ -38,7 +38,7 @@ pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
             module.field(SKILL, &matter, "description")?;
             Ok(None)
         }
-        Kind::Prompt | Kind::Subagent => module.only().map(|_| None),
+        Kind::Prompt | Kind::Subagent | Kind::McpServer | Kind::AgentFile => module.only().map(|_| None),
         Kind::Command => {
             let (path, file) = module.only()?;
             let text = module.text(path, file)?;
@@ -132,6 +132,8 @@ impl Candidate<'_> {
             Kind::Prompt => "a prompt",
             Kind::Command => "a command",
             Kind::Subagent => "a subagent",
+            Kind::McpServer => "an MCP server",
+            Kind::AgentFile => "an agent's file",
         }
     }
 

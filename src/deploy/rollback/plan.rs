@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::goal::Goal;
 use crate::deploy::desired::sections;
-use crate::deploy::plan::block;
 use crate::deploy::plan::{self, After, Change, Drift, Keep, RowChange, op_of};
+use crate::deploy::plan::{block, entries};
 use crate::deploy::source::Site;
 use crate::disk::attributes::Attributes;
 use crate::disk::{self, Found};
@@ -88,7 +88,9 @@ impl RollbackPlan {
             self.warnings.push(format!("`{}` is left as it is: mcpkg did not leave it there", wanted.path));
             return Ok(());
         }
+        let has_entries = |module_ids: &[String]| entries::dialect(&wanted.targets, module_ids).is_some();
         let after = match &found {
+            Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
             Found::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
                 // What the user changed in the block before it was taken back is not what the snapshot left.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{of_kind, prompt_files, skills};
-use super::{instructions, subagents};
+use super::{instructions, servers, subagents};
 use crate::content::command::skill;
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
@@ -39,6 +39,9 @@ pub(super) fn add(
         for config in &for_project {
             extra_prompt_files(builder, modules, config, root)?;
         }
+        for config in &for_project {
+            servers::for_project(builder, modules, config.target, root)?;
+        }
     }
     let for_user: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.user).collect();
     instructions::for_user(builder, modules, &for_user, bases)?;
@@ -46,6 +49,7 @@ pub(super) fn add(
         let places = &config.target.facts().user;
         skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
         subagents::for_user(builder, modules, config.target, &bases.own(config))?;
+        servers::for_user(builder, modules, config.target)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod files;
 mod instructions;
 mod original;
 mod scoped;
+mod servers;
 mod subagents;
 
 pub use files::hiding_text;

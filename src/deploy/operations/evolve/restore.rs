@@ -9,11 +9,11 @@ use crate::deploy::apply::{self, Work};
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{Change, Op, RowChange};
+use crate::deploy::plan::{Change, Op, RowChange, code};
 use crate::deploy::source::Choice;
 use crate::disk;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::plural;
 use crate::store::Db;
 use crate::store::snapshots::Kind;
@@ -50,6 +50,7 @@ impl Operation for Restore {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("evolve_restore");
+    const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -112,7 +113,14 @@ impl Operation for Restore {
         let count = changes.len();
         let row_changes: Vec<RowChange> = Vec::new();
         let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false) };
-        let id = apply::apply(context, &right, work, |_: &Db<'_>| Ok(()))?;
+        // What agents will run takes a person, who was asked at a terminal above.
+        let consent = match context.confirmation == Confirmation::Ask {
+            true => None,
+            false => code::consent(context, Self::TOOL, &site, &site.inputs(), &hash, &work.changes)?,
+        };
+        let id = apply::apply(context, &right, work, |db: &Db<'_>| {
+            consent.as_ref().map_or(Ok(()), |consent| consent.consume(context, db))
+        })?;
         restored["snapshot_id"] = json!(id.to_string());
         Ok(Reply::sentence(format!("Restored {}. Snapshot {id}", plural::count(count, "file")), restored)
             .warn(warnings))

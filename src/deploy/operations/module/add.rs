@@ -90,6 +90,8 @@ impl Add {
             || module.parts.iter().any(|part| match &part.source {
                 Item::Prompt(prompt) => prompt.name == self.name,
                 Item::Resource(resource) => resource.name == self.name || resource.attributes.uri == self.name,
+                Item::Server(server) => server.name == self.name,
+                Item::AgentFile(file) => file.path == self.name,
             })
     }
 

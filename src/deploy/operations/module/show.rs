@@ -43,6 +43,8 @@ impl Operation for Show {
             let from = match &part.source {
                 Item::Prompt(prompt) => format!("prompt {}", prompt.name),
                 Item::Resource(resource) => resource.attributes.uri.clone(),
+                Item::Server(server) => format!("MCP server {}", server.name),
+                Item::AgentFile(file) => format!("`{}` of {}", file.path, file.agent),
             };
             let program = if file.executable { "yes" } else { "no" };
             rows.push(vec![file.path.clone(), file.bytes.len().to_string(), program.to_owned(), from]);

@@ -1,0 +1,173 @@
+//! MCP servers in each agent's own file, and the files that are one agent's alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::files::of_kind;
+use crate::client;
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::left_out::Reason;
+use crate::deploy::desired::output::{Form, Part, part};
+use crate::deploy::desired::slots::Slots;
+use crate::deploy::module::{Kind, Module, ServerFile};
+use crate::deploy::targets::Target;
+use crate::disk;
+use crate::error::Result;
+use crate::mcp_servers::dialect::Dialect;
+use crate::mcp_servers::intake::INPUTS;
+use crate::mcp_servers::secrets::secret_in;
+use crate::plural;
+
+/// Adds the servers and files that a target reads below the deploy root.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
+    for module in of_kind(modules, Kind::AgentFile, target) {
+        for file in &module.files {
+            builder.copy(target, root, &file.path, module, file)?;
+        }
+    }
+    match Dialect::of(target.name()).and_then(|dialect| Some((dialect, dialect.project?))) {
+        Some((dialect, relative)) => servers(builder, modules, target, dialect, root, relative),
+        None => {
+            leave_out(builder, modules, target, Reason::NoServers);
+            Ok(())
+        }
+    }
+}
+
+/// Adds the servers that a target reads for the user; its own files are a project's.
+///
+/// # Errors
+/// As [`Builder::add`]; `E_ROOT_REQUIRED` where HOME is not set.
+pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target) -> Result<()> {
+    for module in of_kind(modules, Kind::AgentFile, target) {
+        builder.leave_out(module, target, Reason::NotForTheUser);
+    }
+    if of_kind(modules, Kind::McpServer, target).next().is_none() {
+        return Ok(());
+    }
+    let file = client::user_file(target.name())?;
+    let place = file.as_deref().and_then(|file| Some((file.parent()?, file.file_name()?.to_str()?)));
+    let (Some(dialect), Some((folder, name))) = (Dialect::of(target.name()), place) else {
+        leave_out(builder, modules, target, Reason::NoServers);
+        return Ok(());
+    };
+    // Claude Code's holds credentials and what it does from minute to minute.
+    if name == ".claude.json" {
+        leave_out(builder, modules, target, Reason::OwnState);
+        return Ok(());
+    }
+    servers(builder, modules, target, dialect, folder, name)
+}
+
+fn leave_out(builder: &mut Builder, modules: &[Module], target: Target, reason: Reason) {
+    for module in of_kind(modules, Kind::McpServer, target) {
+        builder.leave_out(module, target, reason);
+    }
+}
+
+/// A server that a target can be given.
+struct Sayable<'m> {
+    module: &'m Module,
+    file: ServerFile,
+    entry: Value,
+}
+
+fn servers(
+    builder: &mut Builder,
+    modules: &[Module],
+    target: Target,
+    dialect: &'static Dialect,
+    root: &Path,
+    relative: &str,
+) -> Result<()> {
+    let mut sayable: BTreeMap<String, Sayable<'_>> = BTreeMap::new();
+    let mut lost: HashMap<&'static str, usize> = HashMap::new();
+    for module in of_kind(modules, Kind::McpServer, target) {
+        let Some(file) = module.files.first() else { continue };
+        let file = ServerFile::from_bytes(&file.bytes)?;
+        let own = module.about.agent.as_deref() == Some(dialect.agent);
+        if file.only_own && !own {
+            builder.leave_out(module, target, Reason::EntryTaken);
+            continue;
+        }
+        let written = match dialect.write(&file.definition, own) {
+            Ok(written) => written,
+            Err(why) => {
+                builder.leave_out(module, target, Reason::Server(why));
+                continue;
+            }
+        };
+        for what in written.lost {
+            *lost.entry(what.text()).or_default() += 1;
+        }
+        let name = if own || file.only_own { file.entry.clone() } else { module.name().to_owned() };
+        let entry = Value::Object(written.fields.into_iter().collect());
+        // What an agent's own file calls so is meant there.
+        let taken = match sayable.get(&name) {
+            Some(other) if other.file.only_own => Some(module),
+            _ => sayable.insert(name, Sayable { module, file, entry }).map(|other| other.module),
+        };
+        if let Some(module) = taken {
+            builder.leave_out(module, target, Reason::EntryTaken);
+        }
+    }
+    if sayable.is_empty() {
+        return Ok(());
+    }
+    if let Some(reason) = unfit(dialect, &root.join(relative), &sayable)? {
+        for Sayable { module, .. } in sayable.values() {
+            builder.leave_out(module, target, reason);
+        }
+        return Ok(());
+    }
+    let mut lost: Vec<_> = lost.into_iter().collect();
+    lost.sort_unstable();
+    for (what, count) in lost {
+        let (title, servers) = (target.facts().title, plural::count(count, "MCP server"));
+        builder.note(format!("{title} does not know {what}, which {servers} had"));
+    }
+    let mut slots = Slots::default();
+    let mut parts: Vec<Part> = Vec::new();
+    for (name, Sayable { module, file, entry }) in &sayable {
+        slots.entries.insert(name.clone(), entry.clone());
+        let asks = dialect.as_read(&file.definition, false).is_some_and(|read| !read.inputs.is_empty());
+        for input in file.definition.inputs.iter().filter(|_| asks) {
+            if let Some(id) = input["id"].as_str() {
+                slots.inputs.insert(id.to_owned(), input.clone());
+            }
+        }
+        parts.extend(module.files.first().map(|file| part(module, file)));
+    }
+    builder.add(&[target], root, relative, Form::Servers, parts, slots.to_bytes().into(), false)
+}
+
+/// Returns why a file that stands there is left alone: its bytes before a deploy are kept in the database, and shown.
+fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -> Result<Option<Reason>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let Ok(text) = String::from_utf8(disk::read(path)?) else { return Ok(Some(Reason::Malformed)) };
+    let document = dialect.document;
+    let (Ok(mut value), Ok(entries)) = (document.value(&text), document.entries(&text)) else {
+        return Ok(Some(Reason::Malformed));
+    };
+    // What the project itself says may be kept as text was said to be no secret.
+    for (name, Sayable { entry: wanted, .. }) in ours {
+        let read = |entry: &Value| dialect.read(entry, &[]).ok().map(|read| read.definition);
+        if entries.get(name).is_some_and(|there| read(there) == read(wanted))
+            && let Some(holder) = value.get_mut(document.key()).and_then(Value::as_object_mut)
+        {
+            holder.shift_remove(name);
+        }
+    }
+    if let Some(fields) = value.as_object_mut() {
+        fields.shift_remove(INPUTS);
+    }
+    let secret = secret_in(&value, &|text| dialect.expansion.is_reference(text));
+    Ok(secret.map(|_| Reason::HoldsSecret))
+}

@@ -1,0 +1,94 @@
+//! The entries of a file that are ours, by name; of VS Code's file, the questions that they ask too.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::mcp_servers::dialect::Dialect;
+use crate::mcp_servers::document::{Change, Fault};
+use crate::mcp_servers::intake::INPUTS;
+
+/// Entries and questions by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slots {
+    /// The entries.
+    pub entries: Map<String, Value>,
+    /// The questions, by their id.
+    #[serde(default)]
+    pub inputs: Map<String, Value>,
+}
+
+impl Slots {
+    /// Returns them as bytes: what an output of entries shall be.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).unwrap_or_default()
+    }
+
+    /// Reads what an output of entries shall be.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).unwrap_or_default()
+    }
+
+    /// Returns what a file holds; nothing where it is malformed.
+    pub fn of(dialect: &Dialect, text: &[u8]) -> Self {
+        let Ok(text) = std::str::from_utf8(text) else { return Self::default() };
+        let entries = dialect.document.entries(text).unwrap_or_default();
+        let inputs = dialect.document.listed(text, INPUTS).unwrap_or_default();
+        Self { entries, inputs }
+    }
+
+    /// Returns the names of what one file has otherwise than another, with what it is in this one.
+    pub fn changed_from(&self, before: &Self) -> Vec<(Slot, Option<Value>)> {
+        let one = |kind: fn(String) -> Slot, now: &Map<String, Value>, before: &Map<String, Value>| {
+            let names = now.keys().chain(before.keys().filter(|name| !now.contains_key(*name)));
+            let changed = names.filter(|name| now.get(*name) != before.get(*name));
+            changed.map(|name| (kind(name.clone()), now.get(name).cloned())).collect::<Vec<_>>()
+        };
+        let entries = one(Slot::Entry, &self.entries, &before.entries);
+        [entries, one(Slot::Input, &self.inputs, &before.inputs)].concat()
+    }
+
+    /// Returns what stands in a slot.
+    pub fn get(&self, slot: &Slot) -> Option<&Value> {
+        match slot {
+            Slot::Entry(name) => self.entries.get(name),
+            Slot::Input(id) => self.inputs.get(id),
+        }
+    }
+
+    /// Returns every slot with what stands in it.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Value)> {
+        let entries = self.entries.iter().map(|(name, value)| (Slot::Entry(name.clone()), value));
+        entries.chain(self.inputs.iter().map(|(id, value)| (Slot::Input(id.clone()), value)))
+    }
+}
+
+/// A place of a file that holds one entry, or one question.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// An entry by its name.
+    Entry(String),
+    /// A question by its id.
+    Input(String),
+}
+
+impl Slot {
+    /// Returns the file with this in the slot, or nothing in it.
+    ///
+    /// # Errors
+    /// Where the file cannot be edited without changing something else.
+    pub fn put(&self, dialect: &Dialect, text: &str, value: Option<&Value>) -> Result<String, Fault> {
+        let document = dialect.document;
+        match (self, value) {
+            (Slot::Entry(name), Some(Value::Object(fields))) => {
+                let fields: Vec<_> = fields.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+                let decided = Slots::of(dialect, text.as_bytes());
+                let decided = decided.entries.get(name).and_then(Value::as_object);
+                let decided = decided.map(|entry| entry.keys().cloned().collect()).unwrap_or_default();
+                document.set(text, name, &Change { fields, replaces: false, decided })
+            }
+            (Slot::Entry(name), _) => document.remove(text, name, true),
+            (Slot::Input(_), Some(value)) => document.put_listed(text, INPUTS, value),
+            (Slot::Input(id), None) => document.take_listed(text, INPUTS, id),
+        }
+    }
+}

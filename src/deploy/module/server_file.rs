@@ -1,0 +1,47 @@
+//! An MCP server as the file of its module.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::store::servers::{Definition, Server};
+
+/// What the file of an MCP server's module says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFile {
+    /// The name of its entry.
+    pub entry: String,
+    /// Whether the entry is meant for the one agent from whose file it came: another server has the name elsewhere.
+    pub only_own: bool,
+    /// What it is.
+    #[serde(flatten)]
+    pub definition: Definition,
+}
+
+impl ServerFile {
+    /// Returns what the file of a server says.
+    pub fn of(server: &Server) -> Self {
+        Self {
+            entry: server.entry().to_owned(),
+            only_own: server.origin.entry.is_some(),
+            definition: server.definition.clone(),
+        }
+    }
+
+    /// Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where it cannot be written as JSON.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let written = serde_json::to_vec_pretty(self);
+        written.map_err(|error| Error::internal("a server cannot be written as JSON").with_source(error))
+    }
+
+    /// Reads the bytes of the file.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where it is no such file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::internal("the module of a server is malformed").with_source(error))
+    }
+}

@@ -1,0 +1,130 @@
+//! What of a plan agents will run: MCP servers and hooks. A person consents to it.
+
+use serde_json::{Value, json};
+
+use super::{After, Change, Op, entries};
+use crate::consent::request::{self, Consent, Need};
+use crate::deploy::desired::slots::{Slot, Slots};
+use crate::deploy::plan::show;
+use crate::deploy::source::Site;
+use crate::deploy::targets::Target;
+use crate::error::Result;
+use crate::op::Context;
+use crate::redact::redact;
+use crate::shell;
+use crate::store::servers::{Part, Text};
+
+/// Something that an agent runs once a plan is applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The agents.
+    pub targets: Vec<String>,
+    /// The file that says so.
+    pub path: String,
+    /// What they do by it.
+    pub runs: String,
+}
+
+impl Code {
+    /// The data of it.
+    pub fn json(&self) -> Value {
+        json!({ "targets": self.targets, "path": self.path, "runs": self.runs })
+    }
+}
+
+/// Returns what agents run once these changes are made and do not now.
+pub fn of(changes: &[Change]) -> Vec<Code> {
+    changes.iter().filter(|change| change.op != Op::Delete).flat_map(of_change).collect()
+}
+
+fn of_change(change: &Change) -> Vec<Code> {
+    let code = |runs: String| Code { targets: change.targets.clone(), path: change.path.display().to_string(), runs };
+    if let Some(dialect) = entries::dialect(&change.targets, &change.module_ids) {
+        let bytes = |bytes: Option<&[u8]>| Slots::of(dialect, bytes.unwrap_or_default());
+        let (before, after) = (bytes(change.before.bytes()), bytes(change.after.bytes()));
+        let changed = after.changed_from(&before).into_iter().filter_map(|(slot, value)| match (slot, value) {
+            (Slot::Entry(name), Some(value)) => Some((name, dialect.read(&value, &[]).ok()?.definition)),
+            _ => None,
+        });
+        let runs = changed.map(|(name, definition)| match (&definition.command, &definition.url) {
+            (Some(command), _) => {
+                let words = std::iter::once(command).chain(&definition.args).map(|word| shell::quote(&shown(word)));
+                format!("'{name}' starts {}", words.collect::<Vec<_>>().join(" "))
+            }
+            (None, url) => format!("'{name}' speaks to {}", url.as_ref().map(shown).unwrap_or_default()),
+        });
+        return runs.map(code).collect();
+    }
+    let is_kept = |id: &String| id.strip_prefix("agent_file:").is_some_and(|path| !path.ends_with("ignore"));
+    let is_file = matches!(change.after, After::File { .. });
+    if is_file && change.module_ids.iter().any(is_kept) {
+        return vec![code("hooks, permissions or settings, by which programs are run".to_owned())];
+    }
+    Vec::new()
+}
+
+fn shown(text: &Text) -> String {
+    let part = |part: &Part| match part {
+        Part::Text(plain) => redact(plain),
+        Part::Env { env, .. } => format!("${{{env}}}"),
+        Part::Input { input } => format!("${{input:{input}}}"),
+        Part::File { file } => format!("{{file:{file}}}"),
+    };
+    text.parts().iter().map(part).collect()
+}
+
+/// Returns what a plan says of code, for a person: a line for each, and when agents run it unasked.
+pub fn lines(code: &[Code]) -> Vec<String> {
+    let titles = |code: &Code| {
+        let names = code.targets.iter().map(|name| Target::named(name).map_or(name.as_str(), |t| t.facts().title));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let mut lines: Vec<String> = code
+        .iter()
+        .map(|code| format!("code that {} will run: {} (`{}`)", titles(code), code.runs, code.path))
+        .collect();
+    let is_claudes =
+        |code: &Code, end: &str| code.path.ends_with(end) && code.targets.iter().any(|t| t == "claude_code");
+    if code.iter().any(|code| is_claudes(code, ".mcp.json") || is_claudes(code, "settings.json")) {
+        lines.push(
+            "`claude -p` starts the servers of .mcp.json and the hooks of .claude/settings.json without asking, also in a \
+             folder that nobody trusted yet"
+                .to_owned(),
+        );
+    }
+    if code.iter().any(|code| is_claudes(code, "settings.json")) {
+        lines.push("Copilot runs the hooks of .claude/settings.json too, in a folder that it trusts".to_owned());
+    }
+    if !lines.is_empty() {
+        lines.push("a person has to consent to this plan; an agent's token is not enough".to_owned());
+    }
+    lines
+}
+
+/// Returns a person's consent to the changes; `None` where they let agents run nothing.
+///
+/// # Errors
+/// As [`request::ask`].
+pub fn consent(
+    context: &Context,
+    operation: &str,
+    site: &Site,
+    inputs: &Value,
+    plan_hash: &str,
+    changes: &[Change],
+) -> Result<Option<Consent>> {
+    let code = of(changes);
+    if code.is_empty() {
+        return Ok(None);
+    }
+    let lines = code.iter().map(|code| format!("{} ({})", code.runs, code.path));
+    let need = Need {
+        operation,
+        project: site.project_name(),
+        inputs,
+        plan_hash,
+        summary: format!("Write to {} what agents will run", site.destination()),
+        effects: lines.chain(show::effects(changes)).collect(),
+    };
+    request::ask(context, &need).map(Some)
+}

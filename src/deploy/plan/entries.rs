@@ -1,0 +1,161 @@
+//! Entries in an agent's file that is the user's: what it becomes when they change, and what is left when they go.
+//!
+//! Which entries are ours is told by the snapshots: those that one of them changed. An entry of the user's is never
+//! changed without `adopt`.
+
+use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
+use crate::deploy::desired::Output;
+use crate::deploy::desired::slots::{Slot, Slots};
+use crate::deploy::plan::Drift;
+use crate::error::{Code, Error, Result};
+use crate::mcp_servers::dialect::Dialect;
+use crate::mcp_servers::document::Fault;
+use crate::store::deploys::{Deployed, Image};
+use crate::store::{Db, blobs, snapshots};
+
+/// Returns the form of a file of which only entries are kept; `None` for any other.
+pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dialect> {
+    let are_servers = !module_ids.is_empty() && module_ids.iter().all(|id| id.starts_with("mcp_server:"));
+    targets.iter().filter(|_| are_servers).find_map(|target| Dialect::of(target))
+}
+
+/// Returns the form of the file of an output.
+///
+/// # Errors
+/// `E_INTERNAL` where its target has none.
+pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
+    let found = output.targets.iter().find_map(|target| Dialect::of(target.name()));
+    found.ok_or_else(|| Error::internal("a target of MCP servers has no form"))
+}
+
+/// Returns a file with the entries of an output in it.
+///
+/// # Errors
+/// `E_FILE_FAILED` where it cannot be edited.
+pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
+    let dialect = dialect_of(output)?;
+    let wanted = Slots::from_bytes(&output.bytes);
+    let there = Slots::of(dialect, text);
+    let changes = wanted.iter().filter(|(slot, value)| !is_same(dialect, there.get(slot), value));
+    edit(dialect, output, text, changes.map(|(slot, value)| (slot, Some(value.clone()))))
+}
+
+/// Returns a file with the entries of an output in it, and without those that are no longer wanted, with how safe that is;
+/// `None` where it is so already.
+///
+/// # Errors
+/// `E_FILE_FAILED` where it cannot be edited; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]) -> Result<Option<(Vec<u8>, Safety)>> {
+    let dialect = dialect_of(output)?;
+    let (wanted, there) = (Slots::from_bytes(&output.bytes), Slots::of(dialect, text));
+    let ours = row.map_or(Ok(Vec::new()), |row| ours(db, dialect, row))?;
+    let applied = row.map_or(Ok(Slots::default()), |row| applied(db, dialect, row))?;
+    let mut changes = Vec::new();
+    let mut safety = MANAGED;
+    for (slot, value) in wanted.iter() {
+        let found = there.get(&slot);
+        if is_same(dialect, found, value) {
+            continue;
+        }
+        if found.is_some() {
+            safety = match (ours.contains(&slot), applied.get(&slot) == found) {
+                (true, true) => safety,
+                (true, false) => DRIFTED,
+                (false, _) => Safety { reason: "would change an entry that is not mcpkg's", ..FOREIGN },
+            };
+        } else if ours.contains(&slot) && applied.get(&slot).is_some() {
+            safety = Safety { drift: Drift::UserModified, reason: "an entry was taken out since", ..safety };
+        }
+        changes.push((slot, Some(value.clone())));
+    }
+    for slot in ours.into_iter().filter(|slot| wanted.get(slot).is_none()) {
+        let Some(found) = there.get(&slot) else { continue };
+        if applied.get(&slot) != Some(found) {
+            safety = DRIFTED;
+        }
+        changes.push((slot, None));
+    }
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some((edit(dialect, output, text, changes.into_iter())?, safety)))
+}
+
+/// Whether the entries that a row keeps are as they were left in a file.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]) -> Result<bool> {
+    let (there, applied) = (Slots::of(dialect, text), applied(db, dialect, row)?);
+    Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))
+}
+
+/// Takes one change back in a file that was changed besides: its entries are as they were, the rest stays. `None` where
+/// nothing is left of a file that was not there.
+pub fn undo_in(
+    dialect: &Dialect,
+    text: Option<Vec<u8>>,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    let (was, is) = (Slots::of(dialect, before.unwrap_or_default()), Slots::of(dialect, after.unwrap_or_default()));
+    let text = text.unwrap_or_default();
+    let Ok(mut edited) = String::from_utf8(text.clone()) else { return Some(text) };
+    for (slot, value) in was.changed_from(&is) {
+        // A file that cannot be edited any more is the user's to mend.
+        if let Ok(next) = slot.put(dialect, &edited, value.as_ref()) {
+            edited = next;
+        }
+    }
+    let is_gone = before.is_none() && dialect.document.is_bare(&edited);
+    (!is_gone).then(|| edited.into_bytes())
+}
+
+/// The slots that snapshots changed in a file.
+fn ours(db: &Db<'_>, dialect: &Dialect, row: &Deployed) -> Result<Vec<Slot>> {
+    let mut ours = Vec::new();
+    for touch in snapshots::touches(db, row.place, &row.path, 0)? {
+        let (before, after) = (slots(db, dialect, &touch.before)?, slots(db, dialect, &touch.after)?);
+        ours.extend(after.changed_from(&before).into_iter().map(|(slot, _)| slot));
+    }
+    ours.sort_unstable();
+    ours.dedup();
+    Ok(ours)
+}
+
+fn applied(db: &Db<'_>, dialect: &Dialect, row: &Deployed) -> Result<Slots> {
+    slots(db, dialect, &row.applied)
+}
+
+fn slots(db: &Db<'_>, dialect: &Dialect, image: &Image) -> Result<Slots> {
+    Ok(match image {
+        Image::File { blob, .. } => Slots::of(dialect, &blobs::get(db, *blob)?),
+        Image::Absent | Image::Link(_) => Slots::default(),
+    })
+}
+
+/// Whether an entry says the same to its agent as another one.
+fn is_same(dialect: &Dialect, found: Option<&serde_json::Value>, wanted: &serde_json::Value) -> bool {
+    let read = |entry: &serde_json::Value| dialect.read(entry, &[]).ok();
+    found.is_some_and(|found| found == wanted || (read(found).is_some() && read(found) == read(wanted)))
+}
+
+fn edit(
+    dialect: &Dialect,
+    output: &Output,
+    text: &[u8],
+    changes: impl Iterator<Item = (Slot, Option<serde_json::Value>)>,
+) -> Result<Vec<u8>> {
+    let failed = |fault: Fault| {
+        let why = format!("`{}` cannot be edited: {}", output.path.display(), fault.what);
+        Error::new(Code::FileFailed, why).hint("mend the file, or leave its agent out with --target")
+    };
+    let mut edited = String::from_utf8_lossy(text).into_owned();
+    for (slot, value) in changes {
+        edited = slot.put(dialect, &edited, value.as_ref()).map_err(failed)?;
+    }
+    if text.is_empty() && !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    Ok(edited.into_bytes())
+}
