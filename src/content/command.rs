@@ -5,6 +5,7 @@
 //! ([`dialect`]); they are filled in as that agent does ([`fill`]). What is deployed is a file of Claude Code's
 //! ([`convert`]), of which the forms of other agents are made ([`words`], [`skill`]).
 
+pub mod convert_to;
 pub mod dialect;
 pub mod fill;
 pub mod skill;
@@ -13,6 +14,7 @@ pub mod words;
 mod arguments;
 mod convert;
 mod front_matter;
+mod shell_lines;
 mod word_names;
 
 use super::import::matter;

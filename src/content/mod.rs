@@ -1,7 +1,7 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
 //! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`names`], [`skills`] (what a skill has to be) and [`uri`].
+//! edited on disk), [`formats`] (what agents' files look like), [`names`], [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod answer;
 pub mod argument;
@@ -9,6 +9,7 @@ pub mod command;
 pub mod cursor;
 pub mod export;
 pub mod files;
+pub mod formats;
 pub mod history;
 pub mod import;
 pub mod media;

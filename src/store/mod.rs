@@ -24,6 +24,7 @@ pub mod search;
 pub mod skills;
 pub mod snapshots;
 pub mod source;
+pub mod targets;
 pub mod tasks;
 pub mod validators;
 pub mod watch;

@@ -152,6 +152,7 @@ fn imports_go_down_only() {
                 "file",
                 "content::command",
                 "content::files",
+                "content::formats",
                 "content::skills",
                 "content::uri",
                 // `doctor` asks each domain how it is.

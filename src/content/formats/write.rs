@@ -1,122 +1,109 @@
-//! A rule's front matter: how it says when the rule applies, and what it says to its agent.
+//! Writes the front matter that says when a rule applies.
 
 use serde_json::Value;
 
-use super::left_out::Reason;
-use crate::content::command::skill::{keys, split_front};
-use crate::deploy::targets::facts::{GlobList, RuleMatter};
+use super::read::read;
+use super::rule::{GlobList, RuleFormat, Switch, split};
 use crate::store::modules::Applies;
+
+/// Why a form cannot say when a rule applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsayable {
+    /// It has no place for one of the globs.
+    Globs,
+    /// It knows no rules that apply by their description.
+    ByDescription,
+    /// It knows no rules that apply by hand.
+    ByHand,
+    /// It needs a description, and there is none.
+    NoDescription,
+}
 
 /// Returns the front matter of a rule, with its marks; empty where there is nothing to say.
 ///
 /// # Errors
 /// Why the form cannot say it.
-pub fn write(form: &RuleMatter, applies: &Applies, description: Option<&str>) -> Result<String, Reason> {
-    let description = description.map(|text| one_line(text, form.list)).filter(|text| !text.is_empty());
-    let described = form.always.is_some();
-    let mut lines = String::new();
-    // To an agent that has all four, a description alone is one that the rule applies by.
-    if let Some(text) = description.as_ref().filter(|_| form.description && *applies != Applies::Manual) {
-        lines += &match form.list {
-            GlobList::Bare => format!("description: {text}\n"),
-            GlobList::Yaml | GlobList::Quoted => format!("description: {}\n", quoted(text)),
-        };
-    }
+pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<&str>) -> Result<String, Unsayable> {
+    let description = description.map(|text| one_line(text, format)).filter(|text| !text.is_empty());
+    let knows_all = !matches!(format.switch, Switch::Globs { .. });
     match applies {
-        Applies::Always if form.always.is_some() || form.always_without_globs => {}
-        Applies::Always => lines += &format!("{}: \"**\"\n", form.globs),
-        Applies::Globs(globs) => lines += &globs_lines(form, globs)?,
-        Applies::Described if !described => return Err(Reason::ByDescription),
-        Applies::Described if description.is_none() => return Err(Reason::NoDescription),
-        Applies::Manual if !described => return Err(Reason::ByHand),
-        Applies::Described | Applies::Manual => {}
+        Applies::Described if !knows_all => return Err(Unsayable::ByDescription),
+        Applies::Described if description.is_none() => return Err(Unsayable::NoDescription),
+        Applies::Manual if !knows_all => return Err(Unsayable::ByHand),
+        _ => {}
     }
-    if let Some(key) = form.always {
+    let mut lines = String::new();
+    if let Switch::Trigger(key) = format.switch {
+        lines += &format!("{key}: {}\n", trigger(applies));
+    }
+    // To Cursor a description alone is one that the rule applies by.
+    if let Some(text) = description.filter(|_| format.description && *applies != Applies::Manual) {
+        lines += &description_line(format, &text);
+    }
+    match (applies, format.switch) {
+        (Applies::Globs(globs), _) => lines += &globs_lines(format, globs)?,
+        (Applies::Always, Switch::Globs { else_always: false }) => lines += &format!("{}: \"**\"\n", format.globs),
+        _ => {}
+    }
+    if let Switch::Always(key) = format.switch {
         lines += &format!("{key}: {}\n", *applies == Applies::Always);
     }
     Ok(if lines.is_empty() { lines } else { format!("---\n{lines}---\n") })
 }
 
-/// Returns when a rule applies, as its agent reads the file; `None` where the agent would not load it, or where that
-/// cannot be told.
-pub fn read(form: &RuleMatter, file: &[u8]) -> Option<Applies> {
-    let Some(front) = split_front(file).0 else {
-        return match (form.always, form.always_without_globs) {
-            (Some(_), _) => None,
-            (None, true) => Some(Applies::Always),
-            (None, false) => Some(Applies::Manual),
-        };
-    };
-    let front = std::str::from_utf8(front).ok()?;
-    match form.list {
-        GlobList::Bare => Some(read_lines(form, front)),
-        GlobList::Yaml | GlobList::Quoted => read_yaml(form, front),
+const fn trigger(applies: &Applies) -> &'static str {
+    match applies {
+        Applies::Always => "always_on",
+        Applies::Globs(_) => "glob",
+        Applies::Described => "model_decision",
+        Applies::Manual => "manual",
     }
 }
 
-/// Reads front matter line by line: brackets are text, and so are quotes that are not around all of it.
-fn read_lines(form: &RuleMatter, front: &str) -> Applies {
-    let value = |key: &str| {
-        let of_key = |line: &'_ str| line.strip_prefix(key).and_then(|rest| rest.strip_prefix(':')).map(str::to_owned);
-        front.lines().find_map(of_key).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+/// The line of a description. Cursor takes quotes for text; what reads YAML does not take every text without them.
+fn description_line(format: &RuleFormat, text: &str) -> String {
+    let is_plain = match format.switch {
+        Switch::Always(_) => true,
+        Switch::Trigger(_) => is_plain_yaml(text),
+        Switch::Globs { .. } => false,
     };
-    if form.always.and_then(value).as_deref() == Some("true") {
-        return Applies::Always;
-    }
-    match value(form.globs).map(|globs| split(unquoted(&globs))).filter(|globs| !globs.is_empty()) {
-        Some(globs) => Applies::Globs(globs),
-        None if value("description").is_some() => Applies::Described,
-        None => Applies::Manual,
-    }
+    if is_plain { format!("description: {text}\n") } else { format!("description: {}\n", quoted(text)) }
 }
 
-fn read_yaml(form: &RuleMatter, front: &str) -> Option<Applies> {
-    let mut keys = keys(front.as_bytes())?;
-    let globs = match keys.remove(form.globs) {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::String(text)) => split(&text),
-        Some(Value::Array(list)) => {
-            list.iter().map(|glob| glob.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?
-        }
-        Some(_) => return None,
-    };
-    if globs.is_empty() && !form.always_without_globs {
-        let is_text = |text: &Value| text.as_str().is_some_and(|text| !text.trim().is_empty());
-        let described = keys.get("description").is_some_and(is_text);
-        return Some(if described { Applies::Described } else { Applies::Manual });
-    }
-    let everything = globs.is_empty() || globs.iter().any(|glob| glob == "**");
-    // Claude Code ignores exceptions.
-    let included = globs.iter().filter(|glob| form.list != GlobList::Yaml || !glob.starts_with('!'));
-    let included: Vec<String> = included.cloned().collect();
-    Some(match (everything, included.is_empty()) {
-        (true, _) => Applies::Always,
-        (false, true) => Applies::Globs(globs),
-        (false, false) => Applies::Globs(included),
-    })
+/// Whether YAML reads a line as the text that it is.
+fn is_plain_yaml(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic())
+        && !text.ends_with(':')
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str())
 }
 
-fn globs_lines(form: &RuleMatter, globs: &[String]) -> Result<String, Reason> {
+fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayable> {
     let globs: Vec<&str> = globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob)).collect();
     let everything = globs.contains(&"**");
-    // Without `alwaysApply` an agent takes `**` for always, as it does no globs at all.
-    if globs.is_empty() || globs.iter().any(|glob| !is_plain(glob)) || (everything && form.always.is_none()) {
-        return Err(Reason::Globs);
+    let says_always = matches!(format.switch, Switch::Globs { .. });
+    // Without a key for it an agent takes `**` for always, as it does no globs at all.
+    if globs.is_empty() || globs.iter().any(|glob| !is_plain(glob)) || (everything && says_always) {
+        return Err(Unsayable::Globs);
     }
-    let key = form.globs;
-    Ok(match form.list {
+    let key = format.globs;
+    let lines = match format.list {
         GlobList::Yaml => {
             let items: String = globs.iter().map(|glob| format!("  - {}\n", quoted(glob))).collect();
             format!("{key}:\n{items}")
         }
         GlobList::Quoted => format!("{key}: {}\n", quoted(&globs.join(","))),
         GlobList::Bare => format!("{key}: {}\n", globs.join(",")),
-    })
-}
-
-fn unquoted(text: &str) -> &str {
-    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+    };
+    // A line that the agent reads as something else, such as `[a]` where it knows lists, says nothing.
+    let head = match format.switch {
+        Switch::Trigger(key) => format!("---\n{key}: glob\n{lines}---\n"),
+        Switch::Globs { .. } | Switch::Always(_) => format!("---\n{lines}---\n"),
+    };
+    let said = read(format, &head).applies;
+    let meant = Applies::Globs(globs.iter().map(|glob| (*glob).to_owned()).collect());
+    if said == meant { Ok(lines) } else { Err(Unsayable::Globs) }
 }
 
 /// A JSON string is a YAML string.
@@ -136,24 +123,10 @@ fn is_plain(glob: &str) -> bool {
         && !glob.chars().any(char::is_control)
 }
 
-/// Splits globs at the commas that stand outside of braces.
-fn split(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let at_comma = |c: char| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    };
-    text.split(at_comma).map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect()
-}
-
 /// Returns a text on one line; where the agent reads lines, without what it takes for the end of the front matter.
-fn one_line(text: &str, list: GlobList) -> String {
+fn one_line(text: &str, format: &RuleFormat) -> String {
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    while list == GlobList::Bare && text.contains("---") {
+    while format.list == GlobList::Bare && text.contains("---") {
         text = text.replace("---", "--");
     }
     text
@@ -164,12 +137,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::deploy::targets::Target;
+    use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
-    fn form(target: &str) -> RuleMatter {
-        let rules = Target::named(target).and_then(|target| target.facts().project.scoped_rules);
-        rules.expect("it has rules").matter
-    }
+    const ALL: [RuleFormat; 4] = [CLAUDE_CODE, COPILOT, CURSOR, WINDSURF];
 
     fn globs(globs: &[&str]) -> Applies {
         Applies::Globs(globs.iter().map(|glob| (*glob).to_owned()).collect())
@@ -179,71 +149,78 @@ mod tests {
     fn each_agent_has_its_own_words() {
         let both = globs(&["**/*.py", "src/**/*.{ts,tsx}"]);
         let cases = [
-            ("claude_code", &both, "---\npaths:\n  - \"**/*.py\"\n  - \"src/**/*.{ts,tsx}\"\n---\n"),
+            (CLAUDE_CODE, &both, "---\npaths:\n  - \"**/*.py\"\n  - \"src/**/*.{ts,tsx}\"\n---\n"),
             (
-                "cursor",
+                CURSOR,
                 &both,
                 "---\ndescription: How: \"we\" write\nglobs: **/*.py,src/**/*.{ts,tsx}\nalwaysApply: false\n---\n",
             ),
             (
-                "vscode",
+                COPILOT,
                 &both,
                 "---\ndescription: \"How: \\\"we\\\" write\"\napplyTo: \"**/*.py,src/**/*.{ts,tsx}\"\n---\n",
             ),
-            ("cursor", &Applies::Described, "---\ndescription: How: \"we\" write\nalwaysApply: false\n---\n"),
-            ("cursor", &Applies::Manual, "---\nalwaysApply: false\n---\n"),
-            ("claude_code", &Applies::Always, ""),
+            (CURSOR, &Applies::Described, "---\ndescription: How: \"we\" write\nalwaysApply: false\n---\n"),
+            (CURSOR, &Applies::Manual, "---\nalwaysApply: false\n---\n"),
+            (CLAUDE_CODE, &Applies::Always, ""),
+            (
+                WINDSURF,
+                &both,
+                "---\ntrigger: glob\ndescription: \"How: \\\"we\\\" write\"\nglobs: **/*.py,src/**/*.{ts,tsx}\n---\n",
+            ),
+            (WINDSURF, &Applies::Manual, "---\ntrigger: manual\n---\n"),
+            (WINDSURF, &Applies::Always, "---\ntrigger: always_on\ndescription: \"How: \\\"we\\\" write\"\n---\n"),
         ];
-        for (target, applies, expected) in cases {
-            assert_eq!(write(&form(target), applies, Some("How: \"we\"\n write")).as_deref(), Ok(expected), "{target}");
+        for (format, applies, expected) in cases {
+            assert_eq!(format.write(applies, Some("How: \"we\"\n write")).as_deref(), Ok(expected), "{}", format.globs);
         }
-        assert_eq!(write(&form("claude_code"), &Applies::Manual, None), Err(Reason::ByHand));
-        assert_eq!(write(&form("vscode"), &Applies::Described, Some("d")), Err(Reason::ByDescription));
-        assert_eq!(write(&form("cursor"), &Applies::Described, Some(" \n")), Err(Reason::NoDescription));
+        assert_eq!(CLAUDE_CODE.write(&Applies::Manual, None), Err(Unsayable::ByHand));
+        assert_eq!(COPILOT.write(&Applies::Described, Some("d")), Err(Unsayable::ByDescription));
+        assert_eq!(CURSOR.write(&Applies::Described, Some(" \n")), Err(Unsayable::NoDescription));
     }
 
     #[test]
     fn a_glob_that_an_agent_would_read_otherwise_is_not_written() {
         for bad in ["!src/**", "a,b", "a, {b,c}", " a", "a ", "", "a\nb", "a---b"] {
-            for target in ["claude_code", "cursor", "vscode"] {
-                let written = write(&form(target), &globs(&["src/**", bad]), None);
-                assert_eq!(written, Err(Reason::Globs), "{target}: {bad:?}");
+            for format in ALL {
+                let written = format.write(&globs(&["src/**", bad]), None);
+                assert_eq!(written, Err(Unsayable::Globs), "{}: {bad:?}", format.globs);
             }
         }
-        assert_eq!(write(&form("claude_code"), &globs(&[]), None), Err(Reason::Globs));
-        assert_eq!(write(&form("vscode"), &globs(&["**"]), None), Err(Reason::Globs), "it would be always");
-        let dotted = write(&form("claude_code"), &globs(&["./src/**"]), None).unwrap();
+        assert_eq!(CLAUDE_CODE.write(&globs(&[]), None), Err(Unsayable::Globs));
+        assert_eq!(COPILOT.write(&globs(&["**"]), None), Err(Unsayable::Globs), "it would be always");
+        let dotted = CLAUDE_CODE.write(&globs(&["./src/**"]), None).unwrap();
         assert!(dotted.contains("\"src/**\""), "Claude Code never matches `./src/**`: {dotted}");
     }
 
     #[test]
     fn front_matter_is_read_as_its_agent_reads_it() {
-        let cases: [(&str, &str, Option<Applies>); 22] = [
-            ("claude_code", "text", Some(Applies::Always)),
-            ("claude_code", "---\ndescription: x\n---\n", Some(Applies::Always)),
-            ("claude_code", "---\nglobs: \"*.py\"\nalwaysApply: false\n---\n", Some(Applies::Always)),
-            ("claude_code", "\u{feff}---\r\npaths: **/*.py\r\n---\r\n", Some(globs(&["**/*.py"]))),
-            ("claude_code", "---\npaths: \"a, {b,c}\"\n---\n", Some(globs(&["a", "{b,c}"]))),
-            ("claude_code", "---\npaths: [\"*.py\", \"src/**\"]\n---\n", Some(globs(&["*.py", "src/**"]))),
-            ("claude_code", "---\npaths:\n---\n", Some(Applies::Always)),
-            ("claude_code", "---\npaths: 3\n---\n", None),
-            ("claude_code", "---\npaths: [\"a\", \"!b\"]\n---\n", Some(globs(&["a"]))),
-            ("cursor", "text", None),
-            ("cursor", "---\nglobs: \"*.ts,*.js\"\n---\n", Some(globs(&["*.ts", "*.js"]))),
-            ("vscode", "text", Some(Applies::Manual)),
-            ("vscode", "---\ndescription: d\n---\n", Some(Applies::Described)),
-            ("vscode", "---\napplyTo:\n---\n", Some(Applies::Manual)),
-            ("vscode", "---\napplyTo: [a, '!b']\n---\n", Some(globs(&["a", "!b"]))),
-            ("cursor", "---\ndescription: d\nglobs: *.ts, *.js\nalwaysApply: true\n---\n", Some(Applies::Always)),
-            ("cursor", "---\nglobs: *.ts, *.js\nalwaysApply: True\n---\n", Some(globs(&["*.ts", "*.js"]))),
-            ("cursor", "---\nglobs: [\"*.py\"]\n---\n", Some(globs(&["[\"*.py\"]"]))),
-            ("cursor", "---\nglobs:\n- \"*.py\"\n---\n", Some(Applies::Manual)),
-            ("cursor", "---\ndescription: d\nglobs:\n---\n", Some(Applies::Described)),
-            ("vscode", "---\napplyTo: '**/*.ts,**/*.tsx'\n---\n", Some(globs(&["**/*.ts", "**/*.tsx"]))),
-            ("vscode", "---\napplyTo: '**'\n---\n", Some(Applies::Always)),
+        let cases: [(RuleFormat, &str, Option<Applies>); 22] = [
+            (CLAUDE_CODE, "text", Some(Applies::Always)),
+            (CLAUDE_CODE, "---\ndescription: x\n---\n", Some(Applies::Always)),
+            (CLAUDE_CODE, "---\nglobs: \"*.py\"\nalwaysApply: false\n---\n", Some(Applies::Always)),
+            (CLAUDE_CODE, "\u{feff}---\r\npaths: **/*.py\r\n---\r\n", Some(globs(&["**/*.py"]))),
+            (CLAUDE_CODE, "---\npaths: \"a, {b,c}\"\n---\n", Some(globs(&["a", "{b,c}"]))),
+            (CLAUDE_CODE, "---\npaths: [\"*.py\", \"src/**\"]\n---\n", Some(globs(&["*.py", "src/**"]))),
+            (CLAUDE_CODE, "---\npaths:\n---\n", Some(Applies::Always)),
+            (CLAUDE_CODE, "---\npaths: 3\n---\n", Some(Applies::Always)),
+            (CLAUDE_CODE, "---\npaths: [\"a\", \"!b\"]\n---\n", Some(globs(&["a"]))),
+            (CURSOR, "text", None),
+            (CURSOR, "---\nglobs: \"*.ts,*.js\"\n---\n", Some(globs(&["*.ts", "*.js"]))),
+            (COPILOT, "text", Some(Applies::Manual)),
+            (COPILOT, "---\ndescription: d\n---\n", Some(Applies::Described)),
+            (COPILOT, "---\napplyTo:\n---\n", Some(Applies::Manual)),
+            (COPILOT, "---\napplyTo: [a, '!b']\n---\n", Some(globs(&["a", "!b"]))),
+            (CURSOR, "---\ndescription: d\nglobs: *.ts, *.js\nalwaysApply: true\n---\n", Some(Applies::Always)),
+            (CURSOR, "---\nglobs: *.ts, *.js\nalwaysApply: True\n---\n", Some(globs(&["*.ts", "*.js"]))),
+            (CURSOR, "---\nglobs: [\"*.py\"]\n---\n", Some(globs(&["[\"*.py\"]"]))),
+            (CURSOR, "---\nglobs:\n- \"*.py\"\n---\n", Some(Applies::Manual)),
+            (CURSOR, "---\ndescription: d\nglobs:\n---\n", Some(Applies::Described)),
+            (COPILOT, "---\napplyTo: '**/*.ts,**/*.tsx'\n---\n", Some(globs(&["**/*.ts", "**/*.tsx"]))),
+            (COPILOT, "---\napplyTo: '**'\n---\n", Some(Applies::Always)),
         ];
-        for (target, file, expected) in cases {
-            assert_eq!(read(&form(target), file.as_bytes()), expected, "{target}: {file}");
+        for (format, file, expected) in cases {
+            assert_eq!(format.applies(file.as_bytes()), expected, "{}: {file}", format.globs);
         }
     }
 
@@ -261,16 +238,15 @@ mod tests {
         /// What is written says to its agent what was meant, or nothing is written.
         #[test]
         fn when_a_rule_applies_is_never_widened(applies in applies(), description in prop::option::of("[-a: \"#\n]{0,8}")) {
-            for target in Target::ALL {
-                let Some(rules) = target.facts().project.scoped_rules else { continue };
-                let Ok(head) = write(&rules.matter, &applies, description.as_deref()) else { continue };
+            for format in ALL {
+                let Ok(head) = format.write(&applies, description.as_deref()) else { continue };
                 let expected = match &applies {
                     Applies::Globs(globs) => Applies::Globs(
                         globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob).to_owned()).collect(),
                     ),
                     other => other.clone(),
                 };
-                prop_assert_eq!(read(&rules.matter, format!("{head}\nText\n").as_bytes()), Some(expected), "{}", head);
+                prop_assert_eq!(format.applies(format!("{head}\nText\n").as_bytes()), Some(expected), "{}", head);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What each agent reads, and from where: the tables that import goes by.
 
 use super::reason::Reason;
+use crate::content::formats::RuleFormat;
+use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
 /// What a file is to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,14 +24,8 @@ pub enum Role {
 pub enum Form {
     /// It loads them always.
     Plain,
-    /// Claude Code's rules: `paths`.
-    Claude,
-    /// Copilot's and VS Code's: `applyTo`.
-    Copilot,
-    /// Cursor's: `alwaysApply`, `globs`, `description`.
-    Cursor,
-    /// Windsurf's: `trigger`.
-    Windsurf,
+    /// By front matter.
+    Rule(&'static RuleFormat),
     /// No agent reads them where they lie.
     Unread,
 }
@@ -87,13 +83,13 @@ pub const PLACES: &[Place] = &[
     skills("opencode", [".opencode", "skills"]),
     skills("windsurf", [".windsurf", "skills"]),
     skills("windsurf", [".devin", "skills"]),
-    rules("claude_code", [".claude", "rules"], Form::Claude, ".md"),
+    rules("claude_code", [".claude", "rules"], Form::Rule(&CLAUDE_CODE), ".md"),
     rules("claude_code", [".claude", "rules"], Form::Unread, ".mdc"),
-    rules("cursor", [".cursor", "rules"], Form::Cursor, ".mdc"),
+    rules("cursor", [".cursor", "rules"], Form::Rule(&CURSOR), ".mdc"),
     rules("cursor", [".cursor", "rules"], Form::Unread, ".md"),
-    rules("windsurf", [".windsurf", "rules"], Form::Windsurf, ".md"),
-    rules("windsurf", [".devin", "rules"], Form::Windsurf, ".md"),
-    rules("vscode", [".github", "instructions"], Form::Copilot, ".instructions.md"),
+    rules("windsurf", [".windsurf", "rules"], Form::Rule(&WINDSURF), ".md"),
+    rules("windsurf", [".devin", "rules"], Form::Rule(&WINDSURF), ".md"),
+    rules("vscode", [".github", "instructions"], Form::Rule(&COPILOT), ".instructions.md"),
     subagents("claude_code", [".claude", "agents"]),
     subagents("cursor", [".cursor", "agents"]),
     subagents("vscode", [".github", "agents"]),
@@ -161,10 +157,10 @@ pub fn old_rules(name: &str) -> Option<&'static str> {
 pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)> {
     [
         (Role::Prompt, Form::Plain, "vscode", ".prompt.md"),
-        (Role::Instructions, Form::Copilot, "vscode", ".instructions.md"),
+        (Role::Instructions, Form::Rule(&COPILOT), "vscode", ".instructions.md"),
         (Role::Subagent, Form::Plain, "vscode", ".agent.md"),
         (Role::Subagent, Form::Plain, "vscode", ".chatmode.md"),
-        (Role::Instructions, Form::Cursor, "cursor", ".mdc"),
+        (Role::Instructions, Form::Rule(&CURSOR), "cursor", ".mdc"),
     ]
     .into_iter()
     .find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
@@ -249,7 +245,7 @@ mod tests {
     fn endings_say_what_a_file_is_wherever_it_lies() {
         assert_eq!(by_ending("a.prompt.md").map(|found| found.0), Some(Role::Prompt));
         assert_eq!(by_ending("a.agent.md").map(|found| found.0), Some(Role::Subagent));
-        assert_eq!(by_ending("a.mdc").map(|found| found.1), Some(Form::Cursor));
+        assert_eq!(by_ending("a.mdc").map(|found| found.1), Some(Form::Rule(&CURSOR)));
         for no in [".mdc", "mdc", "a.md", ".agent.md"] {
             assert!(by_ending(no).is_none(), "{no}");
         }

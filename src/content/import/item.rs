@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::agents::{Form, Role};
-use super::applies::{self, Scope};
 use super::free_name;
 use super::manifest::{self, Entry, Origin, What};
 use super::matter::{self, Matter};
@@ -18,6 +17,8 @@ use crate::content::answer::text;
 use crate::content::command::skill::MAX_DESCRIPTION;
 use crate::content::command::words::{self, Spelling};
 use crate::content::command::{self, Read};
+use crate::content::formats::Scope;
+use crate::content::formats::read::unread;
 use crate::content::uri::encode;
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
@@ -218,7 +219,7 @@ impl Understood {
             false if place.form == Form::Plain => Scope::default(),
             false => Scope { applies: Applies::Manual, ..Scope::default() },
         };
-        let Scope { applies, description, notes } = scope.within(&place.scope);
+        let Scope { applies, description, notes, .. } = scope.within(&place.scope);
         for (line, note) in notes {
             self.note(file, line, note);
         }
@@ -252,7 +253,11 @@ impl Understood {
     /// Returns what a file says of itself, and when it applies.
     fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
         let text = text(file.content.bytes()?.into_owned())?;
-        let mut scope = applies::read(place.form, &text);
+        let mut scope = match place.form {
+            Form::Plain => Scope::default(),
+            Form::Rule(format) => format.read(&text),
+            Form::Unread => unread(&text),
+        };
         if place.form == Form::Plain {
             let keys = self.front_matter(file, &text);
             if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {

@@ -17,8 +17,6 @@ pub mod scan;
 pub mod skill_folder;
 
 mod account;
-mod applies;
-mod cursor;
 mod folders;
 mod links;
 mod only;

@@ -7,6 +7,7 @@ use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
 use crate::content::command::dialect::Dialect;
+use crate::content::formats::rule::CLAUDE_CODE;
 use crate::content::uri::encode;
 
 pub use crate::content::uri::decode;
@@ -212,7 +213,7 @@ impl Places {
             [".clinerules", .., name] if name.ends_with(".md") => {
                 let label = [before, &here[1..]].concat().join("/");
                 let plain = Destination::plain(Role::Instructions, label);
-                Some(Destination { agent: Some("cline"), form: Form::Claude, scope, ..plain })
+                Some(Destination { agent: Some("cline"), form: Form::Rule(&CLAUDE_CODE), scope, ..plain })
             }
             _ => None,
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::content::formats::Unsayable;
 use crate::deploy::targets::Target;
 
 /// A module that is meant for a target and is not written for it.
@@ -32,6 +33,25 @@ pub enum Reason {
     NotText,
     /// It reads no such file from the home folder.
     NotForTheUser,
+    /// It reads files of so many characters at most.
+    TooLong,
+    /// It has no subagents.
+    NoSubagents,
+    /// Its text holds what the target would fill in, and no escape would keep it from that.
+    Placeholders,
+    /// Its text holds what the target alone would run.
+    WouldRun,
+}
+
+impl From<Unsayable> for Reason {
+    fn from(why: Unsayable) -> Self {
+        match why {
+            Unsayable::Globs => Self::Globs,
+            Unsayable::ByDescription => Self::ByDescription,
+            Unsayable::ByHand => Self::ByHand,
+            Unsayable::NoDescription => Self::NoDescription,
+        }
+    }
 }
 
 impl Reason {
@@ -45,6 +65,10 @@ impl Reason {
             Reason::NoDescription => "no_description",
             Reason::NotText => "not_text",
             Reason::NotForTheUser => "not_for_the_user",
+            Reason::TooLong => "too_long",
+            Reason::NoSubagents => "no_subagents",
+            Reason::Placeholders => "placeholders",
+            Reason::WouldRun => "would_run",
         }
     }
 
@@ -58,6 +82,10 @@ impl Reason {
             Reason::NoDescription => "it has no description, which is needed there",
             Reason::NotText => "its text is not UTF-8",
             Reason::NotForTheUser => "no such file is read from the home folder",
+            Reason::TooLong => "it has more characters than are read there",
+            Reason::NoSubagents => "there are no subagents",
+            Reason::Placeholders => "a part of its text would be filled in there",
+            Reason::WouldRun => "a part of its text would be run there",
         }
     }
 }

@@ -6,8 +6,6 @@ pub mod builder;
 pub mod layout;
 pub mod left_out;
 pub mod output;
-pub mod rule;
-pub mod sections;
 pub mod subagent;
 pub mod unmap;
 

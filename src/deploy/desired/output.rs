@@ -21,6 +21,8 @@ pub enum Form {
     Gathered,
     /// Several modules in a block; the rest of the file is the user's.
     Block,
+    /// A block that imports AGENTS.md, with sections for the modules that stand here alone.
+    Import,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
     /// A rule: front matter of ours in place of the module's own.
@@ -31,6 +33,12 @@ pub enum Form {
     CommandSkill,
     /// A command with its arguments spelled out.
     Spelled(Spelling),
+    /// As [`Form::Spelled`], below front matter of ours.
+    Converted(Spelling),
+    /// A command as TOML with its arguments spelled so.
+    CommandToml(Spelling),
+    /// A subagent whose file is TOML, as Markdown: front matter of ours before its text.
+    OfToml,
 }
 
 /// A module's file that went into an output.
@@ -93,7 +101,7 @@ impl Output {
 
     /// Whether it keeps a block of the file only.
     pub fn is_block(&self) -> bool {
-        self.form == Form::Block
+        matches!(self.form, Form::Block | Form::Import)
     }
 }
 

@@ -1,12 +1,13 @@
 //! A subagent's file in the form of another agent: its name, its description, its tools and its text.
 
 use serde_json::Value;
-use toml_edit::{DocumentMut, Item};
+use toml_edit::Item;
 
 use super::left_out::Reason;
-use crate::content::command::skill::{keys, split_front};
+use crate::content::command::skill::{self, keys, split_front};
+use crate::content::formats::toml_text::{self, INSTRUCTIONS};
 use crate::deploy::module::Module;
-use crate::deploy::targets::facts::{SubagentForm, ToolNames};
+use crate::deploy::targets::facts::{SubagentForm, SubagentName, ToolNames};
 
 /// A tool that several agents have under names of their own.
 struct Tool {
@@ -14,6 +15,10 @@ struct Tool {
     claude: (&'static [&'static str], usize),
     /// What VS Code calls it.
     vscode: &'static str,
+    /// What Gemini calls it; all of them are written.
+    gemini: &'static [&'static str],
+    /// What OpenCode calls it; all of them are written.
+    opencode: &'static [&'static str],
     /// What else agents call it.
     aliases: &'static [&'static str],
     /// Whether it changes nothing.
@@ -21,27 +26,66 @@ struct Tool {
 }
 
 const TOOLS: &[Tool] = &[
-    Tool { claude: (&["Read", "NotebookRead"], 1), vscode: "read", aliases: &["view", "readfile"], reads: true },
+    Tool {
+        claude: (&["Read", "NotebookRead"], 1),
+        vscode: "read",
+        gemini: &["read_file", "read_many_files"],
+        opencode: &["read"],
+        aliases: &["view", "readfile"],
+        reads: true,
+    },
     Tool {
         claude: (&["Edit", "Write", "MultiEdit", "NotebookEdit"], 2),
         vscode: "edit",
-        aliases: &["create", "editfiles", "patch"],
+        gemini: &["replace", "write_file"],
+        opencode: &["edit", "write", "patch"],
+        aliases: &["create", "editfiles"],
         reads: false,
     },
-    Tool { claude: (&["Grep", "Glob", "LS"], 2), vscode: "search", aliases: &["codebase", "list"], reads: true },
+    Tool {
+        claude: (&["Grep", "Glob", "LS"], 2),
+        vscode: "search",
+        gemini: &["grep_search", "glob", "list_directory"],
+        opencode: &["grep", "glob", "list"],
+        aliases: &["codebase", "search_file_content"],
+        reads: true,
+    },
     Tool {
         claude: (&["Bash"], 1),
         vscode: "execute",
+        gemini: &["run_shell_command"],
+        opencode: &["bash"],
         aliases: &["shell", "powershell", "runcommands", "runinterminal"],
         reads: false,
     },
-    Tool { claude: (&["WebFetch", "WebSearch"], 2), vscode: "web", aliases: &["fetch"], reads: true },
-    Tool { claude: (&["Task", "Agent"], 1), vscode: "agent", aliases: &["custom-agent"], reads: false },
-    Tool { claude: (&["TodoWrite"], 1), vscode: "todo", aliases: &["todos"], reads: true },
+    Tool {
+        claude: (&["WebFetch", "WebSearch"], 2),
+        vscode: "web",
+        gemini: &["web_fetch", "google_web_search"],
+        opencode: &["webfetch", "websearch"],
+        aliases: &["fetch"],
+        reads: true,
+    },
+    Tool {
+        claude: (&["Task", "Agent"], 1),
+        vscode: "agent",
+        gemini: &[],
+        opencode: &["task"],
+        aliases: &["custom-agent"],
+        reads: false,
+    },
+    Tool {
+        claude: (&["TodoWrite"], 1),
+        vscode: "todo",
+        gemini: &["write_todos"],
+        opencode: &["todowrite", "todoread"],
+        aliases: &["todos"],
+        reads: true,
+    },
 ];
 
 /// The keys that are said in every agent's own words.
-const SAID: [&str; 3] = ["name", "description", "tools"];
+const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
 
 /// What a subagent's file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +96,8 @@ pub struct Subagent {
     tools: Option<Vec<String>>,
     /// The keys that only the agent understands for which the file was written.
     others: Vec<String>,
+    /// Its text, where its file is TOML.
+    text: Option<String>,
 }
 
 /// A subagent as it is written for an agent.
@@ -66,7 +112,10 @@ pub struct Written {
 impl Subagent {
     /// Reads the file of a module.
     pub fn of(module: &Module, file: &[u8]) -> Self {
-        let mut keys = split_front(file).0.and_then(keys).unwrap_or_default();
+        let (mut keys, body) = match module.about.path.as_deref().filter(|path| path.ends_with(".toml")) {
+            Some(_) => of_toml(file),
+            None => (split_front(file).0.and_then(keys).unwrap_or_default(), None),
+        };
         let mut text = |key: &str| match keys.shift_remove(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
             _ => None,
@@ -77,6 +126,7 @@ impl Subagent {
             name: name.unwrap_or_else(|| module.name().to_owned()),
             description: module.about.description.clone().or(description).filter(|text| !text.trim().is_empty()),
             tools,
+            text: body,
             others: keys.into_iter().map(|(key, _)| key).filter(|key| !SAID.contains(&key.as_str())).collect(),
         }
     }
@@ -84,6 +134,11 @@ impl Subagent {
     /// The keys that only the agent understands for which the file was written.
     pub fn others(&self) -> &[String] {
         &self.others
+    }
+
+    /// Its text, where its file is TOML.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 
     /// Whether an agent takes all of it as it stands: Claude Code refuses to start where it knows none of the tools.
@@ -99,54 +154,43 @@ impl Subagent {
     /// [`Reason::NoDescription`]: every agent needs one.
     pub fn write(&self, form: &SubagentForm) -> Result<Written, Reason> {
         let description = self.description.as_deref().ok_or(Reason::NoDescription)?;
-        let (tools, quoted) = match form {
+        let (tools, quoted, name) = match form {
             SubagentForm::Toml => {
                 let lost = self.tools.is_some().then(|| "which has no list of tools: it may use every one".to_owned());
-                let mut head = DocumentMut::new();
+                let mut head = toml_edit::DocumentMut::new();
                 head["name"] = toml_edit::value(self.name.as_str());
                 head["description"] = toml_edit::value(description);
                 return Ok(Written { head: head.to_string(), lost });
             }
-            SubagentForm::Markdown { tools, quoted } => (tools, *quoted),
+            SubagentForm::Markdown { tools, quoted, name } => (tools, *quoted, name),
         };
         let line = |key: &str, text: &str| match quoted {
             true => format!("{key}: {}\n", Value::from(text)),
             false => format!("{key}: {}\n", one_line(text)),
         };
+        let named = match name {
+            SubagentName::Key => format!("name: {}\n", one_line(&self.name)),
+            SubagentName::Slug => format!("name: {}\n", skill::name(&self.name)),
+            SubagentName::File => "mode: subagent\n".to_owned(),
+        };
         let (listed, lost) = self.tools.as_ref().map(|own| tools.write(own)).unwrap_or_default();
-        let head = format!("---\nname: {}\n{}{listed}---\n", one_line(&self.name), line("description", description));
+        let head = format!("---\n{named}{}{listed}---\n", line("description", description));
         Ok(Written { head, lost })
     }
 }
 
 /// Returns a subagent's text as TOML, after the keys that stand before it.
 pub fn toml(head: &str, body: &str) -> Vec<u8> {
-    let mut text = DocumentMut::new();
-    text[INSTRUCTIONS] = toml_edit::value(body);
-    format!("{head}{text}").into_bytes()
+    format!("{head}{}", toml_text::write(&[], INSTRUCTIONS, body)).into_bytes()
 }
 
-/// Returns the text of a subagent's TOML that was edited, and whether the other keys were as well.
-///
-/// # Errors
-/// Why it cannot be read, for a person.
-pub fn from_toml(written: &[u8], edited: &[u8]) -> Result<(String, bool), String> {
-    let parse = |bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text".to_owned())?;
-        text.parse::<DocumentMut>().map_err(|error| format!("it is no TOML: {}", error.message()))
-    };
-    let (mut before, mut after) = (parse(written)?, parse(edited)?);
-    before.remove(INSTRUCTIONS);
-    let text = after.remove(INSTRUCTIONS).and_then(|item| item.as_str().map(str::to_owned));
-    let text = text.ok_or_else(|| format!("it has no text as `{INSTRUCTIONS}`"))?;
-    let values = |document: &DocumentMut| -> Vec<(String, String)> {
-        let value = |item: &Item| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
-        document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect()
-    };
-    Ok((text, values(&before) != values(&after)))
+/// The keys of a subagent's TOML that are texts, the others by their names, and its text.
+fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
+    let Ok(document) = toml_text::parse(file) else { return Default::default() };
+    let value = |item: &Item| item.as_str().map_or(Value::Null, Value::from);
+    let keys = document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect();
+    (keys, toml_text::text(&document, INSTRUCTIONS).map(str::to_owned))
 }
-
-const INSTRUCTIONS: &str = "developer_instructions";
 
 impl ToolNames {
     /// Whether the agent knows a tool by this name.
@@ -157,6 +201,8 @@ impl ToolNames {
                 bare.starts_with("mcp__") || TOOLS.iter().any(|known| known.claude.0.contains(&bare))
             }
             ToolNames::VsCode => TOOLS.iter().any(|known| known.vscode == tool),
+            ToolNames::Gemini => tool.starts_with("mcp_") || TOOLS.iter().any(|known| known.gemini.contains(&tool)),
+            ToolNames::OpenCode => TOOLS.iter().any(|known| known.opencode.contains(&tool)),
             ToolNames::ReadOnly => false,
         }
     }
@@ -174,7 +220,9 @@ impl ToolNames {
                 (_, _) if self.named(name) => vec![name],
                 (ToolNames::Claude, Some(tool)) => tool.claude.0[..tool.claude.1].to_vec(),
                 (ToolNames::VsCode, Some(tool)) => vec![tool.vscode],
-                (_, None) => {
+                (ToolNames::Gemini, Some(tool)) if !tool.gemini.is_empty() => tool.gemini.to_vec(),
+                (ToolNames::OpenCode, Some(tool)) => tool.opencode.to_vec(),
+                (_, _) => {
                     unknown.push(name);
                     continue;
                 }
@@ -194,6 +242,14 @@ impl ToolNames {
             _ => {
                 let line = match self {
                     ToolNames::VsCode => format!("tools: {}\n", Value::from(names)),
+                    ToolNames::Gemini => {
+                        let items: String = names.iter().map(|name| format!("  - {name}\n")).collect();
+                        format!("tools:\n{items}")
+                    }
+                    ToolNames::OpenCode => {
+                        let items: String = names.iter().map(|name| format!("  {name}: true\n")).collect();
+                        format!("tools:\n  \"*\": false\n{items}")
+                    }
                     _ => format!("tools: {}\n", names.join(", ")),
                 };
                 (line, (!unknown.is_empty()).then(|| format!("which does not know {}", unknown.join(", "))))
@@ -206,7 +262,8 @@ impl ToolNames {
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {
-        tool.vscode.eq_ignore_ascii_case(name) || tool.claude.0.iter().any(is) || tool.aliases.iter().any(is)
+        let others = tool.claude.0.iter().chain(tool.gemini).chain(tool.opencode).chain(tool.aliases);
+        tool.vscode.eq_ignore_ascii_case(name) || others.into_iter().any(is)
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::deploy::desired::sections;
+use crate::content::formats::sections;
 use crate::deploy::desired::{Desired, Output};
 use crate::deploy::plan::block;
 use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};

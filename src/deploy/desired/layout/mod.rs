@@ -1,13 +1,13 @@
 //! From modules to files: which target reads which module where, and in what form.
 
+mod commands;
 mod current;
 mod files;
+pub mod hidden;
 mod instructions;
 mod original;
 mod scoped;
 mod subagents;
-
-pub use files::hiding_text;
 
 use std::collections::HashSet;
 

@@ -17,9 +17,11 @@ use crate::error::Result;
 /// # Errors
 /// As [`Builder::add`].
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
-    let Some(places) = target.facts().subagents else { return Ok(()) };
     for module in of_kind(modules, Kind::Subagent, target) {
-        add(builder, module, target, places, &root.join(places.project))?;
+        match target.facts().subagents {
+            Some(places) => add(builder, module, target, places, &root.join(places.project))?,
+            None => builder.leave_out(module, target, Reason::NoSubagents),
+        }
     }
     Ok(())
 }
@@ -33,6 +35,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
     for module in of_kind(modules, Kind::Subagent, target) {
         match places {
             Some((places, folder)) => add(builder, module, target, places, &own.join(folder))?,
+            None if target.facts().subagents.is_none() => builder.leave_out(module, target, Reason::NoSubagents),
             None => builder.leave_out(module, target, Reason::NotForTheUser),
         }
     }
@@ -58,9 +61,14 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     };
     let part = part(module, file);
     match places.form {
+        SubagentForm::Markdown { .. } if subagent.text().is_some() => {
+            let text = subagent.text().unwrap_or_default();
+            let bytes = format!("{}\n{text}{}", written.head, if text.ends_with('\n') { "" } else { "\n" });
+            builder.add(&[target], folder, &path, Form::OfToml, vec![part], bytes.into_bytes().into(), false)?;
+        }
         SubagentForm::Markdown { .. } => builder.rule(&[target], folder, &path, module, &written.head)?,
         SubagentForm::Toml => {
-            let Ok(body) = std::str::from_utf8(part.body()) else {
+            let Ok(body) = subagent.text().map_or_else(|| std::str::from_utf8(part.body()), Ok) else {
                 builder.leave_out(module, target, Reason::NotText);
                 return Ok(());
             };
