@@ -404,9 +404,9 @@ proptest! {
                     if module.about.applies == Applies::Always {
                         continue;
                     }
-                    if output.form == Form::Block {
+                    if matches!(output.form, Form::Block | Form::Import) {
                         let Applies::Globs(globs) = &module.about.applies else { panic!("{path}: {module:?}") };
-                        let folder = path.strip_suffix("/AGENTS.md").expect("a folder's file");
+                        let folder = path.rsplit_once('/').expect("a folder's file").0;
                         prop_assert!(globs.iter().any(|glob| glob.trim_start_matches("./").starts_with(folder)));
                         continue;
                     }

@@ -25,6 +25,7 @@ mod safety;
 mod sources;
 mod subagents;
 mod taken_over;
+mod targets;
 mod tasks;
 mod telling;
 mod work;

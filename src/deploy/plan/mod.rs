@@ -4,6 +4,7 @@ pub mod block;
 pub mod budget;
 pub mod compare;
 pub mod json;
+pub mod overlooked;
 pub mod prepare;
 pub mod safety;
 pub mod show;

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::files::of_kind;
-use super::scoped::is_longer;
+use super::files::{is_longer, of_kind};
 use crate::content::command::convert_to::{self, Unsayable};
 use crate::content::command::skill;
 use crate::content::command::words::Spelling;

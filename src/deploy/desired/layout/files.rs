@@ -107,6 +107,13 @@ pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Targe
     }
 }
 
+/// Whether a file may have more characters than an agent reads, front matter of mcpkg's included.
+pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
+    /// Characters of front matter that mcpkg writes: a description and globs.
+    const HEAD: usize = 500;
+    file.len() > most.saturating_sub(HEAD) && String::from_utf8_lossy(file).chars().count() > most.saturating_sub(HEAD)
+}
+
 /// Returns a module's name as a file's, without an ending of its own.
 fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());

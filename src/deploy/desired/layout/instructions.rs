@@ -5,18 +5,17 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{below, cursor_rule, of_kind, path_in};
+use super::files::{below, cursor_rule, is_longer, of_kind, path_in};
+use super::importing::{self, AGENTS_MD};
 use super::{hidden, scoped};
 use crate::content::command::skill::{self, split_front};
 use crate::content::formats::rule::Switch;
-use crate::content::formats::sections;
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
-use crate::disk;
 use crate::error::Result;
 use crate::store::modules::Applies;
 
@@ -78,18 +77,16 @@ pub(super) fn for_project(
     readers.sort_unstable();
     readers.dedup();
     builder.block(&readers, root, AGENTS_MD, &shared)?;
-    for (file, targets) in importing(&readers) {
+    for (file, targets) in importing::files(&readers) {
         let (own, of_block) = blocks.remove(&("", file)).unwrap_or_default();
         let targets = [targets, of_block].concat();
-        import(builder, &targets, root, file, &shared, &own)?;
+        importing::import(builder, &targets, root, file, &shared, &own)?;
     }
     for ((folder, file), (modules, targets)) in blocks {
         builder.block(&targets, &below(root, folder), file, &modules)?;
     }
     Ok(())
 }
-
-const AGENTS_MD: &str = "AGENTS.md";
 
 /// Adds a module to the own place of one target.
 fn own<'m>(
@@ -113,43 +110,6 @@ fn own<'m>(
         }
         None => Ok(()),
     }
-}
-
-/// The files that import AGENTS.md for those of its readers that do not read it by themselves.
-fn importing(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
-    let mut files: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
-    for target in readers {
-        if let AgentsMd::ImportedBy(file) = target.facts().project.agents_md {
-            files.entry(file).or_default().push(*target);
-        }
-    }
-    files
-}
-
-/// Adds the file by which targets read the AGENTS.md beside it, unless the user's part of that file imports it already.
-///
-/// # Errors
-/// As [`Builder::add`].
-pub(super) fn import(
-    builder: &mut Builder,
-    targets: &[Target],
-    folder: &Path,
-    file: &str,
-    imported: &[&Module],
-    own: &[&Module],
-) -> Result<()> {
-    let path = folder.join(file);
-    if path.is_file() {
-        let is_link = path.canonicalize().is_ok_and(|real| real.ends_with(AGENTS_MD));
-        let text = disk::read(&path)?;
-        let users = sections::take_out(&text).unwrap_or_default();
-        if is_link || hidden::has_word(&users, &[b"@AGENTS.md", b"@./AGENTS.md"]) {
-            return if is_link { Ok(()) } else { builder.block(targets, folder, file, own) };
-        }
-    }
-    let titles = targets.iter().map(|target| target.facts().title).collect::<Vec<_>>().join(", ");
-    builder.note(format!("{titles} reads AGENTS.md by the line `@AGENTS.md` in {file}"));
-    builder.import(targets, folder, file, imported, own)
 }
 
 fn always_applies(module: &Module) -> bool {
@@ -187,7 +147,7 @@ pub(super) fn for_user(
 /// Adds instructions that always apply as a rule of their own.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
-    if rules.format.max_characters.is_some_and(|most| scoped::is_longer(&file.bytes, most)) {
+    if rules.format.max_characters.is_some_and(|most| is_longer(&file.bytes, most)) {
         builder.leave_out(module, target, Reason::TooLong);
         return Ok(());
     }

@@ -4,6 +4,7 @@ mod commands;
 mod current;
 mod files;
 pub mod hidden;
+mod importing;
 mod instructions;
 mod original;
 mod scoped;

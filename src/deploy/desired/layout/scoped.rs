@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files::{below, path_in};
-use super::{hidden, instructions};
+use super::files::{below, is_longer, path_in};
+use super::hidden;
+use super::importing::{self, AGENTS_MD};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
@@ -58,12 +59,10 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
         // Who reads AGENTS.md there has the text by that.
         let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
         readers.retain(by_import);
-        instructions::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
+        importing::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
     }
     Ok(())
 }
-
-const AGENTS_MD: &str = "AGENTS.md";
 
 /// Adds the files of one target for the user, below the home folder.
 ///
@@ -206,13 +205,6 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
         }
     }
     Ok(())
-}
-
-/// Whether a file may have more characters than an agent reads, front matter of mcpkg's included.
-pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
-    /// Characters of front matter that mcpkg writes: a description and globs.
-    const HEAD: usize = 500;
-    file.len() > most.saturating_sub(HEAD) && String::from_utf8_lossy(file).chars().count() > most.saturating_sub(HEAD)
 }
 
 /// A rule as it is written for a target.

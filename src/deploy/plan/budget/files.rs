@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::amount::{Budget, Limit, When};
 use super::markdown;
-use super::{Budget, Limit, When};
 use crate::deploy::desired::Output;
 use crate::deploy::desired::layout::hidden;
 use crate::deploy::plan::prepare::Prepared;
