@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcpkg::content::formats::rule::{GlobList, Switch};
+use mcpkg::content::formats::subagent::{SubagentForm, ToolNames};
 use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::{
-    AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules, SubagentForm, ToolNames,
-};
+use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg::error::Code;
 use mcpkg::operations;
 

@@ -47,14 +47,23 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     assert_eq!(targets(&[]), json!(["claude_code", "codex", "gemini"]), "the project says so itself");
     place.ok(&["project", "create", "q"]);
     assert_eq!(targets(&["-p", "q"]), json!(["claude_code", "cursor", "vscode"]));
-    assert_snapshot!(place.ok(&["-p", "q", "target", "list"]), @"");
+    assert_snapshot!(place.ok(&["-p", "q", "target", "list"]), @r"
+    claude_code	Claude Code	on	all projects
+    codex	Codex	off	all projects
+    copilot	Copilot CLI	off	all projects
+    cursor	Cursor	on	all projects
+    gemini	Gemini CLI	off	all projects
+    opencode	OpenCode	off	all projects
+    vscode	VS Code	on	all projects
+    windsurf	Windsurf	off	all projects
+    ");
     // A project that is gone takes its choice with it.
     place.ok(&["project", "delete", "p", "--yes"]);
     place.ok(&["project", "create", "p"]);
     assert_eq!(targets(&["-p", "p"]), json!(["claude_code", "cursor", "vscode"]));
     let refused = place.run(&["target", "enable", "gemni"]);
     assert!(refused.status == 1 && refused.stderr.contains("did you mean 'gemini'"), "{refused}");
-    let all: Vec<&str> = ["target", "disable"].into_iter().chain(Target::all_names()).collect();
+    let all: Vec<&str> = ["-p", "q", "target", "disable"].into_iter().chain(Target::all_names()).collect();
     assert!(place.run(&all).stderr.contains("has to stay"));
 }
 
@@ -168,7 +177,7 @@ fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
     );
     place.write("root/in/.claude/commands/costs.md", "It costs \\$0.50, $ARGUMENTS\n");
     place.write("root/in/.claude/commands/odd.md", "(!`date`)\n");
-    place.ok(&["import", "root/in"]);
+    place.ok(&["import", "in"]);
     std::fs::remove_dir_all(place.root().join("in")).expect("a folder");
     place.deploy(&["--target", "gemini"]);
     assert_snapshot!(place.read("root/.gemini/commands/git/explain.toml"), @"
@@ -192,7 +201,7 @@ fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
     let notes = place.notes(&["plan", "--target", "opencode"]);
     assert!(notes.iter().any(|note| note.ends_with("opencode does so without asking")), "{notes:?}");
     place.deploy(&["--target", "windsurf"]);
-    assert!(place.read("root/.windsurf/workflows/git-explain.md").contains("{topic} to {reader}"));
+    assert!(place.read("root/.windsurf/workflows/git.explain.md").contains("{topic} to {reader}"));
     place.deploy(&["--target", "copilot"]);
     assert!(place.exists("root/.agents/skills/git-explain/SKILL.md"));
     // A28: prompt files only where they are asked for.
@@ -201,23 +210,20 @@ fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
         assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
     }
     // What is edited there comes back in Claude Code's words.
-    for (file, from, to) in [
-        ("root/.gemini/commands/git/explain.toml", "On !{date}", "At !{date}, {reader}: $0.50"),
-        ("root/.opencode/command/git/explain.md", "At !`date`", "By !`date`"),
-    ] {
+    let edited = |target: &str, file: &str, from: &str, to: &str| {
         place.write(file, place.read(file).replace(from, to));
-        let target = if file.contains("gemini") { "gemini" } else { "opencode" };
         let data = place.data(&["evolve", "propose", "--yes", "--target", target]);
+        assert_eq!(data["skipped"], json!([]), "{target}: {data:#}");
         place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
-        place.deploy(&["--target", "gemini"]);
-        if target == "gemini" {
-            assert_eq!(place.reasons(&["--target", "opencode"]).len(), 3, "it holds `$0` now");
-            place.write(file, place.read(file).replace(": $0.50", ""));
-            let data = place.data(&["evolve", "propose", "--yes", "--target", target]);
-            place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
-            place.deploy(&["--target", "opencode"]);
-        }
-    }
+        place.data(&["deploy", "--apply", "--yes", "--target", target]);
+        assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
+    };
+    let gemini = "root/.gemini/commands/git/explain.toml";
+    edited("gemini", gemini, "On !{date}", "At !{date}, {reader}: $0.50");
+    assert_eq!(place.reasons(&["--target", "opencode"]).len(), 3, "it holds `$0` now");
+    edited("gemini", gemini, ": $0.50", "");
+    place.deploy(&["--target", "opencode"]);
+    edited("opencode", "root/.opencode/command/git/explain.md", "At !`date`", "By !`date`");
     let shown = place.ok(&["prompt", "show", "git.explain", "--raw"]);
     assert!(shown.contains("model: opus") && shown.contains("By !`date`, $reader."), "{shown}");
 }

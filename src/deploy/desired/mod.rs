@@ -6,7 +6,6 @@ pub mod builder;
 pub mod layout;
 pub mod left_out;
 pub mod output;
-pub mod subagent;
 pub mod unmap;
 
 pub use left_out::LeftOut;

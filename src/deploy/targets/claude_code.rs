@@ -2,9 +2,10 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
-    Rules, SubagentForm, SubagentName, Subagents, ToolNames, UserPlaces,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::content::formats::rule::CLAUDE_CODE;
 use crate::deploy::module::Kind;
 
@@ -52,7 +53,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".claude/agents",
         user: Some("agents"),
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true, name: SubagentName::Key },
+        form: subagent::CLAUDE_CODE,
         takes_plain: true,
     }),
     reading: Reading { import_hops: 4, drops_comments: true, user_skills_win: true, ..Reading::PLAIN },

@@ -1,10 +1,10 @@
 //! Codex.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SubagentForm,
-    Subagents, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::deploy::module::Kind;
 
 /// Codex.
@@ -42,7 +42,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".codex/agents",
         user: Some("agents"),
         ending: ".toml",
-        form: SubagentForm::Toml,
+        form: subagent::CODEX,
         takes_plain: false,
     }),
     reading: Reading::PLAIN,

@@ -1,10 +1,10 @@
 //! Copilot's command line.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, SubagentForm, SubagentName,
-    Subagents, ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::content::formats::rule::COPILOT;
 
 /// What VS Code reads below the deploy root it reads too.
@@ -45,7 +45,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".github/agents",
         user: Some("agents"),
         ending: ".agent.md",
-        form: SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key },
+        form: subagent::VSCODE,
         takes_plain: false,
     }),
     reading: Reading { import_hops: 4, equal_once: true, ..Reading::PLAIN },

@@ -2,9 +2,10 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
-    Rules, SubagentForm, SubagentName, Subagents, ToolNames, UserPlaces,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::content::formats::rule::CURSOR;
 
 /// Rules apply always, for globs, by their description, or by hand; Cursor reads their front matter line by line.
@@ -48,7 +49,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".cursor/agents",
         user: None,
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false, name: SubagentName::Key },
+        form: subagent::CURSOR,
         takes_plain: false,
     }),
     reading: Reading::PLAIN,

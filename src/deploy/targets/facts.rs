@@ -1,6 +1,7 @@
 //! The facts that a target's own file states.
 
 use crate::content::formats::RuleFormat;
+use crate::content::formats::subagent::SubagentForm;
 use crate::deploy::module::Kind;
 
 /// Everything that is different about a target.
@@ -194,48 +195,6 @@ pub struct Subagents {
     pub form: SubagentForm,
     /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
     pub takes_plain: bool,
-}
-
-/// What a subagent's file looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubagentForm {
-    /// Markdown with front matter.
-    Markdown {
-        /// How it says which tools the subagent may use.
-        tools: ToolNames,
-        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
-        quoted: bool,
-        /// How it is named.
-        name: SubagentName,
-    },
-    /// TOML with the text as `developer_instructions`; it has no list of tools.
-    Toml,
-}
-
-/// How an agent is told the name of a subagent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubagentName {
-    /// By `name`.
-    Key,
-    /// By `name`, of lower-case letters, digits and hyphens.
-    Slug,
-    /// By the file's name; that it is a subagent is said by `mode`.
-    File,
-}
-
-/// How an agent says which tools a subagent may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolNames {
-    /// By Claude Code's names, with commas between.
-    Claude,
-    /// By VS Code's names, in a list.
-    VsCode,
-    /// Only by `readonly`.
-    ReadOnly,
-    /// By Gemini's names, in a list.
-    Gemini,
-    /// By OpenCode's names, as a map in which the others are off.
-    OpenCode,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.

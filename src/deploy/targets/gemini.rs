@@ -1,10 +1,11 @@
 //! Gemini CLI.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, SubagentForm, SubagentName, Subagents,
-    ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Subagents,
+    UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 
 /// It reads GEMINI.md alone, which can import AGENTS.md.
 pub(super) const TARGET: Target = Target::new(&Facts {
@@ -41,7 +42,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".gemini/agents",
         user: Some("agents"),
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::Gemini, quoted: true, name: SubagentName::Slug },
+        form: subagent::GEMINI,
         takes_plain: false,
     }),
     reading: Reading { import_hops: 5, renames_commands: true, ..Reading::PLAIN },

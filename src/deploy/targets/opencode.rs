@@ -1,9 +1,10 @@
 //! OpenCode.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, ProjectPlaces, Reading, SubagentForm, SubagentName, Subagents, ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, ProjectPlaces, Reading, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 
 /// OpenCode.
 pub(super) const TARGET: Target = Target::new(&Facts {
@@ -40,7 +41,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".opencode/agent",
         user: Some("agent"),
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::OpenCode, quoted: true, name: SubagentName::File },
+        form: subagent::OPENCODE,
         takes_plain: false,
     }),
     reading: Reading::PLAIN,

@@ -2,9 +2,10 @@
 
 use super::facts::{
     AgentsMd, Commands, Facts, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
-    Rules, SubagentForm, SubagentName, Subagents, ToolNames, UserPlaces,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::content::formats::rule::COPILOT;
 
 /// VS Code.
@@ -41,7 +42,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".github/agents",
         user: None,
         ending: ".agent.md",
-        form: SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key },
+        form: subagent::VSCODE,
         takes_plain: false,
     }),
     reading: Reading::PLAIN,

@@ -51,7 +51,7 @@ pub(super) fn add(
                     builder.leave_out(module, target, Reason::TooLong);
                 }
                 Commands::FilesInWords { nested, .. } => {
-                    let path = if nested { file.path.clone() } else { file.path.replace('/', "-") };
+                    let path = if nested { file.path.clone() } else { file.path.replace('/', ".") };
                     builder.spelled(target, &place, &path, module, file, Spelling::Words)?;
                 }
                 Commands::Numbered(folder) => numbered(builder, target, folder, &place, module, file)?,

@@ -79,7 +79,9 @@ pub(super) fn for_project(
     builder.block(&readers, root, AGENTS_MD, &shared)?;
     for (file, targets) in importing::files(&readers) {
         let (own, of_block) = blocks.remove(&("", file)).unwrap_or_default();
-        let targets = [targets, of_block].concat();
+        let mut targets = [targets, of_block].concat();
+        targets.sort_unstable();
+        targets.dedup();
         importing::import(builder, &targets, root, file, &shared, &own)?;
     }
     for ((folder, file), (modules, targets)) in blocks {

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::files::{of_kind, path_in};
+use crate::content::formats::subagent::{self, Subagent, SubagentForm};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
-use crate::deploy::desired::subagent::{self, Subagent};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::{SubagentForm, Subagents};
+use crate::deploy::targets::facts::Subagents;
 use crate::error::Result;
 
 /// Adds the files of a target below the deploy root.
@@ -46,7 +46,8 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     let Some(file) = module.files.first() else { return Ok(()) };
     let path = path_in(places.project, places.ending, module, target);
     let (id, title) = (&module.id, target.facts().title);
-    let subagent = Subagent::of(module, &file.bytes);
+    let is_toml = module.about.path.as_deref().is_some_and(|path| path.ends_with(".toml"));
+    let subagent = Subagent::of(module.name(), module.about.description.as_deref(), is_toml, &file.bytes);
     let is_plain = module.about.agent.is_none() && places.takes_plain && subagent.is_in(&places.form);
     if module.about.is_of(target) || is_plain {
         builder.root(target, folder, false);
@@ -55,7 +56,7 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     let written = match subagent.write(&places.form) {
         Ok(written) => written,
         Err(reason) => {
-            builder.leave_out(module, target, reason);
+            builder.leave_out(module, target, reason.into());
             return Ok(());
         }
     };

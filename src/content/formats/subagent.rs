@@ -3,11 +3,82 @@
 use serde_json::Value;
 use toml_edit::Item;
 
-use super::left_out::Reason;
+use super::toml_text::{self, INSTRUCTIONS};
+use super::write::Unsayable;
 use crate::content::command::skill::{self, keys, split_front};
-use crate::content::formats::toml_text::{self, INSTRUCTIONS};
-use crate::deploy::module::Module;
-use crate::deploy::targets::facts::{SubagentForm, SubagentName, ToolNames};
+
+/// What a subagent's file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentForm {
+    /// Markdown with front matter.
+    Markdown {
+        /// How it says which tools the subagent may use.
+        tools: ToolNames,
+        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
+        quoted: bool,
+        /// How it is named.
+        name: SubagentName,
+    },
+    /// TOML with the text as `developer_instructions`; it has no list of tools.
+    Toml,
+}
+
+/// How an agent is told the name of a subagent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentName {
+    /// By `name`.
+    Key,
+    /// By `name`, of lower-case letters, digits and hyphens.
+    Slug,
+    /// By the file's name; that it is a subagent is said by `mode`.
+    File,
+}
+
+/// How an agent says which tools a subagent may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolNames {
+    /// By Claude Code's names, with commas between.
+    Claude,
+    /// By VS Code's names, in a list.
+    VsCode,
+    /// Only by `readonly`.
+    ReadOnly,
+    /// By Gemini's names, in a list.
+    Gemini,
+    /// By OpenCode's names, as a map in which the others are off.
+    OpenCode,
+}
+
+/// Claude Code's.
+pub const CLAUDE_CODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true, name: SubagentName::Key };
+/// Codex's.
+pub const CODEX: SubagentForm = SubagentForm::Toml;
+/// Cursor's, which takes quotes for text.
+pub const CURSOR: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false, name: SubagentName::Key };
+/// Gemini's.
+pub const GEMINI: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::Gemini, quoted: true, name: SubagentName::Slug };
+/// OpenCode's.
+pub const OPENCODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::OpenCode, quoted: true, name: SubagentName::File };
+/// VS Code's and Copilot's.
+pub const VSCODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key };
+
+/// Returns the form in which an agent reads subagents, by the name that import has for it.
+pub fn form_of(agent: &str) -> Option<SubagentForm> {
+    Some(match agent {
+        "claude_code" => CLAUDE_CODE,
+        "codex" => CODEX,
+        "cursor" => CURSOR,
+        "gemini" => GEMINI,
+        "opencode" => OPENCODE,
+        "vscode" => VSCODE,
+        _ => return None,
+    })
+}
 
 /// A tool that several agents have under names of their own.
 struct Tool {
@@ -110,21 +181,21 @@ pub struct Written {
 }
 
 impl Subagent {
-    /// Reads the file of a module.
-    pub fn of(module: &Module, file: &[u8]) -> Self {
-        let (mut keys, body) = match module.about.path.as_deref().filter(|path| path.ends_with(".toml")) {
-            Some(_) => of_toml(file),
-            None => (split_front(file).0.and_then(keys).unwrap_or_default(), None),
+    /// Reads a file, which is TOML or Markdown; `name` and `described` are what is known of it besides.
+    pub fn of(name: &str, described: Option<&str>, is_toml: bool, file: &[u8]) -> Self {
+        let (mut keys, body) = match is_toml {
+            true => of_toml(file),
+            false => (split_front(file).0.and_then(keys).unwrap_or_default(), None),
         };
         let mut text = |key: &str| match keys.shift_remove(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
             _ => None,
         };
-        let (name, description) = (text("name"), text("description"));
+        let (own_name, description) = (text("name"), text("description"));
         let tools = keys.shift_remove("tools").and_then(|tools| listed(&tools));
         Self {
-            name: name.unwrap_or_else(|| module.name().to_owned()),
-            description: module.about.description.clone().or(description).filter(|text| !text.trim().is_empty()),
+            name: own_name.unwrap_or_else(|| name.to_owned()),
+            description: described.map(str::to_owned).or(description).filter(|text| !text.trim().is_empty()),
             tools,
             text: body,
             others: keys.into_iter().map(|(key, _)| key).filter(|key| !SAID.contains(&key.as_str())).collect(),
@@ -151,9 +222,9 @@ impl Subagent {
     /// Returns what stands before its text in an agent's form.
     ///
     /// # Errors
-    /// [`Reason::NoDescription`]: every agent needs one.
-    pub fn write(&self, form: &SubagentForm) -> Result<Written, Reason> {
-        let description = self.description.as_deref().ok_or(Reason::NoDescription)?;
+    /// [`Unsayable::NoDescription`]: every agent needs one.
+    pub fn write(&self, form: &SubagentForm) -> Result<Written, Unsayable> {
+        let description = self.description.as_deref().ok_or(Unsayable::NoDescription)?;
         let (tools, quoted, name) = match form {
             SubagentForm::Toml => {
                 let lost = self.tools.is_some().then(|| "which has no list of tools: it may use every one".to_owned());
@@ -176,6 +247,23 @@ impl Subagent {
         let (listed, lost) = self.tools.as_ref().map(|own| tools.write(own)).unwrap_or_default();
         let head = format!("---\n{named}{}{listed}---\n", line("description", description));
         Ok(Written { head, lost })
+    }
+}
+
+impl Subagent {
+    /// Returns the whole file for an agent, of the text `body` where its own file is Markdown.
+    ///
+    /// # Errors
+    /// As [`Subagent::write`].
+    pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
+        let head = self.write(form)?.head;
+        let text = self.text().unwrap_or(body);
+        Ok(match form {
+            SubagentForm::Toml => toml(&head, text),
+            SubagentForm::Markdown { .. } => {
+                format!("{head}\n{text}{}", if text.ends_with('\n') { "" } else { "\n" }).into_bytes()
+            }
+        })
     }
 }
 
