@@ -15,6 +15,7 @@ mod golden;
 mod goldens;
 mod goldens_repo;
 mod guardrails;
+mod identity;
 mod keeping;
 mod odd_texts;
 mod outside;

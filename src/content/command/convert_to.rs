@@ -97,8 +97,8 @@ mod tests {
         let named = "---\narguments: [topic, reader]\n---\nExplain $topic to $reader";
         assert_eq!(
             gemini(named, &[]).unwrap(),
-            "prompt = '''\nThe user gives these arguments, one after the other: {{args}}\n- {topic}\n- {reader}\n\n\
-             Explain {topic} to {reader}'''\n"
+            "prompt = \"\"\"\nThe user gives these arguments, one after the other: {{args}}\n- {topic}\n- {reader}\n\n\
+             Explain {topic} to {reader}\"\"\"\n"
         );
         assert_eq!(gemini("Fix $ARGUMENTS, \\$0.50", &[]).unwrap(), "prompt = \"Fix {{args}}, $0.50\"\n");
     }

@@ -97,9 +97,8 @@ pub const PLACES: &[Place] = &[
     subagents("opencode", [".opencode", "agent"]),
     subagents("opencode", [".opencode", "agents"]),
     subagents("gemini", [".gemini", "agents"]),
-    // Kept as files: their form is none that is read yet.
-    place("gemini", [".gemini", "commands"], Role::File, Form::Plain, ".toml"),
-    place("codex", [".codex", "agents"], Role::File, Form::Plain, ".toml"),
+    prompts("gemini", [".gemini", "commands"], ".toml"),
+    place("codex", [".codex", "agents"], Role::Subagent, Form::Plain, ".toml"),
 ];
 
 /// Agents' folders, and those beside them that hold nothing but what mcpkg knows.

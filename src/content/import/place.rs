@@ -247,18 +247,14 @@ impl Places {
                 let ending = SUBAGENTS.iter().find(|ending| label.ends_with(**ending))?;
                 Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
             }
-            Role::File => {
-                let note = Some("was kept as a file: commands and subagents in TOML are not read yet");
-                let whole = [before, &place.folder, inner].concat().join("/");
-                Destination { note, ..Destination::plain(Role::File, whole) }
-            }
+            Role::File => Destination::plain(Role::File, [before, &place.folder, inner].concat().join("/")),
         };
         Some(Destination { agent, ..found })
     }
 }
 
 /// The endings of a subagent's file, the longer ones first.
-const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md"];
+const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
 impl Destination {
     fn plain(role: Role, label: String) -> Self {
@@ -273,6 +269,11 @@ impl Destination {
             skill: None,
             note: None,
         }
+    }
+
+    /// Returns the place of a file that is kept as one, whatever its folder says.
+    pub fn as_file(relative: &str) -> Self {
+        Self::plain(Role::File, relative.to_owned())
     }
 
     /// Returns the name that this place asks for; it may be taken, too long or no name at all.
@@ -416,7 +417,8 @@ mod tests {
             ("agents/reviewer.agent.md", Role::Subagent, "reviewer"),
             ("chatmodes/plan.chatmode.md", Role::Subagent, "plan"),
             (".opencode/agent/a.md", Role::Subagent, "a"),
-            (".gemini/commands/a.toml", Role::File, ".gemini.commands.a.toml"),
+            (".gemini/commands/git/a.toml", Role::Prompt, "git.a"),
+            (".codex/agents/a.toml", Role::Subagent, "a"),
             ("plugins/x/README.md", Role::File, "plugins.x.README.md"),
             ("commands/README.md", Role::File, "commands.README.md"),
             ("docs/commands/a.md", Role::File, "docs.commands.a.md"),

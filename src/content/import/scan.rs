@@ -17,7 +17,7 @@ use crate::op::Context;
 use crate::store::source::Source;
 
 /// A file that is to be imported.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct File {
     /// Where it lies below the import root, `/` between.
     pub relative: String,

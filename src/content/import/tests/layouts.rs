@@ -86,7 +86,9 @@ const CORPUS: &[(&str, &str, &str, &str)] = &[
     (".github/skills/gs/SKILL.md", "---\nname: gs\ndescription: G\n---\n", "skill", "skill://gs/SKILL.md"),
     ("anywhere/else/sk/SKILL.md", "---\nname: sk\ndescription: S\n---\n", "skill", "skill://sk/SKILL.md"),
     ("anywhere/else/sk/agents/a.agent.md", "A\n", "skill", "skill://sk/agents/a.agent.md"),
-    (".gemini/commands/g/x.toml", "prompt = \"x\"\n", "resource", "file:///.gemini/commands/g/x.toml"),
+    (".gemini/commands/g/x.toml", "prompt = \"x\"\n", "prompt", "g.x"),
+    (".gemini/commands/g/y.toml", "prompt = 3\n", "resource", "file:///.gemini/commands/g/y.toml"),
+    (".codex/agents/t.toml", "developer_instructions = \"x\"\n", "subagent", "subagent://t"),
     ("README.md", "# Read me\n", "resource", "file:///README.md"),
     ("plugins/git/README.md", "# Git\n", "resource", "file:///plugins/git/README.md"),
 ];
