@@ -5,14 +5,17 @@
 //! ([`dialect`]); they are filled in as that agent does ([`fill`]). What is deployed is a file of Claude Code's
 //! ([`convert`]), of which the forms of other agents are made ([`words`], [`skill`]).
 
+pub mod convert_to;
 pub mod dialect;
 pub mod fill;
 pub mod skill;
+pub mod toml_file;
 pub mod words;
 
 mod arguments;
 mod convert;
 mod front_matter;
+mod shell_lines;
 mod word_names;
 
 use super::import::matter;
@@ -129,6 +132,9 @@ pub fn recount(attributes: &mut Attributes, text: &str) {
 
 /// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
 pub fn refresh(attributes: &mut Attributes, text: &str) {
+    if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame) {
+        return;
+    }
     let Some(file) = attributes.front_matter.as_ref().and_then(|_| source("", attributes, text).ok()) else {
         return;
     };
@@ -145,6 +151,11 @@ pub fn refresh(attributes: &mut Attributes, text: &str) {
 /// # Errors
 /// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where its template does not render.
 pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
+    if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame)
+        && let Some(file) = toml_file::source(attributes, text)
+    {
+        return Ok(file);
+    }
     match (attributes.template, attributes.dialect, &attributes.front_matter) {
         (true, None, Some(front)) => Ok(described(front, attributes) + text),
         (true, None, None) => Ok(matter::write(attributes) + text),
@@ -177,6 +188,13 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
     let Read { attributes, content, .. } = read(file, Dialect::Claude);
     let attributes = Attributes { file: before.file.clone(), ..attributes };
     check_text(&content)?;
+    if before.front_matter.as_deref().is_some_and(toml_file::is_frame) {
+        let arguments = known_of(attributes.arguments.clone(), &before.arguments);
+        let kept = Attributes { arguments, front_matter: before.front_matter.clone(), ..attributes.clone() };
+        if to_file("", &kept, &content).is_ok_and(|back| back == file) {
+            return Ok((kept, content));
+        }
+    }
     // An export's front matter is nobody's but where somebody wrote it.
     let front = split(file).ok().map(|parts| parts.front.to_owned());
     let kept = Attributes { front_matter: front, ..attributes.clone() };
@@ -243,7 +261,7 @@ pub fn path(name: &str, attributes: &Attributes) -> String {
 pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()> {
     if let Some(front) = front_matter {
         names::check_text("The front matter", front)?;
-        if !split(front)?.body.is_empty() {
+        if !toml_file::is_frame(front) && !split(front)?.body.is_empty() {
             return Err(Error::new(Code::InvalidArgument, "The front matter goes on behind its end"));
         }
     }

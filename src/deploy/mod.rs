@@ -36,6 +36,7 @@ pub const DOMAIN: Domain = Domain {
     }],
     commands: &[
         ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
+        ("target", "Say which agents are deployed to"),
         ("snapshot", "Look at stored deploys, pin and prune them"),
         ("evolve", "Take back into the project what was changed on disk"),
     ],

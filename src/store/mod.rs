@@ -29,6 +29,7 @@ pub mod snapshots;
 pub mod source;
 pub mod sources;
 pub mod syncs;
+pub mod targets;
 pub mod tasks;
 pub mod validators;
 pub mod watch;

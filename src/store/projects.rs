@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
-use super::{Db, blobs, lists, search};
+use super::{Db, blobs, lists, search, targets};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -194,6 +194,7 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
         return Err(missing(db, name)?);
     }
     lists::forget(db, &project)?;
+    targets::forget(db, targets::Of::Project(project.uuid))?;
     blobs::sweep(db)?;
     Ok(project)
 }

@@ -16,6 +16,8 @@ fn deployed() -> Scratch {
     scratch.file(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
     scratch.file("CLAUDE.md", "Rules\n");
     scratch.ok(&["import", ".claude", "CLAUDE.md"]);
+    // Above the deploy root it would hide AGENTS.md.
+    std::fs::remove_file(scratch.path().join("CLAUDE.md")).expect("a file");
     std::fs::create_dir(scratch.path().join("work")).expect("a folder");
     scratch
 }
@@ -117,7 +119,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  …te-the-notes-of-a-release.md
     create  .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets      path                                                      …
@@ -131,7 +133,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor       .cursor/commands/release/write-the-notes-of-a-release.md
     create  cursor       .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
     --- 100
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets           path                                                          reason
@@ -145,7 +147,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor            .cursor/commands/release/write-the-notes-of-a-release.md      file missing
     create  cursor            .cursor/commands/review.md                                    file missing
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
     --- 160
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets                          path                                                          needs  reason
@@ -159,7 +161,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor                           .cursor/commands/release/write-the-notes-of-a-release.md             file missing
     create  cursor                           .cursor/commands/review.md                                           file missing
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens), Codex 110 bytes (about 27 tokens), Cursor 110 bytes (about 27 tokens), VS Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
     "#);
     scratch.ok(&["deploy", "--apply", "--root", "work", "--target", "claude_code", "--yes"]);
     scratch.file("work/.claude/skills/pdf/SKILL.md", "changed\n");
@@ -169,22 +171,22 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      path                         …
     modified  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
     --- 100
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
     --- 160
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 110 bytes (about 27 tokens)
+    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
     "#);
     let shown = on_four_widths(&scratch, &["snapshot", "list", "--all"]).expect("script");
     assert_snapshot!(shown, @r#"

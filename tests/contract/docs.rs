@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use mcpkg::content::formats::rule::{GlobList, Switch};
+use mcpkg::content::formats::subagent::{SubagentForm, ToolNames};
 use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::{
-    AgentsMd, Commands, GlobList, OriginalForm, OriginalPlace, OwnInstructions, Rules, SubagentForm, ToolNames,
-};
+use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg::error::Code;
 use mcpkg::operations;
 
@@ -121,16 +121,24 @@ fn docs_of_the_targets_are_current() {
         let (project, user) = (&facts.project, &facts.user);
         let shared = match project.agents_md {
             AgentsMd::Always => "`AGENTS.md`".to_owned(),
-            AgentsMd::UnlessHiddenBy(file) => format!("`AGENTS.md` where no `{file}` hides it"),
+            AgentsMd::UnlessHiddenBy(files) => {
+                format!("`AGENTS.md` where none of these hides it, there or above: `{}`", files.join("`, `"))
+            }
+            AgentsMd::ImportedBy(file) => format!("`AGENTS.md`, which `{file}` imports"),
         };
         let own = project.own_instructions.map(|own| match own {
             OwnInstructions::Rules(rules) => format!("`{}/NAME{}`", rules.folder, rules.ending),
-            OwnInstructions::Block { folder, file } => format!("`{folder}/{file}`"),
+            OwnInstructions::Block { folder, file } => format!("`{}`", joined(folder, file)),
         });
         let own = own.unwrap_or_else(|| "`AGENTS.md`".to_owned());
         let commands = |commands: Commands, home: &str| match commands {
             Commands::Files(folder) => format!("`{home}{folder}`"),
-            Commands::FilesInWords(folder) => format!("`{home}{folder}`, arguments asked for in words"),
+            Commands::FilesInWords { folder, max_characters, .. } => {
+                let most = max_characters.map_or(String::new(), |most| format!("; at most {most} characters"));
+                format!("`{home}{folder}`, arguments asked for in words{most}")
+            }
+            Commands::Numbered(folder) => format!("`{home}{folder}`, arguments as `$1`"),
+            Commands::Toml(folder) => format!("`{home}{folder}` as TOML, arguments as `{{{{args}}}}`"),
             Commands::Skills => "as skills".to_owned(),
         };
         let moved = facts.moved_by.as_ref().map_or(String::new(), |moved| format!(" (or `{}`)", moved.variable));
@@ -142,17 +150,21 @@ fn docs_of_the_targets_are_current() {
         writeln!(page, "| instructions for several agents | {shared} | {instructions} |").expect("text");
         writeln!(page, "| instructions for it alone | {own} | {instructions} |").expect("text");
         let rules = |rules: Rules, home: &str| {
-            let matter = rules.matter;
-            let list = match matter.list {
-                GlobList::Yaml => format!("`{}:` as a list", matter.globs),
-                GlobList::Quoted => format!("`{}: \"a,b\"`", matter.globs),
-                GlobList::Bare => format!("`{}: a,b`", matter.globs),
+            let format = rules.format;
+            let list = match format.list {
+                GlobList::Yaml => format!("`{}:` as a list", format.globs),
+                GlobList::Quoted => format!("`{}: \"a,b\"`", format.globs),
+                GlobList::Bare => format!("`{}: a,b`", format.globs),
             };
-            let also = matter.always.map_or(String::new(), |key| format!(", `{key}`, by description, by hand"));
-            format!("`{home}{}/NAME{}`: {list}{also}", rules.folder, rules.ending)
+            let also = match format.switch {
+                Switch::Always(key) | Switch::Trigger(key) => format!(", `{key}`, by description, by hand"),
+                Switch::Globs { .. } => String::new(),
+            };
+            let most = format.max_characters.map_or(String::new(), |most| format!("; at most {most} characters"));
+            format!("`{home}{}/NAME{}`: {list}{also}{most}", rules.folder, rules.ending)
         };
         let mut scoped: Vec<String> = project.scoped_rules.into_iter().map(|scoped| rules(scoped, "")).collect();
-        let in_folders = project.folder_file.filter(|_| scoped.is_empty());
+        let in_folders = project.folder_files.first().filter(|_| scoped.is_empty());
         scoped.extend(in_folders.map(|file| format!("`DIR/{}` for `DIR/**`, else left out", file.name)));
         scoped.extend(project.also_reads.iter().map(|folder| format!("what another target has in `{folder}`")));
         let of_user = user.scoped_rules.map_or_else(|| "left out".to_owned(), |scoped| rules(scoped, "~/"));
@@ -160,8 +172,10 @@ fn docs_of_the_targets_are_current() {
         let limit = project
             .agents_md_limit
             .map(|bytes| format!("{bytes} bytes of `AGENTS.md` from the root to where it starts"));
-        if let Some(limit) = limit {
-            writeln!(page, "| loaded at most | {limit} | no limit known |").expect("text");
+        let of_file = user.max_characters.map(|most| format!("{most} characters"));
+        if limit.is_some() || of_file.is_some() {
+            let [limit, of_file] = [limit, of_file].map(|text| text.unwrap_or_else(|| "no limit known".to_owned()));
+            writeln!(page, "| loaded at most | {limit} | {of_file} |").expect("text");
         }
         writeln!(page, "| skills | `{}` | `~/{}` |", project.skills, user.skills).expect("text");
         let (below, home) = (commands(project.commands, ""), commands(user.commands, "~/"));
@@ -171,6 +185,8 @@ fn docs_of_the_targets_are_current() {
                 SubagentForm::Markdown { tools: ToolNames::Claude, .. } => "`tools: A, B`",
                 SubagentForm::Markdown { tools: ToolNames::VsCode, .. } => "`tools: [\"a\", \"b\"]`",
                 SubagentForm::Markdown { tools: ToolNames::ReadOnly, .. } => "`readonly` in place of tools",
+                SubagentForm::Markdown { tools: ToolNames::Gemini, .. } => "`tools:` as a list",
+                SubagentForm::Markdown { tools: ToolNames::OpenCode, .. } => "`tools:` as a map, the others off",
                 SubagentForm::Toml => "TOML, no tools",
             };
             let file = format!("NAME{}", subagents.ending);
@@ -199,7 +215,9 @@ fn docs_of_the_targets_are_current() {
         };
         let home = format!("~/{}/", facts.own_folder);
         let (below, home) = (places(facts.original_project, ""), places(facts.original_user, &home));
-        writeln!(page, "| layout of the original agentpack | {below} | {home} |").expect("text");
+        if facts.in_contract {
+            writeln!(page, "| layout of the original agentpack | {below} | {home} |").expect("text");
+        }
     }
     check("targets.md", &page);
 }

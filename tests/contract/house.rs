@@ -156,6 +156,7 @@ fn imports_go_down_only() {
                 "content::command",
                 "content::completions",
                 "content::files",
+                "content::formats",
                 "content::proposals",
                 "content::skills",
                 "content::uri",

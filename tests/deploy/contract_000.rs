@@ -203,7 +203,7 @@ fn what_a_schema_does_not_allow_is_an_envelope() {
     }
     // A target has a code of its own, with those there are.
     let error = tool_refused(&mut client, "plan", json!({ "target": "zed" }), "E_TARGET_UNSUPPORTED");
-    let allowed = [vec!["all"], Target::all_names()].concat();
+    let allowed = [vec!["all"], Target::contract_names()].concat();
     assert_eq!(error["details"]["allowed"], json!(allowed), "{error:#}");
     assert_eq!(error["details"]["reason_code"], "target_filter_unsupported");
     client.finish();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use insta::assert_snapshot;
-use mcpkg::deploy::desired::{Form, layout, rule};
+use mcpkg::deploy::desired::{Form, layout};
 use mcpkg::deploy::module::{About, Kind, Layer, Module, ModuleFile};
 use mcpkg::deploy::targets::bases::Bases;
 use mcpkg::deploy::targets::{Layout, Target, TargetConfig};
@@ -362,6 +362,7 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
                 executable: false,
                 layer: Layer::Upstream,
                 arguments: std::sync::Arc::default(),
+                own: None,
             }],
             about: About {
                 // Without an agent, always means that the project says nothing: then the front matter counts.
@@ -403,9 +404,9 @@ proptest! {
                     if module.about.applies == Applies::Always {
                         continue;
                     }
-                    if output.form == Form::Block {
+                    if matches!(output.form, Form::Block | Form::Import) {
                         let Applies::Globs(globs) = &module.about.applies else { panic!("{path}: {module:?}") };
-                        let folder = path.strip_suffix("/AGENTS.md").expect("a folder's file");
+                        let folder = path.rsplit_once('/').expect("a folder's file").0;
                         prop_assert!(globs.iter().any(|glob| glob.trim_start_matches("./").starts_with(folder)));
                         continue;
                     }
@@ -420,7 +421,7 @@ proptest! {
                         ),
                         other => other.clone(),
                     };
-                    let said = rule::read(&rules.matter, &output.bytes);
+                    let said = rules.format.applies(&output.bytes);
                     prop_assert_eq!(said, Some(expected), "{}: {}", path, String::from_utf8_lossy(&output.bytes));
                 }
             }

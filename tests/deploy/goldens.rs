@@ -22,16 +22,16 @@ fn a_plan_and_its_preview() {
       changes:
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/commands/review.md","path_posix":"<ROOT>/.claude/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["claude_code"],"module_ids":["command:review"]}
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/skills/tidy/SKILL.md","path_posix":"<ROOT>/.claude/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["claude_code"],"module_ids":["skill:tidy"]}
-        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"2f8c54d1","reason":"file missing","targets":["claude_code","codex","cursor","vscode"],"module_ids":["instructions:style"]}
+        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["claude_code","codex","cursor","vscode"],"module_ids":["instructions:style"]}
         {"target":"codex","op":"create","path":"<ROOT>/.agents/skills/review/SKILL.md","path_posix":"<ROOT>/.agents/skills/review/SKILL.md","before_sha256":null,"after_sha256":"86c496e1","reason":"file missing","targets":["codex","vscode"],"module_ids":["command:review"]}
         {"target":"codex","op":"create","path":"<ROOT>/.agents/skills/tidy/SKILL.md","path_posix":"<ROOT>/.agents/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["codex"],"module_ids":["skill:tidy"]}
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/commands/review.md","path_posix":"<ROOT>/.cursor/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["cursor"],"module_ids":["command:review"]}
       summary: {"create":6,"update":0,"delete":0}
       budget:
-        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
-        {"target":"codex","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":{"bytes":32768,"used":114,"path":"<ROOT>/AGENTS.md"}}
-        {"target":"cursor","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
-        {"target":"vscode","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
+        {"target":"claude_code","bytes":12,"tokens":3,"files":[{"path":"<ROOT>/AGENTS.md","bytes":12}],"limit":null}
+        {"target":"codex","bytes":133,"tokens":33,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"limit":{"bytes":32768,"used":133,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":133,"tokens":33,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"limit":null}
+        {"target":"vscode","bytes":133,"tokens":33,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"limit":null}
     "#);
     let mut plan = place.data(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");
@@ -44,16 +44,16 @@ fn a_plan_and_its_preview() {
       plan:
         changes:
           {"target":"cursor","op":"create","path":"<ROOT>/.cursor/commands/review.md","path_posix":"<ROOT>/.cursor/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["cursor"],"module_ids":["command:review"]}
-          {"target":"cursor","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"2f8c54d1","reason":"file missing","targets":["cursor"],"module_ids":["instructions:style"]}
+          {"target":"cursor","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["cursor"],"module_ids":["instructions:style"]}
         summary: {"create":2,"update":0,"delete":0}
       diff:
         changes:
           {"target":"cursor","op":"create","path":"<ROOT>/.cursor/commands/review.md","path_posix":"<ROOT>/.cursor/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["cursor"],"module_ids":["command:review"]}
-          {"target":"cursor","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"2f8c54d1","reason":"file missing","targets":["cursor"],"module_ids":["instructions:style"]}
+          {"target":"cursor","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["cursor"],"module_ids":["instructions:style"]}
         summary: {"create":2,"update":0,"delete":0}
         files:
           {"target":"cursor","root":"<ROOT>/.cursor/commands","root_posix":"<ROOT>/.cursor/commands","path":"review.md","path_posix":"review.md","op":"create","before_hash":null,"after_hash":"sha256:39eac472","unified":"--- /dev/null\n+++ b/review.md\n@@ -0,0 +1 @@\n+Review the change.\n"}
-          {"target":"cursor","root":"<ROOT>","root_posix":"<ROOT>","path":"AGENTS.md","path_posix":"AGENTS.md","op":"create","before_hash":null,"after_hash":"sha256:2f8c54d1","unified":"--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1,3 @@\n+<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->\n+Be brief.\n+<!-- mcpkg:end -->\n"}
+          {"target":"cursor","root":"<ROOT>","root_posix":"<ROOT>","path":"AGENTS.md","path_posix":"AGENTS.md","op":"create","before_hash":null,"after_hash":"sha256:d17849b6","unified":"--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1,3 @@\n+<!-- mcpkg:begin instructions:style: this part is kept by mcpkg; what stands outside of it is yours -->\n+Be brief.\n+<!-- mcpkg:end -->\n"}
     "#);
     assert_snapshot!(place.golden(&["explain", "plan", "--target", "cursor"]), @r#"
     command: "explain.plan"
@@ -101,7 +101,7 @@ fn a_deploy_and_its_snapshots() {
       changes:
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/commands/review.md","path_posix":"<ROOT>/.claude/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["claude_code"],"module_ids":["command:review"]}
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/skills/tidy/SKILL.md","path_posix":"<ROOT>/.claude/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["claude_code"],"module_ids":["skill:tidy"]}
-        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"2f8c54d1","reason":"file missing","targets":["claude_code"],"module_ids":["instructions:style"]}
+        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["claude_code"],"module_ids":["instructions:style"]}
       summary: {"create":3,"update":0,"delete":0}
       confirm_token: "<TOKEN>"
       confirm_plan_hash: "<HASH>"
@@ -116,7 +116,7 @@ fn a_deploy_and_its_snapshots() {
       changes:
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/commands/review.md","path_posix":"<ROOT>/.claude/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["claude_code"],"module_ids":["command:review"]}
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/skills/tidy/SKILL.md","path_posix":"<ROOT>/.claude/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["claude_code"],"module_ids":["skill:tidy"]}
-        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"2f8c54d1","reason":"file missing","targets":["claude_code"],"module_ids":["instructions:style"]}
+        {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["claude_code"],"module_ids":["instructions:style"]}
       summary: {"create":3,"update":0,"delete":0}
       snapshot_id: "<ID>"
     "#);
@@ -148,7 +148,7 @@ fn a_deploy_and_its_snapshots() {
       files:
         {"path":"<ROOT>/.claude/commands/review.md","op":"create","targets":["claude_code"],"module_ids":["command:review"],"before":null,"after":{"sha256":"39eac472","mode":"0644"}}
         {"path":"<ROOT>/.claude/skills/tidy/SKILL.md","op":"create","targets":["claude_code"],"module_ids":["skill:tidy"],"before":null,"after":{"sha256":"ba04bc26","mode":"0644"}}
-        {"path":"<ROOT>/AGENTS.md","op":"create","targets":["claude_code"],"module_ids":["instructions:style"],"before":null,"after":{"sha256":"2f8c54d1","mode":"0644"}}
+        {"path":"<ROOT>/AGENTS.md","op":"create","targets":["claude_code"],"module_ids":["instructions:style"],"before":null,"after":{"sha256":"d17849b6","mode":"0644"}}
       targets: ["claude_code"]
       profile: "default"
       rolled_back_to: null
@@ -174,7 +174,7 @@ fn a_deploy_and_its_snapshots() {
       changes:
         {"target":"claude_code","op":"delete","path":"<ROOT>/.claude/commands/review.md","path_posix":"<ROOT>/.claude/commands/review.md","before_sha256":"39eac472","after_sha256":null,"reason":"rolled back","targets":["claude_code"],"module_ids":["command:review"]}
         {"target":"claude_code","op":"delete","path":"<ROOT>/.claude/skills/tidy/SKILL.md","path_posix":"<ROOT>/.claude/skills/tidy/SKILL.md","before_sha256":"ba04bc26","after_sha256":null,"reason":"rolled back","targets":["claude_code"],"module_ids":["skill:tidy"]}
-        {"target":"claude_code","op":"delete","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":"2f8c54d1","after_sha256":null,"reason":"rolled back","targets":["claude_code"],"module_ids":["instructions:style"]}
+        {"target":"claude_code","op":"delete","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":"d17849b6","after_sha256":null,"reason":"rolled back","targets":["claude_code"],"module_ids":["instructions:style"]}
       summary: {"create":0,"update":0,"delete":3}
     "#);
 }
@@ -207,7 +207,7 @@ fn drift_and_what_becomes_of_it() {
         {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
       budget:
-        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
+        {"target":"claude_code","bytes":12,"tokens":3,"files":[{"path":"<ROOT>/AGENTS.md","bytes":12}],"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["status", "--only", "extra"][..], &target].concat()), @r#"
     command: "status"
@@ -228,7 +228,7 @@ fn drift_and_what_becomes_of_it() {
         {"action":"deploy_apply","command":"mcpkg deploy --apply --target claude_code --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --target claude_code --yes --json"}
       budget:
-        {"target":"claude_code","bytes":114,"tokens":28,"files":[{"path":"<ROOT>/AGENTS.md","bytes":114}],"limit":null}
+        {"target":"claude_code","bytes":12,"tokens":3,"files":[{"path":"<ROOT>/AGENTS.md","bytes":12}],"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &target].concat()), @r#"
     command: "explain.status"

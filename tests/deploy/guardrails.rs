@@ -23,7 +23,9 @@ fn with_work() -> (Place, String) {
 }
 
 /// What writes to the database alone, and can be taken back there.
-const DATABASE_ONLY: [&str; 7] = [
+const DATABASE_ONLY: [&str; 9] = [
+    "enable_targets",
+    "disable_targets",
     "set_module",
     "add_module",
     "remove_module",
@@ -44,6 +46,8 @@ fn shell(tool: &str, id: &str) -> Vec<String> {
         "set_module" => &["command:review", "--enabled", "false"],
         "remove_module" => &["command:review"],
         "add_module" => &["command:review"],
+        "enable_targets" => &["gemini"],
+        "disable_targets" => &["vscode"],
         "accept_proposal" | "reject_proposal" => &["1"],
         other => panic!("{other} writes: say how it is called without a yes"),
     };

@@ -31,7 +31,7 @@ fn as_agentpack_the_usual_repo_comes_before_the_selected_project() {
     let targets = |client: &mut Client| tool_data(client, "plan", json!({}))["targets"].clone();
     // Nothing stands where the original looks: the project applies.
     let mut client = place.server(&["--as", "agentpack"]);
-    assert_eq!(targets(&mut client), json!(Target::all_names()));
+    assert_eq!(targets(&mut client), json!(Target::contract_names()));
     client.finish();
     std::fs::create_dir(place.scratch.path().join("agentpack")).expect("a folder");
     std::fs::rename(repo, place.scratch.path().join("agentpack/repo")).expect("moved");

@@ -149,6 +149,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["snapshot", "pin", "SNAPSHOT"],
         vec!["snapshot", "prune", "--yes"],
         vec!["rollback", "--to", "pristine", "--yes"],
+        vec!["target", "enable", "gemini"],
+        vec!["target", "disable", "gemini"],
         vec!["client", "add", "codex"],
         vec!["client", "remove", "codex"],
         vec!["limit", "set", "events", "--age", "1d"],

@@ -3,6 +3,7 @@
 use super::arguments::taken;
 use super::convert;
 use super::dialect::{self, Dialect};
+use super::toml_file;
 use super::word_names::{LINE, Names, number_of};
 use crate::content::import::matter::{self, Matter};
 use crate::error::Result;
@@ -41,6 +42,9 @@ pub fn kept(attributes: &Attributes) -> Option<Matter> {
 
 /// Returns the front matter of a prompt's file for Claude Code.
 pub fn front_of(attributes: &Attributes, text: &str) -> String {
+    if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame) {
+        return front_matter(attributes);
+    }
     match (&attributes.front_matter, kept(attributes)) {
         (Some(front), Some(matter)) => updated(front, &matter, attributes, text),
         _ => front_matter(attributes),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::dialect::{self, Dialect, Piece, Placeholder};
+use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::LINE;
 use crate::content::import::matter;
 use crate::store::prompts::Argument;
@@ -16,6 +17,10 @@ pub enum Spelling {
     Words,
     /// `${input:topic:What to explain}`.
     Inputs,
+    /// `$1`, as OpenCode counts.
+    Numbers,
+    /// `{topic}`, below a list that says where all that was typed is: `{{args}}`, as Gemini has it.
+    OneLine,
 }
 
 /// A command as Claude Code has it, taken apart.
@@ -40,10 +45,20 @@ pub fn spell<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'
 
 /// Returns the text alone of [`spell`].
 pub fn text<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'f, str> {
-    if !file.contains('$') {
-        return matter::split(file).ok().flatten().map_or(file, |(_, body)| body).into();
+    if !file.contains('$') && spelling != Spelling::OneLine {
+        return body(file).into();
     }
     Command::of(file, known).spelled(spelling).into()
+}
+
+/// Returns the text of a command's file without its front matter.
+pub fn body(file: &str) -> &str {
+    matter::split(file).ok().flatten().map_or(file, |(_, body)| body)
+}
+
+/// Returns what the placeholders of a command's file stand for, in their order.
+pub fn places_of(file: &str) -> Vec<Placeholder> {
+    Command::of(file, &[]).pieces().iter().filter_map(Piece::place).collect()
 }
 
 /// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again.
@@ -68,6 +83,10 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
         return Err("the list of its arguments was changed; change the prompt instead".to_owned());
     };
     let places = command.places(spelling);
+    let bare = shell_from_gemini(rest);
+    if spelling == Spelling::OneLine {
+        rest = &bare;
+    }
     let mut body = String::new();
     let mut plain = String::new();
     while let Some(c) = rest.chars().next() {
@@ -117,13 +136,19 @@ impl<'f> Command<'f> {
             Piece::Text(text) => (*text).to_owned(),
             Piece::Placeholder(_, place) => self.place(*place, spelling),
         };
-        self.list(spelling) + &self.pieces().iter().map(spell).collect::<String>()
+        let text = self.pieces().iter().map(spell).collect::<String>();
+        self.list(spelling) + &if spelling == Spelling::OneLine { shell_to_gemini(&text) } else { text }
     }
 
     fn place(&self, place: Placeholder, spelling: Spelling) -> String {
         let name = self.name(place);
         match spelling {
-            Spelling::Words => format!("{{{name}}}"),
+            Spelling::Numbers => match place {
+                Placeholder::Word(word) => format!("${}", word + 1),
+                Placeholder::All | Placeholder::Nothing => "$ARGUMENTS".to_owned(),
+            },
+            Spelling::OneLine if place == Placeholder::All => "{{args}}".to_owned(),
+            Spelling::Words | Spelling::OneLine => format!("{{{name}}}"),
             Spelling::Inputs => match self.meaning(place) {
                 Some(meaning) => format!("${{input:{name}:{}}}", meaning.replace(['{', '}', '\n', '\r'], " ")),
                 None => format!("${{input:{name}}}"),
@@ -161,7 +186,12 @@ impl<'f> Command<'f> {
     fn list(&self, spelling: Spelling) -> String {
         let found: HashSet<Placeholder> = self.pieces().iter().filter_map(Piece::place).collect();
         let mut places: Vec<Placeholder> = found.into_iter().collect();
-        if spelling == Spelling::Inputs || places.is_empty() {
+        let is_listed = match spelling {
+            Spelling::Words => !places.is_empty(),
+            Spelling::OneLine => places.iter().any(|place| matches!(place, Placeholder::Word(_))),
+            Spelling::Inputs | Spelling::Numbers => false,
+        };
+        if !is_listed {
             return String::new();
         }
         places.sort_by_key(|place| match place {
@@ -169,11 +199,12 @@ impl<'f> Command<'f> {
             Placeholder::All => (1, 0),
             Placeholder::Nothing => (2, 0),
         });
+        let all = if spelling == Spelling::OneLine { ", one after the other: {{args}}" } else { ":" };
         let mut list = match self.hint.as_deref().map(str::trim).filter(|hint| !hint.is_empty()) {
-            Some(hint) => format!("The user gives these arguments, written `{hint}`:\n"),
-            None => "The user gives these arguments:\n".to_owned(),
+            Some(hint) => format!("The user gives these arguments, written `{hint}`{all}\n"),
+            None => format!("The user gives these arguments{all}\n"),
         };
-        for place in places {
+        for place in places.into_iter().filter(|place| spelling == Spelling::Words || *place != Placeholder::All) {
             let meaning = self.meaning(place).map(|text| format!(": {}", text.trim().replace(['\n', '\r'], " ")));
             list += &format!("- {}{}\n", self.place(place, spelling), meaning.unwrap_or_default());
         }

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::content::command::dialect::Dialect;
+use crate::content::command::toml_file;
 use crate::content::import::free_name::digest;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
@@ -92,7 +93,11 @@ pub fn file(relative: String, entry: &Entry, content: &Source, listed: Option<En
 fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<Source> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let comes_back = |file: &String| {
-        let read = command::read(file, attributes.dialect.unwrap_or(Dialect::Claude));
+        let toml = attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);
+        let read = match toml.then(|| toml_file::read(file).ok()).flatten() {
+            Some((attributes, content)) => command::Read { attributes, content, odd: None },
+            None => command::read(file, attributes.dialect.unwrap_or(Dialect::Claude)),
+        };
         read.content == text && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
     };
     let file = command::source(&entry.name, attributes, &text).ok().filter(comes_back);

@@ -32,7 +32,7 @@ impl Account {
         self.left_out.iter().map(|left| left.files).sum()
     }
 
-    /// Returns how many files there are, by what became of them; `items` became an item each.
+    /// Returns how many files there are, by what became of them; `items` became items.
     pub fn counts(&self, items: usize) -> Value {
         let (items, same, left) = (items as u64, self.same.len() as u64, self.left());
         json!({ "total": items + same + left, "imported": items, "same": same, "left_out": left })

@@ -1,5 +1,8 @@
 //! What each agent reads, and from where: the tables that import goes by.
 
+use super::reason::Reason;
+use crate::content::formats::RuleFormat;
+use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 use crate::store::agent_files::Kind;
 
 /// What a file is to an agent.
@@ -24,14 +27,8 @@ pub enum Role {
 pub enum Form {
     /// It loads them always.
     Plain,
-    /// Claude Code's rules: `paths`.
-    Claude,
-    /// Copilot's and VS Code's: `applyTo`.
-    Copilot,
-    /// Cursor's: `alwaysApply`, `globs`, `description`.
-    Cursor,
-    /// Windsurf's: `trigger`.
-    Windsurf,
+    /// By front matter.
+    Rule(&'static RuleFormat),
     /// No agent reads them where they lie.
     Unread,
 }
@@ -89,13 +86,13 @@ pub const PLACES: &[Place] = &[
     skills("opencode", [".opencode", "skills"]),
     skills("windsurf", [".windsurf", "skills"]),
     skills("windsurf", [".devin", "skills"]),
-    rules("claude_code", [".claude", "rules"], Form::Claude, ".md"),
+    rules("claude_code", [".claude", "rules"], Form::Rule(&CLAUDE_CODE), ".md"),
     rules("claude_code", [".claude", "rules"], Form::Unread, ".mdc"),
-    rules("cursor", [".cursor", "rules"], Form::Cursor, ".mdc"),
+    rules("cursor", [".cursor", "rules"], Form::Rule(&CURSOR), ".mdc"),
     rules("cursor", [".cursor", "rules"], Form::Unread, ".md"),
-    rules("windsurf", [".windsurf", "rules"], Form::Windsurf, ".md"),
-    rules("windsurf", [".devin", "rules"], Form::Windsurf, ".md"),
-    rules("vscode", [".github", "instructions"], Form::Copilot, ".instructions.md"),
+    rules("windsurf", [".windsurf", "rules"], Form::Rule(&WINDSURF), ".md"),
+    rules("windsurf", [".devin", "rules"], Form::Rule(&WINDSURF), ".md"),
+    rules("vscode", [".github", "instructions"], Form::Rule(&COPILOT), ".instructions.md"),
     subagents("claude_code", [".claude", "agents"]),
     subagents("cursor", [".cursor", "agents"]),
     subagents("vscode", [".github", "agents"]),
@@ -103,9 +100,8 @@ pub const PLACES: &[Place] = &[
     subagents("opencode", [".opencode", "agent"]),
     subagents("opencode", [".opencode", "agents"]),
     subagents("gemini", [".gemini", "agents"]),
-    // Kept as files: their form is none that is read yet.
-    place("gemini", [".gemini", "commands"], Role::File, Form::Plain, ".toml"),
-    place("codex", [".codex", "agents"], Role::File, Form::Plain, ".toml"),
+    prompts("gemini", [".gemini", "commands"], ".toml"),
+    place("codex", [".codex", "agents"], Role::Subagent, Form::Plain, ".toml"),
 ];
 
 /// Agents' folders, and those beside them that hold nothing but what mcpkg knows.
@@ -163,10 +159,10 @@ pub fn old_rules(name: &str) -> Option<&'static str> {
 pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)> {
     [
         (Role::Prompt, Form::Plain, "vscode", ".prompt.md"),
-        (Role::Instructions, Form::Copilot, "vscode", ".instructions.md"),
+        (Role::Instructions, Form::Rule(&COPILOT), "vscode", ".instructions.md"),
         (Role::Subagent, Form::Plain, "vscode", ".agent.md"),
         (Role::Subagent, Form::Plain, "vscode", ".chatmode.md"),
-        (Role::Instructions, Form::Cursor, "cursor", ".mdc"),
+        (Role::Instructions, Form::Rule(&CURSOR), "cursor", ".mdc"),
     ]
     .into_iter()
     .find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
@@ -266,7 +262,7 @@ mod tests {
     fn endings_say_what_a_file_is_wherever_it_lies() {
         assert_eq!(by_ending("a.prompt.md").map(|found| found.0), Some(Role::Prompt));
         assert_eq!(by_ending("a.agent.md").map(|found| found.0), Some(Role::Subagent));
-        assert_eq!(by_ending("a.mdc").map(|found| found.1), Some(Form::Cursor));
+        assert_eq!(by_ending("a.mdc").map(|found| found.1), Some(Form::Rule(&CURSOR)));
         for no in [".mdc", "mdc", "a.md", ".agent.md"] {
             assert!(by_ending(no).is_none(), "{no}");
         }

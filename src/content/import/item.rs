@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::agents::{Form, Role};
-use super::applies::{self, Scope};
 use super::free_name;
 use super::kept::{KeptFile, KeptFiles};
 use super::manifest::{self, Entry, Origin, What};
@@ -15,10 +14,12 @@ use super::matter::{self, Matter};
 use super::place::{Destination, InSkill, Kept};
 use super::reason::{LeftOut, Reason};
 use super::scan::File;
+use super::twins;
 use crate::content::answer::text;
 use crate::content::command::skill::MAX_DESCRIPTION;
-use crate::content::command::words::{self, Spelling};
-use crate::content::command::{self, Read};
+use crate::content::command::{self, Read, toml_file};
+use crate::content::formats::read::unread;
+use crate::content::formats::{self, Scope};
 use crate::content::uri::encode;
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
@@ -89,11 +90,13 @@ pub struct Understood {
     /// What is one agent's alone, and the MCP servers in it.
     pub kept: KeptFiles,
     names: [HashSet<String>; 2],
-    uris: HashMap<String, usize>,
+    pub(super) uris: HashMap<String, usize>,
     /// The items that asked for a name, whether or not they got it.
-    wanted: HashMap<(Role, String), Vec<usize>>,
-    /// Items as agents without arguments get them, where that was asked.
-    spelled: HashMap<usize, Option<String>>,
+    pub(super) wanted: HashMap<(Role, String), Vec<usize>>,
+    /// Prompts as other agents get them, where that was asked.
+    forms: HashMap<usize, Vec<String>>,
+    /// Instructions by the name of their file, without the ending.
+    pub(super) stems: HashMap<String, Vec<usize>>,
     files: HashSet<String>,
     /// Skills by the name of their folder and a hash of their files, with the name that each got.
     skills: HashMap<(String, u64), String>,
@@ -152,6 +155,7 @@ pub fn understand<'f>(
     for (file, place) in others {
         understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
     }
+    understood.take_out_commands();
     understood.kept.finish();
     Ok(understood)
 }
@@ -185,10 +189,7 @@ impl Understood {
             return Ok(());
         }
         match place.role {
-            Role::Prompt => {
-                self.prompt(file, place, &text(file.content.bytes()?.into_owned())?);
-                Ok(())
-            }
+            Role::Prompt => self.prompt(file, place, &text(file.content.bytes()?.into_owned())?),
             Role::Instructions | Role::Subagent => self.loaded(file, place),
             Role::Skill | Role::Kept | Role::File => self.document(file, place),
         }
@@ -211,13 +212,23 @@ impl Understood {
         Ok(())
     }
 
-    fn prompt(&mut self, file: &File, place: &Destination, text: &str) {
-        let Read { mut attributes, content, odd } = command::read(text, place.dialect);
+    fn prompt(&mut self, file: &File, place: &Destination, text: &str) -> Result<()> {
+        let Read { mut attributes, content, odd } = match file.relative.ends_with(".toml") {
+            false => command::read(text, place.dialect),
+            true => match toml_file::read(text) {
+                Ok((attributes, content)) => Read { attributes, content, odd: None },
+                Err(why) => {
+                    self.note(file, None, format!("was kept as a file: {why}"));
+                    return self.document(file, &Destination::as_file(&file.relative));
+                }
+            },
+        };
         if let Some(error) = odd {
             self.note(file, line_of(&error), format!("was imported as it stands: {error}"));
         }
         if content.is_empty() {
-            return self.leave_out(file, Reason::Empty);
+            self.leave_out(file, Reason::Empty);
+            return Ok(());
         }
         // What comes in as it stands stays where it is.
         let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
@@ -227,12 +238,12 @@ impl Understood {
             let item = &self.items[*at];
             let What::Prompt(other) = &item.entry.what else { return false };
             let same = || *other == Attributes { file: other.file.clone(), ..attributes.clone() };
-            let spelled = self.spelled.entry(*at).or_insert_with(|| spelled(item, other));
-            (item.content == content && same()) || spelled.as_deref() == Some(text)
+            let forms = self.forms.entry(*at).or_insert_with(|| twins::forms(&item.entry.name, other, &item.content));
+            (item.content == content && same()) || forms.iter().any(|form| form == text)
         });
         if let Some(twin) = twin {
             self.same.push((file.relative.clone(), self.items[twin].path.clone()));
-            return;
+            return Ok(());
         }
         let name = self.name(true, wanted.clone(), &place.origins(&file.relative), &file.relative);
         let own = format!("{name}.md");
@@ -243,16 +254,24 @@ impl Understood {
         let origin = origin(file, place, Applies::Always);
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
         self.add(file, Entry { name, what: What::Prompt(attributes), origin }, content);
+        Ok(())
     }
 
     /// Adds what an agent loads by itself: instructions, or a subagent.
-    fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
+    pub(super) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
+        let is_small = file.content.size() <= MAX_DESCRIBED;
+        if is_small && self.is_gathered(file, place)? {
+            return Ok(());
+        }
         let scope = match file.content.size() <= MAX_DESCRIBED {
             true => self.scope(file, place)?,
             false if place.form == Form::Plain => Scope::default(),
             false => Scope { applies: Applies::Manual, ..Scope::default() },
         };
-        let Scope { applies, description, notes } = scope.within(&place.scope);
+        if is_small && self.is_written_again(file, place, &scope)? {
+            return Ok(());
+        }
+        let Scope { applies, description, notes, .. } = scope.within(&place.scope);
         for (line, note) in notes {
             self.note(file, line, note);
         }
@@ -279,6 +298,7 @@ impl Understood {
             (name, uri)
         };
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
+        self.stems.entry(formats::stem(&place.label).to_owned()).or_default().push(self.items.len());
         let origin = origin(file, place, applies);
         self.resource(file, name, uri, description, origin)
     }
@@ -286,7 +306,11 @@ impl Understood {
     /// Returns what a file says of itself, and when it applies.
     fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
         let text = text(file.content.bytes()?.into_owned())?;
-        let mut scope = applies::read(place.form, &text);
+        let mut scope = match place.form {
+            Form::Plain => Scope::default(),
+            Form::Rule(format) => format.read(&text),
+            Form::Unread => unread(&text),
+        };
         if place.form == Form::Plain {
             let keys = self.front_matter(file, &text);
             if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {
@@ -371,7 +395,7 @@ impl Understood {
         self.resource(file, name, uri, description, origin)
     }
 
-    fn resource(
+    pub(super) fn resource(
         &mut self,
         file: &File,
         name: String,
@@ -409,7 +433,7 @@ impl Understood {
     }
 
     /// Returns a free name.
-    fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
+    pub(super) fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
         free_name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
@@ -493,13 +517,6 @@ fn is_executable(item: &Item) -> bool {
 fn line_of(error: &Error) -> Option<usize> {
     let line = error.details().and_then(|details| details["line"].as_u64());
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
-}
-
-/// Returns what a deploy makes of this prompt for an agent that fills in no arguments.
-fn spelled(item: &Item, attributes: &Attributes) -> Option<String> {
-    let content = item.content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok())?;
-    let own = command::to_file(&item.entry.name, attributes, &content).ok()?;
-    Some(words::spell(&own, &attributes.arguments, Spelling::Words).into_owned())
 }
 
 fn naming(file: &str, error: Error) -> Error {

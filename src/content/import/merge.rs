@@ -4,10 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::deployed;
 use super::item::Item;
 use super::manifest::{Origin, What};
+use super::twins;
 use crate::clock::Clock;
 use crate::content::answer::text;
+use crate::content::command;
+use crate::content::command::skill::split_front;
+use crate::content::formats::{self, sections::with_newline};
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
@@ -92,7 +97,10 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
             let by_name = resources::find(db, project, Key::Name(name))?;
             let by_uri = resources::find(db, project, Key::Uri(&attributes.uri))?;
             let resource = match (by_name, by_uri) {
-                (None, None) => return Ok(Action::Create),
+                (None, None) => {
+                    let is_known = rule_of(db, item, known)?.is_some();
+                    return Ok(if is_known { Action::Unchanged } else { Action::Create });
+                }
                 (Some(one), Some(other)) if one.id != other.id => {
                     return Ok(Action::Conflict("its name is one resource's and its URI another's"));
                 }
@@ -117,9 +125,10 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
     }
-    let is_same = same && blobs::find(db, &item.content)? == Some(blob);
+    let equal = blobs::find(db, &item.content)? == Some(blob);
+    let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
     let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
-    if is_same && *applies == item.entry.origin.applies {
+    if is_same && apply_alike(applies, &item.entry.origin.applies) {
         return Ok(Action::Unchanged);
     }
     Ok(match (update, is_same) {
@@ -128,6 +137,73 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
         (false, true) => Action::Conflict("it applies otherwise"),
         (false, false) => Action::Conflict("it differs"),
     })
+}
+
+/// Whether what differs is only how it is told to agents: what was deployed says the same when it is imported again.
+fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i64, equal: bool) -> Result<bool> {
+    match (&item.entry.what, existing) {
+        (What::Prompt(attributes), Existing::Prompt(prompt)) => {
+            let before = blobs::get(db, blob)?.into();
+            let now = text(item.content.bytes()?.into_owned())?;
+            let Ok(file) = command::source(&item.entry.name, attributes, &now) else { return Ok(false) };
+            Ok(twins::forms(&prompt.name, &prompt.attributes, &before).contains(&file))
+        }
+        (What::Resource(attributes), Existing::Resource(resource)) => {
+            let is_named_by_uri = ["skill://", "instructions://", "subagent://"]
+                .iter()
+                .any(|scheme| attributes.uri.starts_with(scheme) && resource.attributes.uri == attributes.uri);
+            let is_whole = equal
+                || (item.entry.origin.path.is_none() && is_text_of(db, item, blob)?)
+                || is_subagent_of(db, item, resource)?;
+            Ok(is_named_by_uri && is_whole && resource.attributes.executable == attributes.executable)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Whether a subagent is the form of what is there for another agent.
+fn is_subagent_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
+    let Some(name) = resource.attributes.uri.strip_prefix("subagent://") else { return Ok(false) };
+    let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
+    let (own, file) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
+    Ok(deployed::is_form_of(name, resource.attributes.description.as_deref(), &own, agent, &file))
+}
+
+/// Returns the instructions that a rule was written from, by the name of its file, where it says what they do.
+fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resource>> {
+    let Some(uri) = item.entry.what.uri().filter(|_| item.entry.origin.path.is_some()) else { return Ok(None) };
+    let Some(name) = uri.strip_prefix("instructions://").filter(|name| formats::stem(name) != *name) else {
+        return Ok(None);
+    };
+    let own = format!("instructions://{}", formats::stem(name));
+    let Some(resource) = resources::find(db, known.project.id, Key::Uri(&own))? else { return Ok(None) };
+    let (before, now) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
+    let same_text = with_newline(split_front(&before).1) == with_newline(split_front(&now).1);
+    let applies = known.applies.get(&format!("resource:{}", resource.uuid)).unwrap_or(&Applies::Always);
+    Ok((same_text && apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
+}
+
+/// Whether two mean the same files: their order, and a `./` that some agents do not know, say nothing.
+fn apply_alike(one: &Applies, other: &Applies) -> bool {
+    let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
+    let sorted = |globs: &[String]| {
+        let bare = globs.iter().map(|glob| {
+            let glob = glob.strip_prefix("./").unwrap_or(glob);
+            // In a folder's own file both are said alike.
+            glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
+        });
+        let mut globs: Vec<String> = bare.collect();
+        globs.sort_unstable();
+        globs.dedup();
+        globs
+    };
+    sorted(one) == sorted(other)
+}
+
+/// Whether a text is what stands behind the front matter of what is there: a file that gathers several has none.
+fn is_text_of(db: &Db<'_>, item: &Item, blob: i64) -> Result<bool> {
+    let (before, now) = (blobs::get(db, blob)?, item.content.bytes()?);
+    Ok(with_newline(split_front(&before).1) == with_newline(&now))
 }
 
 /// Returns the key of an item's row of modules.

@@ -20,11 +20,12 @@ pub mod scan;
 pub mod servers;
 pub mod skill_folder;
 
-mod applies;
-mod cursor;
+mod again;
+mod deployed;
 mod folders;
 pub(super) mod links;
 mod only;
+mod twins;
 pub(in crate::content) mod walk;
 
 #[cfg(test)]
@@ -232,10 +233,10 @@ fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: Optio
 }
 
 fn data(project: &str, items: &[Item], actions: &[Action], account: &Account) -> Value {
-    let mut data = Map::from_iter([
-        ("project".to_owned(), Value::from(project)),
-        ("files".to_owned(), account.counts(items.len())),
-    ]);
+    // A file that gathers several instructions is one file.
+    let files = items.iter().map(|item| item.path.as_str()).collect::<BTreeSet<_>>().len();
+    let mut data =
+        Map::from_iter([("project".to_owned(), Value::from(project)), ("files".to_owned(), account.counts(files))]);
     let keys = [("created", "create"), ("updated", "update"), ("unchanged", "unchanged"), ("conflicts", "conflict")];
     for (key, word) in keys {
         let told: Vec<_> = items

@@ -7,6 +7,7 @@ use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
 use crate::content::command::dialect::Dialect;
+use crate::content::formats::rule::CLAUDE_CODE;
 use crate::content::uri::encode;
 use crate::store::agent_files;
 
@@ -230,7 +231,7 @@ impl Places {
             [".clinerules", .., name] if name.ends_with(".md") => {
                 let label = [before, &here[1..]].concat().join("/");
                 let plain = Destination::plain(Role::Instructions, label);
-                Some(Destination { agent: Some("cline"), form: Form::Claude, scope, ..plain })
+                Some(Destination { agent: Some("cline"), form: Form::Rule(&CLAUDE_CODE), scope, ..plain })
             }
             _ => None,
         }
@@ -264,18 +265,14 @@ impl Places {
                 let ending = SUBAGENTS.iter().find(|ending| label.ends_with(**ending))?;
                 Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
             }
-            Role::Kept | Role::File => {
-                let note = Some("was kept as a file: commands and subagents in TOML are not read yet");
-                let whole = [before, &place.folder, inner].concat().join("/");
-                Destination { note, ..Destination::plain(Role::File, whole) }
-            }
+            Role::Kept | Role::File => Destination::plain(Role::File, [before, &place.folder, inner].concat().join("/")),
         };
         Some(Destination { agent, ..found })
     }
 }
 
 /// The endings of a subagent's file, the longer ones first.
-const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md"];
+const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
 impl Destination {
     fn plain(role: Role, label: String) -> Self {
@@ -291,6 +288,11 @@ impl Destination {
             kept: None,
             note: None,
         }
+    }
+
+    /// Returns the place of a file that is kept as one, whatever its folder says.
+    pub fn as_file(relative: &str) -> Self {
+        Self::plain(Role::File, relative.to_owned())
     }
 
     /// Returns the name that this place asks for; it may be taken, too long or no name at all.
@@ -434,7 +436,8 @@ mod tests {
             ("agents/reviewer.agent.md", Role::Subagent, "reviewer"),
             ("chatmodes/plan.chatmode.md", Role::Subagent, "plan"),
             (".opencode/agent/a.md", Role::Subagent, "a"),
-            (".gemini/commands/a.toml", Role::File, ".gemini.commands.a.toml"),
+            (".gemini/commands/git/a.toml", Role::Prompt, "git.a"),
+            (".codex/agents/a.toml", Role::Subagent, "a"),
             ("plugins/x/README.md", Role::File, "plugins.x.README.md"),
             ("commands/README.md", Role::File, "commands.README.md"),
             ("docs/commands/a.md", Role::File, "docs.commands.a.md"),

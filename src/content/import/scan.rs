@@ -18,7 +18,7 @@ use crate::store::links::Link;
 use crate::store::source::Source;
 
 /// A file that is to be imported.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct File {
     /// Where it lies below the import root, `/` between.
     pub relative: String,

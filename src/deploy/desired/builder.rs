@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::left_out::{LeftOut, Reason};
 use super::output::{Desired, Form, Output, Part, Root, part};
-use super::sections;
 use crate::content::command::words::{self, Spelling};
+use crate::content::formats::sections;
 use crate::deploy::module::{Module, ModuleFile};
 use crate::deploy::targets::Target;
 use crate::deploy::targets::bases::innermost;
@@ -226,6 +226,29 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
+    /// Adds a block that imports AGENTS.md, and holds the modules besides that stand in this file alone.
+    ///
+    /// # Errors
+    /// As [`Builder::add`].
+    pub fn import(
+        &mut self,
+        targets: &[Target],
+        root: &Path,
+        relative: &str,
+        imported: &[&Module],
+        own: &[&Module],
+    ) -> Result<()> {
+        let own = parts(own);
+        let mut inner = [sections::IMPORT, b"\n"].concat();
+        if !own.is_empty() {
+            inner.extend_from_slice(b"\n");
+            inner.extend(sections::marked(&bodies(&own)));
+        }
+        let bytes = sections::block(&inner, None);
+        let parts = own.into_iter().chain(parts(imported)).collect();
+        self.add(targets, root, relative, Form::Import, parts, bytes.into(), false)
+    }
+
     /// Adds a block of a file with several modules; nothing where there are none.
     ///
     /// # Errors
@@ -235,11 +258,11 @@ impl Builder {
         let inner = match parts.as_slice() {
             [] => return Ok(()),
             [only] => sections::escape(only.body()),
-            parts => {
-                sections::sections(&parts.iter().map(|part| (part.module_id.as_str(), part.body())).collect::<Vec<_>>())
-            }
+            parts => sections::sections(&bodies(parts)),
         };
-        self.add(targets, root, relative, Form::Block, parts, sections::block(&inner).into(), false)
+        let only = parts.first().filter(|_| parts.len() == 1).map(|part| part.module_id.as_str());
+        let bytes = sections::block(&inner, only);
+        self.add(targets, root, relative, Form::Block, parts, bytes.into(), false)
     }
 
     fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
@@ -259,6 +282,10 @@ impl Builder {
 
 fn parts(modules: &[&Module]) -> Vec<Part> {
     modules.iter().filter_map(|module| Some(part(module, module.files.first()?))).collect()
+}
+
+fn bodies(parts: &[Part]) -> Vec<(&str, &[u8])> {
+    parts.iter().map(|part| (part.module_id.as_str(), part.body())).collect()
 }
 
 fn texts(parts: &[Part]) -> Vec<(&str, &[u8])> {

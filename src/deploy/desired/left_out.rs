@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::content::formats;
 use crate::deploy::targets::Target;
 use crate::mcp_servers::write::Unsayable;
 
@@ -45,6 +46,25 @@ pub enum Reason {
     Malformed,
     /// Another server has the name of its entry.
     EntryTaken,
+    /// It reads files of so many characters at most.
+    TooLong,
+    /// It has no subagents.
+    NoSubagents,
+    /// Its text holds what the target would fill in, and no escape would keep it from that.
+    Placeholders,
+    /// Its text holds what the target alone would run.
+    WouldRun,
+}
+
+impl From<formats::Unsayable> for Reason {
+    fn from(why: formats::Unsayable) -> Self {
+        match why {
+            formats::Unsayable::Globs => Self::Globs,
+            formats::Unsayable::ByDescription => Self::ByDescription,
+            formats::Unsayable::ByHand => Self::ByHand,
+            formats::Unsayable::NoDescription => Self::NoDescription,
+        }
+    }
 }
 
 impl Reason {
@@ -68,6 +88,10 @@ impl Reason {
             Reason::HoldsSecret => "holds_secret",
             Reason::Malformed => "malformed",
             Reason::EntryTaken => "entry_taken",
+            Reason::TooLong => "too_long",
+            Reason::NoSubagents => "no_subagents",
+            Reason::Placeholders => "placeholders",
+            Reason::WouldRun => "would_run",
         }
     }
 
@@ -91,6 +115,10 @@ impl Reason {
             }
             Reason::Malformed => "its file of MCP servers is malformed",
             Reason::EntryTaken => "an entry of that name is another server's",
+            Reason::TooLong => "it has more characters than are read there",
+            Reason::NoSubagents => "there are no subagents",
+            Reason::Placeholders => "a part of its text would be filled in there",
+            Reason::WouldRun => "a part of its text would be run there",
         }
     }
 }

@@ -6,10 +6,7 @@ pub mod builder;
 pub mod layout;
 pub mod left_out;
 pub mod output;
-pub mod rule;
-pub mod sections;
 pub mod slots;
-pub mod subagent;
 pub mod unmap;
 
 pub use left_out::LeftOut;

@@ -21,6 +21,8 @@ pub enum Form {
     Gathered,
     /// Several modules in a block; the rest of the file is the user's.
     Block,
+    /// A block that imports AGENTS.md, with sections for the modules that stand here alone.
+    Import,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
     /// Entries of MCP servers in an agent's file; the rest of the file is the user's.
@@ -33,6 +35,12 @@ pub enum Form {
     CommandSkill,
     /// A command with its arguments spelled out.
     Spelled(Spelling),
+    /// As [`Form::Spelled`], below front matter of ours.
+    Converted(Spelling),
+    /// A command as TOML with its arguments spelled so.
+    CommandToml(Spelling),
+    /// A subagent whose file is TOML, as Markdown: front matter of ours before its text.
+    OfToml,
 }
 
 /// A module's file that went into an output.
@@ -95,7 +103,7 @@ impl Output {
 
     /// Whether it keeps a part of the file only: a block, or entries.
     pub fn is_block(&self) -> bool {
-        matches!(self.form, Form::Block | Form::Servers)
+        matches!(self.form, Form::Block | Form::Import | Form::Servers)
     }
 }
 

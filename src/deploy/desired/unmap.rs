@@ -1,9 +1,10 @@
 //! From a deployed file that a user changed back to the modules it was made of.
 
 use crate::content::command::skill::{self, split_front};
-use crate::content::command::words;
+use crate::content::command::words::{self, Spelling};
+use crate::content::formats::sections;
+use crate::content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
 use crate::deploy::desired::{Form, Output, Part};
-use crate::deploy::desired::{sections, subagent};
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,18 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                 parts => gathered(&mut found, parts, split.inner, Unmapped::edit_body)?,
             }
         }
+        Form::Import => {
+            let split = sections::find(disk).ok_or("its block was taken out")?;
+            let (sections, outside) = sections::parse(split.inner)?;
+            if !sections::is_only_between(&outside) {
+                found.lost.push("text outside of the sections, which is no module's".to_owned());
+            }
+            for (id, text) in &sections {
+                if let Some(part) = output.parts.iter().find(|part| part.module_id == *id) {
+                    found.edit_body(part, text);
+                }
+            }
+        }
         Form::CursorRule => {
             let text = sections::with_newline(&first.bytes);
             let head = output.bytes.strip_suffix(text.as_slice()).unwrap_or_default();
@@ -74,7 +87,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
             }
         }
         Form::Toml => {
-            let (text, changed_keys) = subagent::from_toml(&output.bytes, disk)?;
+            let (text, changed_keys) = toml_text::changed(INSTRUCTIONS, &output.bytes, disk)?;
             if changed_keys {
                 found.lost.push("what stands beside the text, which is mcpkg's".to_owned());
             }
@@ -92,15 +105,49 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                 found.edit(first, skill::to_command(&first.bytes, &first.arguments, body)?);
             }
         }
+        Form::Converted(spelling) => {
+            let (ours, _) = split_front(&output.bytes);
+            let (theirs, body) = split_front(disk);
+            if ours != theirs {
+                found.lost.push("the front matter, which is mcpkg's".to_owned());
+            }
+            found.edit(first, command_of(first, spelling, std::str::from_utf8(body).map_err(|_| NO_TEXT)?)?);
+        }
+        Form::CommandToml(spelling) => {
+            let (text, changed_keys) = toml_text::changed(PROMPT, &output.bytes, disk)?;
+            if changed_keys {
+                found.lost.push("what stands beside the text, which is mcpkg's".to_owned());
+            }
+            found.edit(first, command_of(first, spelling, &text)?);
+        }
+        Form::OfToml => {
+            let body = split_front(disk).1;
+            if split_front(&output.bytes).0 != split_front(disk).0 {
+                found.lost.push("the front matter, which is mcpkg's".to_owned());
+            }
+            if body != split_front(&output.bytes).1 {
+                let text = std::str::from_utf8(body).map_err(|_| NO_TEXT)?;
+                found.edit(first, toml_text::with(INSTRUCTIONS, &first.bytes, text)?);
+            }
+        }
         Form::Spelled(spelling) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
             (Ok(file), Ok(disk)) => {
                 let edited = words::unspell(file, &first.arguments, spelling, disk)?;
                 found.edit(first, edited.into_bytes());
             }
-            _ => return Err("it is no text".to_owned()),
+            _ => return Err(NO_TEXT.to_owned()),
         },
     }
     Ok(found)
+}
+
+const NO_TEXT: &str = "it is no text";
+
+/// Returns the command's file that an edited text was spelled from, with the front matter that it has.
+fn command_of(part: &Part, spelling: Spelling, edited: &str) -> Result<Vec<u8>, String> {
+    let file = std::str::from_utf8(&part.bytes).map_err(|_| NO_TEXT)?;
+    let front = &file[..file.len() - words::body(file).len()];
+    words::back(file, &part.arguments, spelling, front, edited).map(String::into_bytes)
 }
 
 fn gathered(

@@ -43,6 +43,8 @@ pub struct ModuleFile {
     pub layer: Layer,
     /// What is known of a command's arguments beside what its file says.
     pub arguments: Arc<[Argument]>,
+    /// The file that a command was imported from, where that is none of Claude Code's.
+    pub own: Option<Arc<[u8]>>,
 }
 
 /// What a project says of a module beside its files; a config repo says nothing.

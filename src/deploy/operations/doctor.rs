@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::deploy::GROUP;
 use crate::deploy::desired::{Root, layout};
 use crate::deploy::operations::with_schema;
+use crate::deploy::plan::overlooked;
 use crate::deploy::repo::identity;
 use crate::deploy::source::{Choice, Site};
 use crate::deploy::targets::{Layout, TargetConfig};
@@ -64,7 +65,10 @@ impl Operation for Doctor {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
                 match layout::desired(&composed.modules, &site.configs, &site.selected, &site.selected, &site.bases) {
-                    Ok(desired) => warnings.extend(desired.warnings),
+                    Ok(desired) => {
+                        warnings.extend(overlooked::warnings(&site, &desired)?);
+                        warnings.extend(desired.warnings);
+                    }
                     Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
                 }
             }

@@ -11,6 +11,7 @@ pub mod preview;
 pub mod rollback;
 pub mod snapshot;
 pub mod status;
+pub mod target;
 
 mod gates;
 
@@ -52,4 +53,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<module::set::Set>(),
     Entry::of::<module::add::Add>(),
     Entry::of::<module::remove::Remove>(),
+    Entry::of::<target::list::List>(),
+    Entry::of::<target::switch::Enable>(),
+    Entry::of::<target::switch::Disable>(),
 ];

@@ -11,6 +11,7 @@ use crate::deploy::GROUP;
 use crate::deploy::desired::{Desired, Root};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::budget::{self, Budget, When};
+use crate::deploy::plan::overlooked;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
@@ -126,8 +127,10 @@ impl Operation for Status {
         let asked = self.extras || self.only.contains(&Kind::Extra);
         let drifted: Vec<&Item> = shown.iter().filter(|item| asked || !item.is_own()).copied().collect();
         let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::line(&budgets))]);
+        let overlooked = overlooked::warnings(&prepared.site, &prepared.plan.desired)?;
         let mut reply = Reply::new(body, data).warn(prepared.warnings);
         reply = reply.warn(budgets.iter().filter_map(Budget::warning));
+        reply = reply.warn(overlooked);
         reply.differs = self.check && !drifted.is_empty();
         if context.is_shell() && (asked || !all.iter().all(Item::is_own)) {
             for (_, command) in actions {

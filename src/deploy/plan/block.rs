@@ -1,7 +1,7 @@
 //! A block in a file that is the user's: what it becomes when the block changes, and what is left when it goes.
 
+use crate::content::formats::sections;
 use crate::deploy::desired::Output;
-use crate::deploy::desired::sections;
 use crate::deploy::plan::{After, entries};
 use crate::disk::{self, Found};
 use crate::error::Result;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str, inner: &str) -> Option<Vec<u8>> {
-        Some(sections::put(text.as_bytes(), &sections::block(inner.as_bytes())))
+        Some(sections::put(text.as_bytes(), &sections::block(inner.as_bytes(), None)))
     }
 
     fn text(text: &str) -> Option<Vec<u8>> {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::deploy::desired::sections;
+use crate::content::formats::sections;
 use crate::deploy::desired::{Desired, Form, Output};
+use crate::deploy::plan::block;
 use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
 use crate::deploy::plan::unwanted::{self, Unwanted};
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};

@@ -6,6 +6,7 @@ pub mod code;
 pub mod compare;
 pub mod entries;
 pub mod json;
+pub mod overlooked;
 pub mod prepare;
 pub mod safety;
 pub mod show;

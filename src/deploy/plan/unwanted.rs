@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::deploy::desired::sections;
+use crate::content::formats::sections;
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
 use crate::deploy::plan::{block, entries};
 use crate::disk::{self, Found};

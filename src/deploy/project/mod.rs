@@ -141,7 +141,18 @@ fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
         Item::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
         Item::Resource(_) | Item::Server(_) | Item::AgentFile(_) => Arc::default(),
     };
-    Ok(ModuleFile { path: part.path.clone(), bytes: Arc::from(bytes), executable, layer: Layer::Upstream, arguments })
+    let own = match &part.source {
+        Item::Prompt(prompt) if listed.row.agent.is_some() => own_form(db, prompt, &bytes)?,
+        _ => None,
+    };
+    let (path, bytes) = (part.path.clone(), Arc::from(bytes));
+    Ok(ModuleFile { path, bytes, executable, layer: Layer::Upstream, arguments, own })
+}
+
+/// Returns the file that a prompt was imported from, where it is not the one that Claude Code gets.
+fn own_form(db: &Db<'_>, prompt: &Prompt, written: &[u8]) -> Result<Option<Arc<[u8]>>> {
+    let own = command::source(&prompt.name, &prompt.attributes, &text(db, prompt)?).ok();
+    Ok(own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into()))
 }
 
 /// Returns the file of a prompt. One that cannot be written fails the whole: a deploy without it would delete the file

@@ -84,6 +84,7 @@ fn module(
         executable: content.executable,
         layer,
         arguments: Arc::default(),
+        own: None,
     };
     Ok(Module {
         id: declared.id.clone(),

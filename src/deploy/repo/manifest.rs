@@ -210,8 +210,8 @@ fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target,
 }
 
 fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
-    let known = Target::all_names();
-    Target::named(&name.value).ok_or_else(|| {
+    let known = Target::contract_names();
+    Target::of_contract().find(|target| target.name() == name.value).ok_or_else(|| {
         let elsewhere = ELSEWHERE.contains(&name.value.as_str());
         let why = match elsewhere {
             true => format!("mcpkg does not write for `{}`; it does for {}", name.value, known.join(", ")),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::goal::Goal;
-use crate::deploy::desired::sections;
+use crate::content::formats::sections;
 use crate::deploy::plan::{self, After, Change, Drift, Keep, RowChange, op_of};
 use crate::deploy::plan::{block, entries};
 use crate::deploy::source::Site;

@@ -29,7 +29,7 @@ pub struct Choice {
     /// Profile of the config repo [default: default]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Target: all, claude_code, codex, cursor or vscode [default: all]
+    /// Target: all, which means those that are switched on, or a name such as codex [default: all]
     #[arg(long, value_name = "NAME")]
     #[arg(add = ANY_TARGET)]
     pub target: Option<String>,

@@ -1,5 +1,7 @@
 //! Which source applies, where it is deployed to, and the modules it gives.
 
+pub mod chosen;
+
 mod choice;
 mod deploy_root;
 mod paths;

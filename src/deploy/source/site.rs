@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::choice::{ALL, Choice, DEFAULT_PROFILE, Scope};
+use super::chosen;
 use super::deploy_root::deploy_root;
 use super::paths::real;
 use super::which::Source;
@@ -101,11 +102,16 @@ impl Site {
                 };
                 let source = deploys::project_source(project.uuid);
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
-                (place, project_configs(scope, choice.prompt_files))
+                let mut targets = context.store.read(|db| chosen::of(db, project))?;
+                // In the shell each target can be named, switched on or not.
+                let named = choice.target.as_deref().and_then(Target::named);
+                targets.extend(named.filter(|named| context.is_shell() && !targets.contains(named)));
+                targets.sort_unstable();
+                (place, project_configs(&targets, scope, choice.prompt_files))
             }
         };
         let filter = choice.target.clone().unwrap_or_else(|| ALL.to_owned());
-        let selected = select(&filter, &configs, &source)?;
+        let selected = select(&filter, &configs, &source, context.is_shell())?;
         let profile = choice.profile.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         if profile != DEFAULT_PROFILE && matches!(source, Source::Project(_)) {
             return Err(Error::new(Code::ConfigInvalid, format!("A project has no profile '{profile}'"))
@@ -148,6 +154,7 @@ impl Site {
             "root": self.place.root,
             "profile": self.profile,
             "target": self.filter,
+            "targets": self.configs.iter().map(|config| config.target.name()).collect::<Vec<_>>(),
             "scope": self.scope,
             "options": self.configs.iter().map(|config| &config.options).collect::<Vec<_>>(),
         })
@@ -266,7 +273,7 @@ fn repo_configs(repo: &Repo) -> Vec<TargetConfig> {
     repo.targets().iter().map(config).collect()
 }
 
-fn project_configs(scope: Scope, prompt_files: bool) -> Vec<TargetConfig> {
+fn project_configs(targets: &[Target], scope: Scope, prompt_files: bool) -> Vec<TargetConfig> {
     let options = serde_json::Map::from_iter([("prompt_files".to_owned(), json!(prompt_files))]);
     let config = |target| TargetConfig {
         target,
@@ -275,24 +282,31 @@ fn project_configs(scope: Scope, prompt_files: bool) -> Vec<TargetConfig> {
         layout: Layout::Current,
         options: options.clone(),
     };
-    Target::ALL.iter().copied().map(config).collect()
+    targets.iter().copied().map(config).collect()
 }
 
-fn select(filter: &str, configs: &[TargetConfig], source: &Source) -> Result<Vec<Target>> {
+fn select(filter: &str, configs: &[TargetConfig], source: &Source, is_shell: bool) -> Result<Vec<Target>> {
     if filter == ALL {
         return Ok(configs.iter().map(|config| config.target).collect());
     }
-    let Some(target) = Target::named(filter) else {
-        let allowed: Vec<&str> = std::iter::once(ALL).chain(Target::all_names()).collect();
+    let is_configured = |target: &Target| configs.iter().any(|config| config.target == *target);
+    let is_known = |target: &Target| is_shell || target.facts().in_contract || is_configured(target);
+    let Some(target) = Target::named(filter).filter(is_known) else {
+        let known = Target::ALL.iter().filter(|target| is_known(target)).map(|target| target.name());
+        let allowed: Vec<&str> = std::iter::once(ALL).chain(known).collect();
         let error = Error::new(Code::TargetUnsupported, format!("There is no target '{filter}'"))
             .with_details(json!({ "target": filter, "allowed": allowed }));
         return Err(error.suggest(filter, allowed.iter().copied(), format!("the targets are {}", allowed.join(", "))));
     };
-    if configs.iter().any(|config| config.target == target) {
+    if is_configured(&target) {
         return Ok(vec![target]);
     }
     let configured = configs.iter().map(|config| config.target.name()).collect::<Vec<_>>().join(", ");
-    let hint = format!("add it to `targets` in agentpack.yaml, or choose one of: {configured}");
+    let how = match source {
+        Source::Repo(_) => "add it to `targets` in agentpack.yaml".to_owned(),
+        Source::Project(_) => format!("switch it on with `mcpkg target enable {filter}`"),
+    };
+    let hint = format!("{how}, or choose one of: {configured}");
     let named = match source {
         Source::Repo(repo) => repo.folder().display().to_string(),
         Source::Project(project) => project.name.clone(),

@@ -1,22 +1,28 @@
 //! Claude Code.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces,
-    RuleMatter, Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
+use crate::content::formats::rule::CLAUDE_CODE;
 use crate::deploy::module::Kind;
+
+/// What keeps it from reading AGENTS.md.
+const HIDING: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
 /// Rules apply always, or where a file that `paths` names is read.
 const RULES: Rules = Rules {
     folder: ".claude/rules",
     ending: ".md",
-    matter: RuleMatter { globs: "paths", list: GlobList::Yaml, always: None, always_without_globs: true, description: false },
+    format: &CLAUDE_CODE,
 };
 
 /// Claude Code.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "claude_code",
+    in_contract: true,
     title: "Claude Code",
     also_called: &["claude"],
     own_folder: ".claude",
@@ -24,19 +30,21 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     project: ProjectPlaces {
         instructions_folder: ".claude/rules",
         lists_extras: true,
-        agents_md: AgentsMd::UnlessHiddenBy("CLAUDE.md"),
+        agents_md: AgentsMd::UnlessHiddenBy(HIDING),
         agents_md_limit: None,
+        agents_md_override: None,
         always_loaded: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Rules(RULES)),
         scoped_rules: Some(RULES),
         also_reads: &[],
-        folder_file: Some(FolderFile { name: "AGENTS.md", hidden_by: Some("CLAUDE.md") }),
+        folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: HIDING }],
         skills: ".claude/skills",
         commands: Commands::Files(".claude/commands"),
         prompt_files: None,
     },
     user: UserPlaces {
         instructions: Some("CLAUDE.md"),
+        max_characters: None,
         scoped_rules: Some(RULES),
         skills: ".claude/skills",
         commands: Commands::Files(".claude/commands"),
@@ -45,9 +53,10 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".claude/agents",
         user: Some("agents"),
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true },
+        form: subagent::CLAUDE_CODE,
         takes_plain: true,
     }),
+    reading: Reading { import_hops: 4, drops_comments: true, user_skills_win: true, ..Reading::PLAIN },
     runs_shell_lines: true,
     original_user: &[
         OriginalPlace {

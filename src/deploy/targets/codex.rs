@@ -1,15 +1,16 @@
 //! Codex.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, SubagentForm,
-    Subagents, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
 use crate::deploy::module::Kind;
 
 /// Codex.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "codex",
+    in_contract: true,
     title: "Codex",
     also_called: &[],
     own_folder: ".codex",
@@ -19,18 +20,20 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         lists_extras: false,
         agents_md: AgentsMd::Always,
         agents_md_limit: Some(32_768),
+        agents_md_override: Some("AGENTS.override.md"),
         always_loaded: &[],
         own_instructions: None,
         scoped_rules: None,
         also_reads: &[],
         // Read where Codex is started in the folder or below.
-        folder_file: Some(FolderFile { name: "AGENTS.md", hidden_by: None }),
+        folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: None,
     },
     user: UserPlaces {
         instructions: Some("AGENTS.md"),
+        max_characters: None,
         scoped_rules: None,
         skills: ".agents/skills",
         commands: Commands::Skills,
@@ -39,9 +42,10 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         project: ".codex/agents",
         user: Some("agents"),
         ending: ".toml",
-        form: SubagentForm::Toml,
+        form: subagent::CODEX,
         takes_plain: false,
     }),
+    reading: Reading::PLAIN,
     runs_shell_lines: false,
     original_user: &[
         OriginalPlace {

@@ -1,21 +1,24 @@
 //! Cursor.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces,
-    RuleMatter, Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
+use crate::content::formats::rule::CURSOR;
 
 /// Rules apply always, for globs, by their description, or by hand; Cursor reads their front matter line by line.
 const RULES: Rules = Rules {
     folder: ".cursor/rules",
     ending: ".mdc",
-    matter: RuleMatter { globs: "globs", list: GlobList::Bare, always: Some("alwaysApply"), always_without_globs: false, description: true },
+    format: &CURSOR,
 };
 
 /// Cursor.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "cursor",
+    in_contract: true,
     title: "Cursor",
     also_called: &[],
     own_folder: ".cursor",
@@ -25,28 +28,31 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         lists_extras: true,
         agents_md: AgentsMd::Always,
         agents_md_limit: None,
+        agents_md_override: None,
         always_loaded: &[".cursorrules"],
         own_instructions: Some(OwnInstructions::Rules(RULES)),
         scoped_rules: Some(RULES),
         also_reads: &[],
-        folder_file: Some(FolderFile { name: "AGENTS.md", hidden_by: None }),
+        folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
-        commands: Commands::FilesInWords(".cursor/commands"),
+        commands: Commands::FilesInWords { folder: ".cursor/commands", nested: true, max_characters: None },
         prompt_files: None,
     },
     user: UserPlaces {
         instructions: None,
+        max_characters: None,
         scoped_rules: None,
         skills: ".cursor/skills",
-        commands: Commands::FilesInWords(".cursor/commands"),
+        commands: Commands::FilesInWords { folder: ".cursor/commands", nested: true, max_characters: None },
     },
     subagents: Some(Subagents {
         project: ".cursor/agents",
         user: None,
         ending: ".md",
-        form: SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false },
+        form: subagent::CURSOR,
         takes_plain: false,
     }),
+    reading: Reading::PLAIN,
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[OriginalPlace {

@@ -1,11 +1,15 @@
 //! The facts that a target's own file states.
 
+use crate::content::formats::RuleFormat;
+use crate::content::formats::subagent::SubagentForm;
 use crate::deploy::module::Kind;
 
 /// Everything that is different about a target.
 pub struct Facts {
-    /// The name that contract 000 gives it.
+    /// Its name.
     pub name: &'static str,
+    /// Whether contract 000 knows it: its tools and config repos take no other.
+    pub in_contract: bool,
     /// What people call it.
     pub title: &'static str,
     /// Other names of agents that read the same files.
@@ -20,6 +24,8 @@ pub struct Facts {
     pub user: UserPlaces,
     /// How it reads subagents.
     pub subagents: Option<Subagents>,
+    /// How it reads the files that it loads.
+    pub reading: Reading,
     /// Whether it runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
     /// Where contract 000's original writes below the target's own folder (`scope: user`), in its order.
@@ -28,6 +34,32 @@ pub struct Facts {
     pub original_project: &'static [OriginalPlace],
     /// The ends of the original's folders that the agent gave up since (November 2026).
     pub no_longer_read: &'static [&'static str],
+}
+
+/// How a target reads the files that it loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How many files deep it follows imports such as `@docs/style.md`.
+    pub import_hops: usize,
+    /// Whether it leaves out HTML comments.
+    pub drops_comments: bool,
+    /// Whether it loads files with the same text once.
+    pub equal_once: bool,
+    /// Whether a skill of the user's hides the project's of that name.
+    pub user_skills_win: bool,
+    /// Whether a command that both the user and the project have keeps its name in neither.
+    pub renames_commands: bool,
+}
+
+impl Reading {
+    /// Of an agent that loads files as they are.
+    pub const PLAIN: Self = Self {
+        import_hops: 0,
+        drops_comments: false,
+        equal_once: false,
+        user_skills_win: false,
+        renames_commands: false,
+    };
 }
 
 /// What moves a target's own folder.
@@ -48,6 +80,8 @@ pub struct ProjectPlaces {
     pub agents_md: AgentsMd,
     /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
     pub agents_md_limit: Option<u64>,
+    /// The file that it reads in place of AGENTS.md where both stand in a folder.
+    pub agents_md_override: Option<&'static str>,
     /// What else it loads in each session.
     pub always_loaded: &'static [&'static str],
     /// Where it reads a text that the other targets shall not see; without one such a text is in AGENTS.md.
@@ -56,8 +90,8 @@ pub struct ProjectPlaces {
     pub scoped_rules: Option<Rules>,
     /// The folders of other targets' rules that it reads too.
     pub also_reads: &'static [&'static str],
-    /// The file that it reads in a folder for the files below.
-    pub folder_file: Option<FolderFile>,
+    /// The files that it reads in a folder for the files below; the first one is written for it.
+    pub folder_files: &'static [FolderFile],
     /// The folder of skills.
     pub skills: &'static str,
     /// How it reads commands.
@@ -71,8 +105,11 @@ pub struct ProjectPlaces {
 pub enum AgentsMd {
     /// Always.
     Always,
-    /// Where this file does not hide it: it is not there, or it imports AGENTS.md.
-    UnlessHiddenBy(&'static str),
+    /// Where none of these files hides it, in the folder or in one above: it is not there, it is empty, or it imports
+    /// AGENTS.md.
+    UnlessHiddenBy(&'static [&'static str]),
+    /// Only where this file, which it reads, imports it.
+    ImportedBy(&'static str),
 }
 
 /// Where a target reads a text that no other target shall see.
@@ -97,34 +134,7 @@ pub struct Rules {
     /// How the files' names end.
     pub ending: &'static str,
     /// How their front matter says when they apply.
-    pub matter: RuleMatter,
-}
-
-/// The front matter that says when a rule applies.
-#[derive(Clone, Copy, Debug)]
-pub struct RuleMatter {
-    /// The key that holds the globs.
-    pub globs: &'static str,
-    /// How they are written.
-    pub list: GlobList,
-    /// The key that says whether the rule always applies. A rule that has one can also apply by its description, or by
-    /// hand.
-    pub always: Option<&'static str>,
-    /// Whether a rule without globs always applies; else it does by its description, or by hand.
-    pub always_without_globs: bool,
-    /// Whether the agent reads a description.
-    pub description: bool,
-}
-
-/// How a rule's front matter lists globs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GlobList {
-    /// A YAML list of quoted texts.
-    Yaml,
-    /// One quoted text with commas between.
-    Quoted,
-    /// The rest of the line as it is, with commas between: the agent does not read YAML.
-    Bare,
+    pub format: &'static RuleFormat,
 }
 
 /// A file that an agent reads in a folder for the files below.
@@ -132,8 +142,8 @@ pub enum GlobList {
 pub struct FolderFile {
     /// Its name.
     pub name: &'static str,
-    /// The file that hides it where it stands in the same folder and does not import it.
-    pub hidden_by: Option<&'static str>,
+    /// The files that hide it where they stand in the same folder and do not import it.
+    pub hidden_by: &'static [&'static str],
 }
 
 /// How a target reads commands.
@@ -142,7 +152,18 @@ pub enum Commands {
     /// As files in a folder, with its own placeholders for arguments.
     Files(&'static str),
     /// As files in a folder; it fills in no arguments, so they are asked for in words.
-    FilesInWords(&'static str),
+    FilesInWords {
+        /// The folder.
+        folder: &'static str,
+        /// Whether it looks into folders below.
+        nested: bool,
+        /// The most characters of a file.
+        max_characters: Option<usize>,
+    },
+    /// As Markdown in a folder, with OpenCode's placeholders, which are numbers.
+    Numbered(&'static str),
+    /// As TOML in a folder, with one placeholder for all that was typed.
+    Toml(&'static str),
     /// As skills: it has no commands.
     Skills,
 }
@@ -151,6 +172,8 @@ pub enum Commands {
 pub struct UserPlaces {
     /// The file of instructions in the target's own folder, where it reads any.
     pub instructions: Option<&'static str>,
+    /// The most characters of that file.
+    pub max_characters: Option<u64>,
     /// Where it reads instructions that do not always apply, each in a file of its own.
     pub scoped_rules: Option<Rules>,
     /// The folder of skills.
@@ -172,31 +195,6 @@ pub struct Subagents {
     pub form: SubagentForm,
     /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
     pub takes_plain: bool,
-}
-
-/// What a subagent's file looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubagentForm {
-    /// Markdown with front matter.
-    Markdown {
-        /// How it says which tools the subagent may use.
-        tools: ToolNames,
-        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
-        quoted: bool,
-    },
-    /// TOML with the text as `developer_instructions`; it has no list of tools.
-    Toml,
-}
-
-/// How an agent says which tools a subagent may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolNames {
-    /// By Claude Code's names, with commas between.
-    Claude,
-    /// By VS Code's names, in a list.
-    VsCode,
-    /// Only by `readonly`.
-    ReadOnly,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.

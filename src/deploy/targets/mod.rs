@@ -23,7 +23,7 @@ macro_rules! targets {
     };
 }
 
-targets!(claude_code, codex, cursor, vscode);
+targets!(claude_code, codex, copilot, cursor, gemini, opencode, vscode, windsurf);
 
 impl Target {
     /// Returns the target called `name`.
@@ -34,6 +34,16 @@ impl Target {
     /// The names of all targets.
     pub fn all_names() -> Vec<&'static str> {
         Self::ALL.iter().map(|target| target.name()).collect()
+    }
+
+    /// Returns the targets that contract 000 knows: those that a project is deployed to until somebody says otherwise.
+    pub fn of_contract() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|target| target.facts().in_contract)
+    }
+
+    /// The names of the targets that contract 000 knows.
+    pub fn contract_names() -> Vec<&'static str> {
+        Self::of_contract().map(Self::name).collect()
     }
 }
 

@@ -16,7 +16,7 @@ impl Target {
         Self(facts)
     }
 
-    /// The name that contract 000 gives it.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         self.0.name
     }

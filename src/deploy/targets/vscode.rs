@@ -1,14 +1,17 @@
 //! VS Code.
 
 use super::facts::{
-    AgentsMd, Commands, Facts, GlobList, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, RuleMatter,
-    Rules, SubagentForm, Subagents, ToolNames, UserPlaces,
+    AgentsMd, Commands, Facts, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
+    Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
+use crate::content::formats::subagent;
+use crate::content::formats::rule::COPILOT;
 
 /// VS Code.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "vscode",
+    in_contract: true,
     title: "VS Code",
     also_called: &["copilot"],
     own_folder: ".copilot",
@@ -18,28 +21,31 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         lists_extras: false,
         agents_md: AgentsMd::Always,
         agents_md_limit: None,
+        agents_md_override: None,
         always_loaded: &[".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
         // Without `applyTo` Copilot's command line loads them always: by description and by hand cannot be said.
         scoped_rules: Some(Rules {
             folder: ".github/instructions",
             ending: ".instructions.md",
-            matter: RuleMatter { globs: "applyTo", list: GlobList::Quoted, always: None, always_without_globs: false, description: true },
+            format: &COPILOT,
         }),
         also_reads: &[".claude/rules"],
-        folder_file: None,
+        folder_files: &[],
         skills: ".agents/skills",
         commands: Commands::Skills,
         prompt_files: Some(".github/prompts"),
     },
-    user: UserPlaces { instructions: None, scoped_rules: None, skills: ".agents/skills", commands: Commands::Skills },
+    user: UserPlaces { instructions: None,
+        max_characters: None, scoped_rules: None, skills: ".agents/skills", commands: Commands::Skills },
     subagents: Some(Subagents {
         project: ".github/agents",
         user: None,
         ending: ".agent.md",
-        form: SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true },
+        form: subagent::VSCODE,
         takes_plain: false,
     }),
+    reading: Reading::PLAIN,
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[

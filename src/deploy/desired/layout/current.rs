@@ -1,15 +1,13 @@
 //! Where the agents read today (November 2026; docs/reference/targets.md has the table). Each agent gets each text once.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::files::{of_kind, prompt_files, skills};
-use super::{instructions, servers, subagents};
+use super::{commands, instructions, servers, subagents};
 use crate::content::command::skill;
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module, ModuleFile};
+use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::Commands;
 use crate::deploy::targets::{Target, TargetConfig};
@@ -28,7 +26,7 @@ pub(super) fn add(
 ) -> Result<()> {
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
-        instructions::for_project(builder, modules, &for_project, present, root)?;
+        instructions::for_project(builder, modules, &for_project, present, bases, root)?;
         for config in &for_project {
             let places = &config.target.facts().project;
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
@@ -79,29 +77,7 @@ fn skills_and_commands(
     }
     let skills_folder = base.join(skills_folder);
     skills(builder, modules, target, &skills_folder)?;
-    let (folder, in_words) = match commands {
-        Commands::Files(folder) => (base.join(folder), false),
-        Commands::FilesInWords(folder) => (base.join(folder), true),
-        Commands::Skills => {
-            let commands = of_kind(modules, Kind::Command, target).chain(of_kind(modules, Kind::Prompt, target));
-            for module in commands {
-                for file in &module.files {
-                    as_skill(builder, target, &skills_folder, module, file)?;
-                }
-            }
-            return Ok(());
-        }
-    };
-    builder.root(target, &folder, true);
-    for module in of_kind(modules, Kind::Command, target) {
-        for file in &module.files {
-            match in_words {
-                true => builder.spelled(target, &folder, &file.path, module, file, Spelling::Words)?,
-                false => builder.copy(target, &folder, &file.path, module, file)?,
-            }
-        }
-    }
-    Ok(())
+    commands::add(builder, modules, target, base, &skills_folder, commands)
 }
 
 /// Warns of commands that run something before their text in Claude Code, where the target takes that for text.
@@ -115,12 +91,4 @@ fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target
             ));
         }
     }
-}
-
-/// Adds a command as a skill, for agents that have no commands.
-fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
-    let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes, &file.arguments).into();
-    let relative = format!("{name}/SKILL.md");
-    builder.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
+use crate::content::formats::{self, sections};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::output::{Form, part};
-use crate::deploy::desired::sections;
 use crate::deploy::module::{Kind, Module, sanitise};
 use crate::deploy::targets::Target;
 use crate::disk;
@@ -107,35 +107,21 @@ pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Targe
     }
 }
 
+/// Whether a file may have more characters than an agent reads, front matter of mcpkg's included.
+pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
+    /// Characters of front matter that mcpkg writes: a description and globs.
+    const HEAD: usize = 500;
+    file.len() > most.saturating_sub(HEAD) && String::from_utf8_lossy(file).chars().count() > most.saturating_sub(HEAD)
+}
+
 /// Returns a module's name as a file's, without an ending of its own.
 fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());
-    let endings = [".instructions.md", ".agent.md", ".chatmode.md", ".mdc", ".md", ".toml"];
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    format!("{}{ending}", sanitise(stem))
+    format!("{}{ending}", sanitise(formats::stem(name)))
 }
 
 fn rule_head(description: &str) -> String {
     // A JSON string is a YAML string.
     let description = serde_json::Value::from(description);
     format!("---\ndescription: {description}\nglobs: []\nalwaysApply: true\n---\n\n")
-}
-
-/// Returns the text of a file such as CLAUDE.md that keeps its agent from reading AGENTS.md: one that does not import it.
-pub fn hiding_text(root: &Path, file: &str) -> Result<Option<Vec<u8>>> {
-    let path = root.join(file);
-    let Some(metadata) = disk::metadata(&path)? else { return Ok(None) };
-    if !path.is_file() {
-        // A folder, or a link to nothing: there is no text that could hide another.
-        return Ok(None);
-    }
-    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
-        return Ok(None);
-    }
-    let text = disk::read(&path)?;
-    let imports = text.split(|byte| *byte == b'\n').any(|line| {
-        let line = line.trim_ascii();
-        line.split(|byte| byte.is_ascii_whitespace()).any(|word| matches!(word, b"@AGENTS.md" | b"@./AGENTS.md"))
-    });
-    Ok((!imports).then_some(text))
 }

@@ -5,17 +5,22 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{below, cursor_rule, hiding_text, of_kind, path_in};
-use super::scoped;
+use super::files::{below, cursor_rule, is_longer, of_kind, path_in};
+use super::importing::{self, AGENTS_MD};
+use super::{hidden, scoped};
 use crate::content::command::skill::{self, split_front};
+use crate::content::formats::rule::Switch;
 use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::rule;
+use crate::deploy::desired::left_out::Reason;
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
 use crate::error::Result;
 use crate::store::modules::Applies;
+
+/// The blocks of agents' own files, by folder and file, with the targets that want them.
+type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds instructions below the deploy root. A text that several agents shall have is in AGENTS.md once; one that only
 /// one of them shall have goes to that one's own place, so that the others do not read it.
@@ -27,20 +32,21 @@ pub(super) fn for_project(
     modules: &[Module],
     configs: &[&TargetConfig],
     present: &[Target],
+    bases: &Bases,
     root: &Path,
 ) -> Result<()> {
+    let mut hiding = BTreeMap::new();
     for config in configs {
         let places = &config.target.facts().project;
         builder.root(config.target, &below(root, places.instructions_folder), places.lists_extras);
-    }
-    let mut hidden = BTreeMap::new();
-    for config in configs {
-        if let AgentsMd::UnlessHiddenBy(file) = config.target.facts().project.agents_md {
-            hidden.insert(config.target, hiding_text(root, file)?);
+        if let AgentsMd::UnlessHiddenBy(files) = places.agents_md
+            && let Some(found) = hidden::by(root, &bases.home, files)?
+        {
+            hiding.insert(config.target, found);
         }
     }
     let (mut shared, mut readers) = (Vec::new(), Vec::new());
-    let mut blocks: BTreeMap<Target, Vec<&Module>> = BTreeMap::new();
+    let mut blocks = Blocks::new();
     scoped::for_project(builder, modules, configs, present, root)?;
     for module in modules.iter().filter(|module| always_applies(module)) {
         if let Some((owner, rules)) = scoped_to(module) {
@@ -48,42 +54,64 @@ pub(super) fn for_project(
             continue;
         }
         let wanting = configs.iter().map(|config| config.target).filter(|target| module.is_for(*target));
-        let (always, sometimes): (Vec<Target>, Vec<Target>) =
-            wanting.partition(|target| target.facts().project.agents_md == AgentsMd::Always);
-        let own = |target: &Target| target.facts().project.own_instructions;
-        let is_shared = always.len() > 1 || always.iter().any(|target| own(target).is_none());
+        let (readily, sometimes): (Vec<Target>, Vec<Target>) =
+            wanting.partition(|target| !matches!(target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_)));
+        let needs_it = |target: &Target| target.facts().project.own_instructions.is_none();
+        let is_shared = readily.len() > 1 || readily.iter().any(needs_it);
         if is_shared {
             shared.push(module);
-            readers.extend(&always);
-        } else if let Some((target, own)) = always.first().and_then(|target| Some((*target, own(target)?))) {
-            match own {
-                OwnInstructions::Rules(rules) => rule(builder, target, rules, module, root)?,
-                OwnInstructions::Block { .. } => blocks.entry(target).or_default().push(module),
-            }
+            readers.extend(&readily);
+        } else if let Some(target) = readily.first() {
+            own(builder, &mut blocks, *target, module, root)?;
         }
         for target in sometimes {
             let Some(file) = module.files.first() else { continue };
-            match hidden.get(&target).and_then(Option::as_ref) {
+            match hiding.get(&target) {
                 None if is_shared => readers.push(target),
                 // It has the text already.
-                Some(text) if text.trim_ascii() == file.bytes.trim_ascii() => {}
-                _ => match own(&target) {
-                    Some(OwnInstructions::Rules(rules)) => rule(builder, target, rules, module, root)?,
-                    Some(OwnInstructions::Block { .. }) => blocks.entry(target).or_default().push(module),
-                    None => {}
-                },
+                Some(found) if found.text.trim_ascii() == file.bytes.trim_ascii() => {}
+                _ => own(builder, &mut blocks, target, module, root)?,
             }
         }
     }
     readers.sort_unstable();
     readers.dedup();
-    builder.block(&readers, root, "AGENTS.md", &shared)?;
-    for (target, modules) in blocks {
-        if let Some(OwnInstructions::Block { folder, file }) = target.facts().project.own_instructions {
-            builder.block(&[target], &below(root, folder), file, &modules)?;
-        }
+    builder.block(&readers, root, AGENTS_MD, &shared)?;
+    for (file, targets) in importing::files(&readers) {
+        let (own, of_block) = blocks.remove(&("", file)).unwrap_or_default();
+        let mut targets = [targets, of_block].concat();
+        targets.sort_unstable();
+        targets.dedup();
+        importing::import(builder, &targets, root, file, &shared, &own)?;
+    }
+    for ((folder, file), (modules, targets)) in blocks {
+        builder.block(&targets, &below(root, folder), file, &modules)?;
     }
     Ok(())
+}
+
+/// Adds a module to the own place of one target.
+fn own<'m>(
+    builder: &mut Builder,
+    blocks: &mut Blocks<'m>,
+    target: Target,
+    module: &'m Module,
+    root: &Path,
+) -> Result<()> {
+    match target.facts().project.own_instructions {
+        Some(OwnInstructions::Rules(rules)) => rule(builder, target, rules, module, root),
+        Some(OwnInstructions::Block { folder, file }) => {
+            let (modules, targets) = blocks.entry((folder, file)).or_default();
+            if !modules.iter().any(|known| known.id == module.id) {
+                modules.push(module);
+            }
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 fn always_applies(module: &Module) -> bool {
@@ -121,19 +149,27 @@ pub(super) fn for_user(
 /// Adds instructions that always apply as a rule of their own.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
+    if rules.format.max_characters.is_some_and(|most| is_longer(&file.bytes, most)) {
+        builder.leave_out(module, target, Reason::TooLong);
+        return Ok(());
+    }
     let (folder, name) = (root.join(rules.folder), path_in(rules.folder, rules.ending, module, target));
     let about = &module.about;
-    if about.is_of(target) && rule::read(&rules.matter, &file.bytes) == Some(Applies::Always) {
+    if about.is_of(target) && rules.format.applies(&file.bytes) == Some(Applies::Always) {
         return builder.copy(target, &folder, &name, module, file);
     }
     if about.agent.is_some() {
         // Its front matter says something else to this agent, or nothing.
-        let head = rule::write(&rules.matter, &Applies::Always, about.description.as_deref());
+        let head = rules.format.write(&Applies::Always, about.description.as_deref());
         return builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default());
     }
-    match rules.matter.always {
-        Some(_) => cursor_rule(builder, target, &folder, &name, module, None),
-        None => builder.copy(target, &folder, &name, module, file),
+    match rules.format.switch {
+        Switch::Always(_) => cursor_rule(builder, target, &folder, &name, module, None),
+        Switch::Globs { .. } => builder.copy(target, &folder, &name, module, file),
+        Switch::Trigger(_) => {
+            let head = rules.format.write(&Applies::Always, about.description.as_deref());
+            builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
+        }
     }
 }
 
@@ -157,7 +193,11 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     Target::ALL.iter().rev().find_map(|target| {
         let places = &target.facts().project;
         let Some(OwnInstructions::Rules(rules)) = places.own_instructions else { return None };
-        (says(rules.matter.globs) || rules.matter.always.is_some_and(not_always)).then_some((*target, rules))
+        let always = match rules.format.switch {
+            Switch::Always(key) => not_always(key),
+            Switch::Globs { .. } | Switch::Trigger(_) => false,
+        };
+        (says(rules.format.globs) || always).then_some((*target, rules))
     })
 }
 

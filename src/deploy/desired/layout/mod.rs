@@ -1,14 +1,15 @@
 //! From modules to files: which target reads which module where, and in what form.
 
+mod commands;
 mod current;
 mod files;
+pub mod hidden;
+mod importing;
 mod instructions;
 mod original;
 mod scoped;
 mod servers;
 mod subagents;
-
-pub use files::hiding_text;
 
 use std::collections::HashSet;
 

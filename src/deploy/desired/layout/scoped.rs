@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files::{below, hiding_text, path_in};
+use super::files::{below, is_longer, path_in};
+use super::hidden;
+use super::importing::{self, AGENTS_MD};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
-use crate::deploy::desired::rule;
 use crate::deploy::module::{Kind, Module};
-use crate::deploy::targets::facts::Rules;
+use crate::deploy::targets::facts::{AgentsMd, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
 use crate::disk;
 use crate::error::Result;
@@ -39,10 +40,26 @@ pub(super) fn for_project(
         let rest = in_folders(builder, &mut folder_files, module, wanting, root)?;
         as_rules(builder, module, rest, root)?;
     }
-    for ((folder, file), (modules, mut readers)) in folder_files {
+    write_folder_files(builder, folder_files, root)
+}
+
+/// Adds the files of folders. Where AGENTS.md of a folder has all that another file there shall say, that one imports it.
+fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path) -> Result<()> {
+    for ((folder, file), (modules, readers)) in &files {
+        let mut readers = readers.clone();
         readers.sort_unstable();
         readers.dedup();
-        builder.block(&readers, root, &format!("{folder}/{file}"), &modules)?;
+        let shared = files.get(&(folder.clone(), AGENTS_MD)).filter(|_| *file != AGENTS_MD);
+        let in_both = |module: &&Module| shared.is_some_and(|(known, _)| known.iter().any(|one| one.id == module.id));
+        let (imported, own): (Vec<&Module>, Vec<&Module>) = modules.iter().copied().partition(in_both);
+        if imported.is_empty() {
+            builder.block(&readers, root, &format!("{folder}/{file}"), &own)?;
+            continue;
+        }
+        // Who reads AGENTS.md there has the text by that.
+        let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
+        readers.retain(by_import);
+        importing::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
     }
     Ok(())
 }
@@ -74,11 +91,11 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
         return Ok(());
     };
     for target in std::mem::take(targets) {
-        let own = target.facts().project.folder_file.and_then(|file| file.hidden_by);
-        let mut holds = own.is_some();
-        for (folder, own) in folders.iter().filter_map(|folder| Some((folder, own?))) {
-            let text = hiding_text(&root.join(folder), own)?;
-            holds &= text.is_some_and(|text| text.trim_ascii() == file.bytes.trim_ascii());
+        let own = target.facts().project.folder_files.first().map_or(&[][..], |file| file.hidden_by);
+        let mut holds = !own.is_empty();
+        for folder in &folders {
+            let found = hidden::in_folder(&root.join(folder), own)?;
+            holds &= found.is_some_and(|found| found.text.trim_ascii() == file.bytes.trim_ascii());
         }
         if !holds {
             targets.push(target);
@@ -96,10 +113,12 @@ fn in_folders<'m>(
     wanting: Vec<Target>,
     root: &Path,
 ) -> Result<Vec<Target>> {
-    let (mut rest, bare): (Vec<Target>, Vec<Target>) =
+    let (mut rest, mut bare): (Vec<Target>, Vec<Target>) =
         wanting.into_iter().partition(|target| target.facts().project.scoped_rules.is_some());
+    // Those that read AGENTS.md come first: what reads another file too has the text by that.
+    bare.sort_by_key(|target| target.facts().project.folder_files.first().map(|file| file.name != AGENTS_MD));
     for target in bare {
-        let file = target.facts().project.folder_file;
+        let file = target.facts().project.folder_files.first();
         let (Some(file), Some(folders)) = (file, folders(&module.about.applies, root)) else {
             builder.leave_out(module, target, without_rules(&module.about.applies));
             continue;
@@ -130,11 +149,10 @@ const fn without_rules(applies: &Applies) -> Reason {
 
 /// Whether a target reads this file in every one of the folders.
 fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<bool> {
-    let Some(file) = target.facts().project.folder_file.filter(|file| file.name == name) else { return Ok(false) };
+    let mut files = target.facts().project.folder_files.iter();
+    let Some(file) = files.find(|file| file.name == name) else { return Ok(false) };
     for folder in folders {
-        if let Some(hiding) = file.hidden_by
-            && hiding_text(&root.join(folder), hiding)?.is_some()
-        {
+        if hidden::in_folder(&root.join(folder), file.hidden_by)?.is_some() {
             return Ok(false);
         }
     }
@@ -200,11 +218,19 @@ enum Written {
 impl Written {
     fn of(module: &Module, target: Target, rules: Rules) -> Result<Self, Reason> {
         let about = &module.about;
-        let head = rule::write(&rules.matter, &about.applies, about.description.as_deref());
+        let most = rules.format.max_characters.unwrap_or(usize::MAX);
+        if module.files.first().is_some_and(|file| is_longer(&file.bytes, most)) {
+            return Err(Reason::TooLong);
+        }
+        let head = rules.format.write(&about.applies, about.description.as_deref());
         // What only its own agent understands goes back to that one.
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok());
-        let own = module.files.first().filter(|_| is_own).and_then(|file| rule::read(&rules.matter, &file.bytes));
-        if own.as_ref() == Some(&about.applies) { Ok(Written::AsItIs) } else { head.map(Written::With) }
+        let own = module.files.first().filter(|_| is_own).and_then(|file| rules.format.applies(&file.bytes));
+        if own.as_ref() == Some(&about.applies) {
+            Ok(Written::AsItIs)
+        } else {
+            head.map(Written::With).map_err(Reason::from)
+        }
     }
 
     fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {

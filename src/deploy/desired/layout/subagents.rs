@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::files::{of_kind, path_in};
+use crate::content::formats::subagent::{self, Subagent, SubagentForm};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
-use crate::deploy::desired::subagent::{self, Subagent};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::{SubagentForm, Subagents};
+use crate::deploy::targets::facts::Subagents;
 use crate::error::Result;
 
 /// Adds the files of a target below the deploy root.
@@ -17,9 +17,11 @@ use crate::error::Result;
 /// # Errors
 /// As [`Builder::add`].
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
-    let Some(places) = target.facts().subagents else { return Ok(()) };
     for module in of_kind(modules, Kind::Subagent, target) {
-        add(builder, module, target, places, &root.join(places.project))?;
+        match target.facts().subagents {
+            Some(places) => add(builder, module, target, places, &root.join(places.project))?,
+            None => builder.leave_out(module, target, Reason::NoSubagents),
+        }
     }
     Ok(())
 }
@@ -33,6 +35,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
     for module in of_kind(modules, Kind::Subagent, target) {
         match places {
             Some((places, folder)) => add(builder, module, target, places, &own.join(folder))?,
+            None if target.facts().subagents.is_none() => builder.leave_out(module, target, Reason::NoSubagents),
             None => builder.leave_out(module, target, Reason::NotForTheUser),
         }
     }
@@ -43,7 +46,8 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     let Some(file) = module.files.first() else { return Ok(()) };
     let path = path_in(places.project, places.ending, module, target);
     let (id, title) = (&module.id, target.facts().title);
-    let subagent = Subagent::of(module, &file.bytes);
+    let is_toml = module.about.path.as_deref().is_some_and(|path| path.ends_with(".toml"));
+    let subagent = Subagent::of(module.name(), module.about.description.as_deref(), is_toml, &file.bytes);
     let is_plain = module.about.agent.is_none() && places.takes_plain && subagent.is_in(&places.form);
     if module.about.is_of(target) || is_plain {
         builder.root(target, folder, false);
@@ -52,15 +56,20 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     let written = match subagent.write(&places.form) {
         Ok(written) => written,
         Err(reason) => {
-            builder.leave_out(module, target, reason);
+            builder.leave_out(module, target, reason.into());
             return Ok(());
         }
     };
     let part = part(module, file);
     match places.form {
+        SubagentForm::Markdown { .. } if subagent.text().is_some() => {
+            let text = subagent.text().unwrap_or_default();
+            let bytes = format!("{}\n{text}{}", written.head, if text.ends_with('\n') { "" } else { "\n" });
+            builder.add(&[target], folder, &path, Form::OfToml, vec![part], bytes.into_bytes().into(), false)?;
+        }
         SubagentForm::Markdown { .. } => builder.rule(&[target], folder, &path, module, &written.head)?,
         SubagentForm::Toml => {
-            let Ok(body) = std::str::from_utf8(part.body()) else {
+            let Ok(body) = subagent.text().map_or_else(|| std::str::from_utf8(part.body()), Ok) else {
                 builder.leave_out(module, target, Reason::NotText);
                 return Ok(());
             };

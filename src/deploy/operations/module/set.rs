@@ -9,8 +9,8 @@ use crate::deploy::GROUP;
 use crate::deploy::completions::MODULES;
 use crate::deploy::completions::TARGETS;
 use crate::deploy::module::Kind;
+use crate::deploy::operations::target;
 use crate::deploy::project::catalog::{self, Listed};
-use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::modules::Applies;
@@ -40,7 +40,7 @@ pub struct Set {
     /// Tags, with commas between; an empty one takes all away
     #[arg(long, value_delimiter = ',')]
     tags: Option<Vec<String>>,
-    /// Targets, with commas between: claude_code, codex, cursor, vscode; an empty one means all
+    /// Targets, with commas between, such as claude_code,gemini; an empty one means all
     #[arg(long, value_delimiter = ',')]
     #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
@@ -165,15 +165,6 @@ fn known_targets(words: Vec<String>) -> Result<Vec<String>> {
     if words == ["all"] {
         return Ok(Vec::new());
     }
-    let names = Target::all_names();
-    match words.iter().find(|word| Target::named(word).is_none()) {
-        None => Ok(words),
-        Some(unknown) => {
-            let error = Error::new(
-                Code::TargetUnsupported,
-                format!("No target is called '{}'; there are {}", unknown.escape_debug(), names.join(", ")),
-            );
-            Err(error.suggest(unknown, names.iter().copied(), ""))
-        }
-    }
+    words.iter().try_for_each(|word| target::named(word).map(drop))?;
+    Ok(words)
 }

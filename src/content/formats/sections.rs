@@ -7,7 +7,7 @@ const OPEN: &str = "<!-- agentpack:module=";
 const CLOSE: &str = "<!-- /agentpack -->";
 const BETWEEN: &str = "\n\n---\n\n";
 const BEGIN: &str = "<!-- mcpkg:begin";
-const BEGIN_LINE: &str = "<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->";
+const KEPT: &str = ": this part is kept by mcpkg; what stands outside of it is yours -->";
 const END: &str = "<!-- mcpkg:end -->";
 
 /// What a line of a module's text may look like without being one of ours: such a line is written with one more `\`.
@@ -18,6 +18,11 @@ pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     if let [(_, text)] = modules {
         return text.to_vec();
     }
+    marked(modules)
+}
+
+/// Returns the text of modules in sections, also of one alone.
+pub fn marked(modules: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (index, (id, text)) in modules.iter().enumerate() {
         if index > 0 {
@@ -69,14 +74,19 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
     }
 }
 
-/// Whether what stands outside of the sections is no more than what [`sections`] writes there.
+/// Whether what stands outside of the sections is no more than what mcpkg writes there.
 pub fn is_only_between(outside: &[u8]) -> bool {
-    outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---"))
+    outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
 }
 
-/// Returns a block that holds `inner`.
-pub fn block(inner: &[u8]) -> Vec<u8> {
-    [BEGIN_LINE.as_bytes(), b"\n", &with_newline(inner), END.as_bytes(), b"\n"].concat()
+/// The line that imports AGENTS.md, for agents that read another file.
+pub const IMPORT: &[u8] = b"@AGENTS.md";
+
+/// Returns a block that holds `inner`; its first line names the module, where it is of one alone.
+pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
+    let id = module.filter(|id| !id.contains("--") && !id.contains(": ") && !id.contains(char::is_control));
+    let id = id.map_or(String::new(), |id| format!(" {id}"));
+    [BEGIN.as_bytes(), id.as_bytes(), KEPT.as_bytes(), b"\n", &with_newline(inner), END.as_bytes(), b"\n"].concat()
 }
 
 /// A file with a block in it.
@@ -84,6 +94,8 @@ pub fn block(inner: &[u8]) -> Vec<u8> {
 pub struct Split<'a> {
     /// What stands before the block.
     pub before: &'a [u8],
+    /// The module that its first line names.
+    pub module: Option<&'a str>,
     /// The block with its two lines.
     pub block: &'a [u8],
     /// What stands in it.
@@ -106,6 +118,7 @@ pub fn find(text: &[u8]) -> Option<Split<'_>> {
         {
             return Some(Split {
                 before: &text[..start],
+                module: named(&text[start..inner]),
                 block: &text[start..next],
                 inner: &text[inner..at],
                 after: &text[next..],
@@ -114,6 +127,12 @@ pub fn find(text: &[u8]) -> Option<Split<'_>> {
         at = next;
     }
     None
+}
+
+/// The module that a block's first line names.
+fn named(line: &[u8]) -> Option<&str> {
+    let line = std::str::from_utf8(line).ok()?.trim();
+    line.strip_prefix(BEGIN)?.strip_prefix(' ')?.strip_suffix(KEPT)
 }
 
 /// Returns the file with its block replaced, or with a block after what is there.
@@ -196,13 +215,15 @@ mod tests {
 
     #[test]
     fn a_block_leaves_the_rest_alone() {
-        let block = block(b"ours");
+        let block = block(b"ours", Some("instructions:a"));
         assert_eq!(put(b"", &block), block);
         let text = put(b"mine\n", &block);
         assert!(text.starts_with(b"mine\n\n<!-- mcpkg:begin"));
         let edited = [b"top\n".as_slice(), &text, b"below"].concat();
         let split = find(&edited).unwrap();
         assert_eq!((split.inner, split.after), (b"ours\n".as_slice(), b"below".as_slice()));
+        assert_eq!(split.module, Some("instructions:a"));
+        assert_eq!(find(&super::block(b"x", Some("a --> b"))).unwrap().module, None);
         assert_eq!(put(&edited, &block), edited);
         assert_eq!(take_out(&edited).unwrap(), b"top\nmine\nbelow");
         assert_eq!(take_out(&block), None);
@@ -221,7 +242,7 @@ mod tests {
                 prop_assert_eq!(id, found_id);
                 prop_assert_eq!(&with_newline(text), found_text);
             }
-            let inside = put(b"mine\n", &block(&escape(texts[0].as_bytes())));
+            let inside = put(b"mine\n", &block(&escape(texts[0].as_bytes()), None));
             let split = find(&inside).unwrap();
             prop_assert_eq!(unescape(split.inner), with_newline(texts[0].as_bytes()));
         }

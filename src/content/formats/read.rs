@@ -1,21 +1,29 @@
-//! When instructions apply, as the agent that they were written for finds out.
+//! Reads when a rule applies, as the agent that it was written for finds out.
 
 use serde_json::Value;
 
-use super::agents::Form;
-use super::cursor::{Front, unquoted};
-use super::matter::{self, Keys};
+use super::cursor_front::{Front, unquoted};
+use super::rule::{RuleFormat, Switch, split};
+use crate::content::import::matter::{self, Keys};
 use crate::store::modules::Applies;
 
 /// What a file of instructions says of itself.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Scope {
     /// When it applies.
     pub applies: Applies,
     /// What it is about.
     pub description: Option<String>,
+    /// Whether its agent loads the file at all.
+    pub is_loaded: bool,
     /// What people should know: a line of the file, where there is one, and what is odd there.
     pub notes: Vec<(Option<usize>, String)>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self { applies: Applies::Always, description: None, is_loaded: true, notes: Vec::new() }
+    }
 }
 
 impl Scope {
@@ -42,16 +50,19 @@ fn inside(folder: &str, glob: &str) -> String {
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
 }
 
-/// Reads the scope of a file. What is no front matter is text like any other, and said.
-pub fn read(form: Form, text: &str) -> Scope {
-    match form {
-        Form::Plain => Scope::default(),
-        Form::Claude => claude(text),
-        Form::Copilot => copilot(text),
-        Form::Cursor => cursor(text),
-        Form::Windsurf => windsurf(text),
-        Form::Unread => Scope { applies: Applies::Manual, description: described(text), ..Scope::default() },
+/// Reads what a rule says of itself. What is no front matter is text like any other, and said.
+pub fn read(format: &RuleFormat, text: &str) -> Scope {
+    match format.switch {
+        Switch::Globs { else_always: true } => claude(text),
+        Switch::Globs { else_always: false } => copilot(text),
+        Switch::Always(_) => cursor(text),
+        Switch::Trigger(_) => windsurf(text),
     }
+}
+
+/// Reads the description of a file that no agent loads by itself where it lies.
+pub fn unread(text: &str) -> Scope {
+    Scope { applies: Applies::Manual, description: described(text), ..Scope::default() }
 }
 
 /// Claude Code: `paths`, and nothing else; what it cannot read applies always.
@@ -114,6 +125,7 @@ fn cursor(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some(front) = Front::read(text) else {
         scope.note(None, "has no front matter, so Cursor does not load it; it applies by hand");
+        scope.is_loaded = false;
         return scope;
     };
     scope.description = front.get("description").map(|(text, _)| unquoted(text).to_owned());
@@ -143,7 +155,7 @@ fn cursor(text: &str) -> Scope {
     } else if let Some(line) = front.line_of("globs").filter(|line| has_list_at_the_edge(text, *line)) {
         scope.note(line, "has `globs` as a list that is not indented, which Cursor does not read");
     }
-    if scope.description.as_ref().is_some_and(|text| !text.is_empty()) {
+    if front.get("description").is_some() {
         scope.applies = Applies::Described;
     }
     scope
@@ -229,20 +241,6 @@ fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     }
 }
 
-/// Splits patterns at commas, but not at those between braces.
-fn split(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let parts = text.split(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
 /// The line of a key in a file, whose first one is the mark.
 fn line_of(yaml: &str, key: &str) -> Option<usize> {
     yaml.lines().position(|line| line.split(':').next() == Some(key)).map(|at| at + 2)
@@ -251,112 +249,113 @@ fn line_of(yaml: &str, key: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
     fn globs(patterns: &[&str]) -> Applies {
         Applies::Globs(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
     }
 
-    fn applies(form: Form, front: &str) -> Applies {
-        read(form, &format!("---\n{front}\n---\nText\n")).applies
+    fn applies(format: &RuleFormat, front: &str) -> Applies {
+        read(format, &format!("---\n{front}\n---\nText\n")).applies
     }
 
-    fn is_noted(form: Form, text: &str, says: &str) {
-        let scope = read(form, text);
+    fn is_noted(format: &RuleFormat, text: &str, says: &str) {
+        let scope = read(format, text);
         assert!(scope.notes.iter().any(|(_, note)| note.contains(says)), "{text:?}: {:?}", scope.notes);
     }
 
     #[test]
     fn each_agent_reads_its_own_key() {
         for value in ["*.py", "**/*.py", "src/**/*.{ts,tsx}"] {
-            assert_eq!(applies(Form::Claude, &format!("paths: {value}")), globs(&[value]));
-            assert_eq!(applies(Form::Copilot, &format!("applyTo: {value}")), globs(&[value]));
-            assert_eq!(applies(Form::Copilot, &format!("applyTo: '{value}'")), globs(&[value]));
-            assert_eq!(applies(Form::Cursor, &format!("globs: {value}\nalwaysApply: false")), globs(&[value]));
-            assert_eq!(applies(Form::Windsurf, &format!("trigger: glob\nglobs: {value}")), globs(&[value]));
+            assert_eq!(applies(&CLAUDE_CODE, &format!("paths: {value}")), globs(&[value]));
+            assert_eq!(applies(&COPILOT, &format!("applyTo: {value}")), globs(&[value]));
+            assert_eq!(applies(&COPILOT, &format!("applyTo: '{value}'")), globs(&[value]));
+            assert_eq!(applies(&CURSOR, &format!("globs: {value}\nalwaysApply: false")), globs(&[value]));
+            assert_eq!(applies(&WINDSURF, &format!("trigger: glob\nglobs: {value}")), globs(&[value]));
         }
         let two = globs(&["*.{a,b}", "c"]);
-        assert_eq!(applies(Form::Claude, "paths: \"*.{a,b}, c\""), two);
-        assert_eq!(applies(Form::Claude, "paths: [\"*.{a,b}\", \"c\"]"), two);
-        assert_eq!(applies(Form::Claude, "paths:\n  - '*.{a,b}'\n  - c"), two);
-        assert_eq!(applies(Form::Claude, "paths:\n  - *.{a,b}\n  - c"), two);
-        assert_eq!(applies(Form::Copilot, "applyTo: '*.{a,b},c'"), two);
-        assert_eq!(applies(Form::Cursor, "globs: *.{a,b}, c"), two);
-        assert_eq!(applies(Form::Cursor, "globs:\n  - *.{a,b}\n  - c"), two);
-        assert_eq!(applies(Form::Windsurf, "trigger: always_on"), Applies::Always);
-        assert_eq!(applies(Form::Windsurf, "trigger: model_decision\ndescription: x"), Applies::Described);
-        assert_eq!(applies(Form::Windsurf, "trigger: manual"), Applies::Manual);
+        assert_eq!(applies(&CLAUDE_CODE, "paths: \"*.{a,b}, c\""), two);
+        assert_eq!(applies(&CLAUDE_CODE, "paths: [\"*.{a,b}\", \"c\"]"), two);
+        assert_eq!(applies(&CLAUDE_CODE, "paths:\n  - '*.{a,b}'\n  - c"), two);
+        assert_eq!(applies(&CLAUDE_CODE, "paths:\n  - *.{a,b}\n  - c"), two);
+        assert_eq!(applies(&COPILOT, "applyTo: '*.{a,b},c'"), two);
+        assert_eq!(applies(&CURSOR, "globs: *.{a,b}, c"), two);
+        assert_eq!(applies(&CURSOR, "globs:\n  - *.{a,b}\n  - c"), two);
+        assert_eq!(applies(&WINDSURF, "trigger: always_on"), Applies::Always);
+        assert_eq!(applies(&WINDSURF, "trigger: model_decision\ndescription: x"), Applies::Described);
+        assert_eq!(applies(&WINDSURF, "trigger: manual"), Applies::Manual);
     }
 
     #[test]
     fn a9_another_agents_key_means_nothing() {
         for key in ["globs: **/*.py", "applyTo: '**/*.py'", "alwaysApply: false"] {
             let text = format!("---\n{key}\n---\n");
-            assert_eq!(read(Form::Claude, &text).applies, Applies::Always, "{key}");
-            is_noted(Form::Claude, &text, "does not read");
+            assert_eq!(read(&CLAUDE_CODE, &text).applies, Applies::Always, "{key}");
+            is_noted(&CLAUDE_CODE, &text, "does not read");
         }
-        assert_eq!(applies(Form::Cursor, "paths: *.py"), Applies::Manual);
-        assert_eq!(applies(Form::Copilot, "globs: '*.py'"), Applies::Manual);
+        assert_eq!(applies(&CURSOR, "paths: *.py"), Applies::Manual);
+        assert_eq!(applies(&COPILOT, "globs: '*.py'"), Applies::Manual);
     }
 
     #[test]
     fn a10_cursor_is_read_as_cursor_acts_with_a_warning() {
         let list = "---\nglobs: [\"*.py\", \"src/**\"]\n---\n";
-        assert_eq!(read(Form::Cursor, list).applies, globs(&["[\"*.py\"", "\"src/**\"]"]));
-        is_noted(Form::Cursor, list, "brackets");
+        assert_eq!(read(&CURSOR, list).applies, globs(&["[\"*.py\"", "\"src/**\"]"]));
+        is_noted(&CURSOR, list, "brackets");
         let edge = "---\nglobs:\n- *.py\n---\n";
-        assert_eq!(read(Form::Cursor, edge).applies, Applies::Manual);
-        is_noted(Form::Cursor, edge, "not indented");
+        assert_eq!(read(&CURSOR, edge).applies, Applies::Manual);
+        is_noted(&CURSOR, edge, "not indented");
         let comment = "---\nglobs: *.py # note\n---\n";
-        assert_eq!(read(Form::Cursor, comment).applies, globs(&["*.py # note"]));
-        is_noted(Form::Cursor, comment, "comment");
+        assert_eq!(read(&CURSOR, comment).applies, globs(&["*.py # note"]));
+        is_noted(&CURSOR, comment, "comment");
         for value in ["\"true\"", "True"] {
             let text = format!("---\nalwaysApply: {value}\n---\n");
-            assert_eq!(read(Form::Cursor, &text).applies, Applies::Manual, "{value}");
-            is_noted(Form::Cursor, &text, "not true");
+            assert_eq!(read(&CURSOR, &text).applies, Applies::Manual, "{value}");
+            is_noted(&CURSOR, &text, "not true");
         }
-        assert_eq!(read(Form::Cursor, "No front matter").applies, Applies::Manual);
-        is_noted(Form::Cursor, "No front matter", "does not load it");
-        assert_eq!(applies(Form::Cursor, "alwaysApply: true\nglobs: *.py"), Applies::Always);
-        assert_eq!(applies(Form::Cursor, "description: About x\nglobs:\nalwaysApply: false"), Applies::Described);
+        assert_eq!(read(&CURSOR, "No front matter").applies, Applies::Manual);
+        is_noted(&CURSOR, "No front matter", "does not load it");
+        assert_eq!(applies(&CURSOR, "alwaysApply: true\nglobs: *.py"), Applies::Always);
+        assert_eq!(applies(&CURSOR, "description: About x\nglobs:\nalwaysApply: false"), Applies::Described);
     }
 
     #[test]
     fn a11_what_its_agent_does_not_read_applies_by_hand() {
-        let scope = read(Form::Unread, "---\ndescription: x\nglobs: *.py\n---\n");
+        let scope = unread("---\ndescription: x\nglobs: *.py\n---\n");
         assert_eq!((scope.applies, scope.description.as_deref()), (Applies::Manual, Some("x")));
     }
 
     #[test]
     fn a12_instructions_without_apply_to_are_taken_as_the_narrower_agent_does() {
-        assert_eq!(applies(Form::Copilot, "description: About x"), Applies::Described);
-        assert_eq!(applies(Form::Copilot, "applyTo:"), Applies::Manual);
-        is_noted(Form::Copilot, "Text", "no `applyTo`");
-        assert_eq!(applies(Form::Copilot, "applyTo: '**'"), Applies::Always);
+        assert_eq!(applies(&COPILOT, "description: About x"), Applies::Described);
+        assert_eq!(applies(&COPILOT, "applyTo:"), Applies::Manual);
+        is_noted(&COPILOT, "Text", "no `applyTo`");
+        assert_eq!(applies(&COPILOT, "applyTo: '**'"), Applies::Always);
     }
 
     #[test]
     fn a13_patterns_that_claude_code_does_not_match_are_noted() {
         let text = "---\npaths: ['src/**', '!src/x/**']\n---\n";
-        assert_eq!(read(Form::Claude, text).applies, globs(&["src/**"]));
-        is_noted(Form::Claude, text, "`!`");
+        assert_eq!(read(&CLAUDE_CODE, text).applies, globs(&["src/**"]));
+        is_noted(&CLAUDE_CODE, text, "`!`");
         let text = "---\npaths: ./src/**\n---\n";
-        assert_eq!(read(Form::Claude, text).applies, globs(&["./src/**"]));
-        is_noted(Form::Claude, text, "matches nothing");
-        assert_eq!(applies(Form::Claude, "paths: '**'"), Applies::Always);
-        assert_eq!(applies(Form::Claude, "paths:"), Applies::Always);
+        assert_eq!(read(&CLAUDE_CODE, text).applies, globs(&["./src/**"]));
+        is_noted(&CLAUDE_CODE, text, "matches nothing");
+        assert_eq!(applies(&CLAUDE_CODE, "paths: '**'"), Applies::Always);
+        assert_eq!(applies(&CLAUDE_CODE, "paths:"), Applies::Always);
     }
 
     #[test]
     fn a15_odd_front_matter_has_the_scope_that_its_agent_gives_it() {
         let broken = "---\nx: [\npaths: {{{\n- y\n---\nText";
-        let scope = read(Form::Claude, broken);
+        let scope = read(&CLAUDE_CODE, broken);
         assert_eq!(scope.applies, Applies::Always);
         assert!(matches!(scope.notes.as_slice(), [(Some(_), note)] if note.contains("malformed")), "{:?}", scope.notes);
-        assert_eq!(read(Form::Claude, "\n---\npaths: '*.py'\n---\n").applies, Applies::Always);
-        assert_eq!(read(Form::Cursor, "\n---\nglobs: *.py\n---\n").applies, globs(&["*.py"]));
-        for (form, key) in [(Form::Claude, "paths"), (Form::Cursor, "globs"), (Form::Copilot, "applyTo")] {
+        assert_eq!(read(&CLAUDE_CODE, "\n---\npaths: '*.py'\n---\n").applies, Applies::Always);
+        assert_eq!(read(&CURSOR, "\n---\nglobs: *.py\n---\n").applies, globs(&["*.py"]));
+        for (format, key) in [(&CLAUDE_CODE, "paths"), (&CURSOR, "globs"), (&COPILOT, "applyTo")] {
             let text = format!("\u{feff}---\r\n{key}: src/**\r\n---\r\nText\r\n");
-            assert_eq!(read(form, &text).applies, globs(&["src/**"]), "{key}");
+            assert_eq!(read(format, &text).applies, globs(&["src/**"]), "{key}");
         }
     }
 

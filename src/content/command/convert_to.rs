@@ -1,0 +1,105 @@
+//! A command as Claude Code has it, as the file of an agent that fills in less: OpenCode, which counts, and Gemini, which
+//! knows all that was typed and no words of it.
+
+use super::dialect::{self, Dialect, Piece};
+use super::shell_lines::starts_of_shell;
+use super::words::{self, Spelling};
+use crate::content::formats::toml_text;
+use crate::content::import::matter;
+use crate::store::prompts::Argument;
+
+/// Why an agent cannot be given a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsayable {
+    /// A part of its text would be filled in: no escape is known there.
+    Placeholders,
+    /// A part of its text would be run.
+    WouldRun,
+}
+
+/// Returns the file of a command for OpenCode.
+///
+/// # Errors
+/// Why it cannot be said there.
+pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
+    let text = words::text(file, known, Spelling::Numbers);
+    // OpenCode runs what stands between `!` and a backtick wherever it does, Claude Code only behind space.
+    if text.matches("!`").count() != starts_of_shell(&text).len() {
+        return Err(Unsayable::WouldRun);
+    }
+    let meant: Vec<_> = words::places_of(file);
+    let found: Vec<_> = dialect::pieces(Dialect::OpenCode, &text, &[]).iter().filter_map(Piece::place).collect();
+    if meant != found {
+        return Err(Unsayable::Placeholders);
+    }
+    let description = description(file);
+    let front = description.map(|text| matter::line("description", &text)).unwrap_or_default();
+    Ok(matter::between_marks(&front) + &text)
+}
+
+/// Whether OpenCode runs something before it sends a command.
+pub fn runs_in_opencode(file: &str) -> bool {
+    file.contains("!`")
+}
+
+/// Returns the file of a command for Gemini.
+///
+/// # Errors
+/// Why it cannot be said there.
+pub fn gemini(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
+    let plain = words::body(file);
+    if plain.contains("{{args}}") {
+        return Err(Unsayable::Placeholders);
+    }
+    if plain.contains("!{") || plain.contains("@{") {
+        return Err(Unsayable::WouldRun);
+    }
+    let text = words::text(file, known, Spelling::OneLine);
+    let description = description(file);
+    let keys: Vec<(&str, &str)> = description.as_deref().map(|text| ("description", text)).into_iter().collect();
+    Ok(toml_text::write(&keys, toml_text::PROMPT, &text))
+}
+
+fn description(file: &str) -> Option<String> {
+    let (yaml, _) = matter::split(file).ok().flatten()?;
+    matter::parse_for_agents(yaml).ok()?.description
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a25_opencode_counts_from_one_and_what_it_would_fill_in_is_not_written() {
+        let named =
+            "---\narguments: [topic, reader]\nmodel: opus\ndescription: \"d: e\"\n---\nExplain $topic to $reader\n";
+        assert_eq!(opencode(named, &[]).unwrap(), "---\ndescription: \"d: e\"\n---\nExplain $1 to $2\n");
+        assert_eq!(opencode("Fix $0 of $ARGUMENTS", &[]).unwrap(), "Fix $1 of $ARGUMENTS");
+        for text in ["costs \\$0.50", "$ARGUMENTS[0]0", "$5 and \\$ARGUMENTS"] {
+            assert_eq!(opencode(text, &[]), Err(Unsayable::Placeholders), "{text}");
+        }
+    }
+
+    #[test]
+    fn a27_what_claude_code_does_not_run_runs_nowhere() {
+        assert_eq!(opencode("On (!`date`)", &[]), Err(Unsayable::WouldRun));
+        assert!(runs_in_opencode(&opencode("On !`date`", &[]).unwrap()));
+        assert_eq!(gemini("On (!`date`)", &[]).unwrap(), "prompt = \"On (!`date`)\"\n");
+        assert_eq!(gemini("On !`git log $ARGUMENTS`.", &[]).unwrap(), "prompt = \"On !{git log {{args}}}.\"\n");
+        for text in ["!{x}", "see @{x}"] {
+            assert_eq!(gemini(text, &[]), Err(Unsayable::WouldRun), "{text}");
+        }
+        assert_eq!(gemini("{{args}}", &[]), Err(Unsayable::Placeholders));
+    }
+
+    #[test]
+    fn gemini_is_told_the_words_of_a_line() {
+        let named = "---\narguments: [topic, reader]\n---\nExplain $topic to $reader";
+        assert_eq!(
+            gemini(named, &[]).unwrap(),
+            "prompt = \"\"\"\nThe user gives these arguments, one after the other: {{args}}\n- {topic}\n- {reader}\n\n\
+             Explain {topic} to {reader}\"\"\"\n"
+        );
+        assert_eq!(gemini("Fix $ARGUMENTS, \\$0.50", &[]).unwrap(), "prompt = \"Fix {{args}}, $0.50\"\n");
+    }
+}

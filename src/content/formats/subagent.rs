@@ -1,0 +1,374 @@
+//! A subagent's file in the form of another agent: its name, its description, its tools and its text.
+
+use serde_json::Value;
+use toml_edit::Item;
+
+use super::toml_text::{self, INSTRUCTIONS};
+use super::write::Unsayable;
+use crate::content::command::skill::{self, keys, split_front};
+
+/// What a subagent's file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentForm {
+    /// Markdown with front matter.
+    Markdown {
+        /// How it says which tools the subagent may use.
+        tools: ToolNames,
+        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
+        quoted: bool,
+        /// How it is named.
+        name: SubagentName,
+    },
+    /// TOML with the text as `developer_instructions`; it has no list of tools.
+    Toml,
+}
+
+/// How an agent is told the name of a subagent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubagentName {
+    /// By `name`.
+    Key,
+    /// By `name`, of lower-case letters, digits and hyphens.
+    Slug,
+    /// By the file's name; that it is a subagent is said by `mode`.
+    File,
+}
+
+/// How an agent says which tools a subagent may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolNames {
+    /// By Claude Code's names, with commas between.
+    Claude,
+    /// By VS Code's names, in a list.
+    VsCode,
+    /// Only by `readonly`.
+    ReadOnly,
+    /// By Gemini's names, in a list.
+    Gemini,
+    /// By OpenCode's names, as a map in which the others are off.
+    OpenCode,
+}
+
+/// Claude Code's.
+pub const CLAUDE_CODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true, name: SubagentName::Key };
+/// Codex's.
+pub const CODEX: SubagentForm = SubagentForm::Toml;
+/// Cursor's, which takes quotes for text.
+pub const CURSOR: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false, name: SubagentName::Key };
+/// Gemini's.
+pub const GEMINI: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::Gemini, quoted: true, name: SubagentName::Slug };
+/// OpenCode's.
+pub const OPENCODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::OpenCode, quoted: true, name: SubagentName::File };
+/// VS Code's and Copilot's.
+pub const VSCODE: SubagentForm =
+    SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key };
+
+/// Returns the form in which an agent reads subagents, by the name that import has for it.
+pub fn form_of(agent: &str) -> Option<SubagentForm> {
+    Some(match agent {
+        "claude_code" => CLAUDE_CODE,
+        "codex" => CODEX,
+        "cursor" => CURSOR,
+        "gemini" => GEMINI,
+        "opencode" => OPENCODE,
+        "vscode" => VSCODE,
+        _ => return None,
+    })
+}
+
+/// A tool that several agents have under names of their own.
+struct Tool {
+    /// What Claude Code calls it; the first ones are written, in this number.
+    claude: (&'static [&'static str], usize),
+    /// What VS Code calls it.
+    vscode: &'static str,
+    /// What Gemini calls it; all of them are written.
+    gemini: &'static [&'static str],
+    /// What OpenCode calls it; all of them are written.
+    opencode: &'static [&'static str],
+    /// What else agents call it.
+    aliases: &'static [&'static str],
+    /// Whether it changes nothing.
+    reads: bool,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        claude: (&["Read", "NotebookRead"], 1),
+        vscode: "read",
+        gemini: &["read_file", "read_many_files"],
+        opencode: &["read"],
+        aliases: &["view", "readfile"],
+        reads: true,
+    },
+    Tool {
+        claude: (&["Edit", "Write", "MultiEdit", "NotebookEdit"], 2),
+        vscode: "edit",
+        gemini: &["replace", "write_file"],
+        opencode: &["edit", "write", "patch"],
+        aliases: &["create", "editfiles"],
+        reads: false,
+    },
+    Tool {
+        claude: (&["Grep", "Glob", "LS"], 2),
+        vscode: "search",
+        gemini: &["grep_search", "glob", "list_directory"],
+        opencode: &["grep", "glob", "list"],
+        aliases: &["codebase", "search_file_content"],
+        reads: true,
+    },
+    Tool {
+        claude: (&["Bash"], 1),
+        vscode: "execute",
+        gemini: &["run_shell_command"],
+        opencode: &["bash"],
+        aliases: &["shell", "powershell", "runcommands", "runinterminal"],
+        reads: false,
+    },
+    Tool {
+        claude: (&["WebFetch", "WebSearch"], 2),
+        vscode: "web",
+        gemini: &["web_fetch", "google_web_search"],
+        opencode: &["webfetch", "websearch"],
+        aliases: &["fetch"],
+        reads: true,
+    },
+    Tool {
+        claude: (&["Task", "Agent"], 1),
+        vscode: "agent",
+        gemini: &[],
+        opencode: &["task"],
+        aliases: &["custom-agent"],
+        reads: false,
+    },
+    Tool {
+        claude: (&["TodoWrite"], 1),
+        vscode: "todo",
+        gemini: &["write_todos"],
+        opencode: &["todowrite", "todoread"],
+        aliases: &["todos"],
+        reads: true,
+    },
+];
+
+/// The keys that are said in every agent's own words.
+const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
+
+/// What a subagent's file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subagent {
+    name: String,
+    description: Option<String>,
+    /// The tools that it may use; all of them where there is none.
+    tools: Option<Vec<String>>,
+    /// The keys that only the agent understands for which the file was written.
+    others: Vec<String>,
+    /// Its text, where its file is TOML.
+    text: Option<String>,
+}
+
+/// A subagent as it is written for an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The front matter with its marks, or the keys before the text.
+    pub head: String,
+    /// What of its tools the agent is not told, for a person.
+    pub lost: Option<String>,
+}
+
+impl Subagent {
+    /// Reads a file, which is TOML or Markdown; `name` and `described` are what is known of it besides.
+    pub fn of(name: &str, described: Option<&str>, is_toml: bool, file: &[u8]) -> Self {
+        let (mut keys, body) = match is_toml {
+            true => of_toml(file),
+            false => (split_front(file).0.and_then(keys).unwrap_or_default(), None),
+        };
+        let mut text = |key: &str| match keys.shift_remove(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            _ => None,
+        };
+        let (own_name, description) = (text("name"), text("description"));
+        let tools = keys.shift_remove("tools").and_then(|tools| listed(&tools));
+        Self {
+            name: own_name.unwrap_or_else(|| name.to_owned()),
+            description: described.map(str::to_owned).or(description).filter(|text| !text.trim().is_empty()),
+            tools,
+            text: body,
+            others: keys.into_iter().map(|(key, _)| key).filter(|key| !SAID.contains(&key.as_str())).collect(),
+        }
+    }
+
+    /// The keys that only the agent understands for which the file was written.
+    pub fn others(&self) -> &[String] {
+        &self.others
+    }
+
+    /// Its text, where its file is TOML.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// Whether an agent takes all of it as it stands: Claude Code refuses to start where it knows none of the tools.
+    pub fn is_in(&self, form: &SubagentForm) -> bool {
+        let SubagentForm::Markdown { tools: names, .. } = form else { return false };
+        let known = |tool: &String| names.named(tool);
+        self.description.is_some() && self.tools.iter().flatten().all(known)
+    }
+
+    /// Returns what stands before its text in an agent's form.
+    ///
+    /// # Errors
+    /// [`Unsayable::NoDescription`]: every agent needs one.
+    pub fn write(&self, form: &SubagentForm) -> Result<Written, Unsayable> {
+        let description = self.description.as_deref().ok_or(Unsayable::NoDescription)?;
+        let (tools, quoted, name) = match form {
+            SubagentForm::Toml => {
+                let lost = self.tools.is_some().then(|| "which has no list of tools: it may use every one".to_owned());
+                let mut head = toml_edit::DocumentMut::new();
+                head["name"] = toml_edit::value(self.name.as_str());
+                head["description"] = toml_edit::value(description);
+                return Ok(Written { head: head.to_string(), lost });
+            }
+            SubagentForm::Markdown { tools, quoted, name } => (tools, *quoted, name),
+        };
+        let line = |key: &str, text: &str| match quoted {
+            true => format!("{key}: {}\n", Value::from(text)),
+            false => format!("{key}: {}\n", one_line(text)),
+        };
+        let named = match name {
+            SubagentName::Key => format!("name: {}\n", one_line(&self.name)),
+            SubagentName::Slug => format!("name: {}\n", skill::name(&self.name)),
+            SubagentName::File => "mode: subagent\n".to_owned(),
+        };
+        let (listed, lost) = self.tools.as_ref().map(|own| tools.write(own)).unwrap_or_default();
+        let head = format!("---\n{named}{}{listed}---\n", line("description", description));
+        Ok(Written { head, lost })
+    }
+}
+
+impl Subagent {
+    /// Returns the whole file for an agent, of the text `body` where its own file is Markdown.
+    ///
+    /// # Errors
+    /// As [`Subagent::write`].
+    pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
+        let head = self.write(form)?.head;
+        let text = self.text().unwrap_or(body);
+        Ok(match form {
+            SubagentForm::Toml => toml(&head, text),
+            SubagentForm::Markdown { .. } => {
+                format!("{head}\n{text}{}", if text.ends_with('\n') { "" } else { "\n" }).into_bytes()
+            }
+        })
+    }
+}
+
+/// Returns a subagent's text as TOML, after the keys that stand before it.
+pub fn toml(head: &str, body: &str) -> Vec<u8> {
+    format!("{head}{}", toml_text::write(&[], INSTRUCTIONS, body)).into_bytes()
+}
+
+/// The keys of a subagent's TOML that are texts, the others by their names, and its text.
+fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
+    let Ok(document) = toml_text::parse(file) else { return Default::default() };
+    let value = |item: &Item| item.as_str().map_or(Value::Null, Value::from);
+    let keys = document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect();
+    (keys, toml_text::text(&document, INSTRUCTIONS).map(str::to_owned))
+}
+
+impl ToolNames {
+    /// Whether the agent knows a tool by this name.
+    fn named(&self, tool: &str) -> bool {
+        match self {
+            ToolNames::Claude => {
+                let bare = tool.split('(').next().unwrap_or_default().trim();
+                bare.starts_with("mcp__") || TOOLS.iter().any(|known| known.claude.0.contains(&bare))
+            }
+            ToolNames::VsCode => TOOLS.iter().any(|known| known.vscode == tool),
+            ToolNames::Gemini => tool.starts_with("mcp_") || TOOLS.iter().any(|known| known.gemini.contains(&tool)),
+            ToolNames::OpenCode => TOOLS.iter().any(|known| known.opencode.contains(&tool)),
+            ToolNames::ReadOnly => false,
+        }
+    }
+
+    /// Returns the line that says which tools a subagent may use, and what of it is lost.
+    fn write(&self, own: &[String]) -> (String, Option<String>) {
+        let mut names: Vec<String> = Vec::new();
+        let mut unknown: Vec<&str> = Vec::new();
+        let mut reads_only = true;
+        for name in own {
+            let tool = tool(name);
+            reads_only &= tool.is_some_and(|tool| tool.reads);
+            let known: Vec<&str> = match (self, tool) {
+                (ToolNames::ReadOnly, _) => continue,
+                (_, _) if self.named(name) => vec![name],
+                (ToolNames::Claude, Some(tool)) => tool.claude.0[..tool.claude.1].to_vec(),
+                (ToolNames::VsCode, Some(tool)) => vec![tool.vscode],
+                (ToolNames::Gemini, Some(tool)) if !tool.gemini.is_empty() => tool.gemini.to_vec(),
+                (ToolNames::OpenCode, Some(tool)) => tool.opencode.to_vec(),
+                (_, _) => {
+                    unknown.push(name);
+                    continue;
+                }
+            };
+            for name in known {
+                if !names.iter().any(|listed| listed == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        match self {
+            ToolNames::ReadOnly if reads_only && !own.is_empty() => ("readonly: true\n".to_owned(), None),
+            ToolNames::ReadOnly => (String::new(), Some("which has no list of tools: it may use every one".to_owned())),
+            _ if names.is_empty() => {
+                (String::new(), Some("which knows none of its tools by name: it may use every one".to_owned()))
+            }
+            _ => {
+                let line = match self {
+                    ToolNames::VsCode => format!("tools: {}\n", Value::from(names)),
+                    ToolNames::Gemini => {
+                        let items: String = names.iter().map(|name| format!("  - {name}\n")).collect();
+                        format!("tools:\n{items}")
+                    }
+                    ToolNames::OpenCode => {
+                        let items: String = names.iter().map(|name| format!("  {name}: true\n")).collect();
+                        format!("tools:\n  \"*\": false\n{items}")
+                    }
+                    _ => format!("tools: {}\n", names.join(", ")),
+                };
+                (line, (!unknown.is_empty()).then(|| format!("which does not know {}", unknown.join(", "))))
+            }
+        }
+    }
+}
+
+/// Returns the tool that an agent calls so. One that is limited, such as `Bash(git:*)`, is known to its own agent alone.
+fn tool(name: &str) -> Option<&'static Tool> {
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    TOOLS.iter().find(|tool| {
+        let others = tool.claude.0.iter().chain(tool.gemini).chain(tool.opencode).chain(tool.aliases);
+        tool.vscode.eq_ignore_ascii_case(name) || others.into_iter().any(is)
+    })
+}
+
+/// The tools that front matter lists: with commas between, in a list, or as a map of those that are on.
+fn listed(tools: &Value) -> Option<Vec<String>> {
+    let clean = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    match tools {
+        Value::String(text) => Some(text.split(',').filter_map(clean).collect()),
+        Value::Array(list) => Some(list.iter().filter_map(|name| clean(name.as_str()?)).collect()),
+        Value::Object(map) => {
+            Some(map.iter().filter(|(_, on)| **on == Value::Bool(true)).filter_map(|(name, _)| clean(name)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A text for an agent that reads its front matter line by line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

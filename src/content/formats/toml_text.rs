@@ -1,0 +1,58 @@
+//! TOML that holds one text and what is to be said of it: Gemini's commands and Codex's subagents.
+
+use toml_edit::{DocumentMut, Item};
+
+/// The key of a command's text.
+pub const PROMPT: &str = "prompt";
+/// The key of a subagent's text.
+pub const INSTRUCTIONS: &str = "developer_instructions";
+
+/// Reads a file.
+///
+/// # Errors
+/// Why it is none, for a person.
+pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
+    let text = std::str::from_utf8(file).map_err(|_| "it is no text".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.parse::<DocumentMut>().map_err(|error| format!("it is no TOML: {}", error.message()))
+}
+
+/// Returns the value of a key that is a text.
+pub fn text<'d>(document: &'d DocumentMut, key: &str) -> Option<&'d str> {
+    document.get(key)?.as_str()
+}
+
+/// Returns a file with these keys, and the text as the last one.
+pub fn write(keys: &[(&str, &str)], key: &str, text: &str) -> String {
+    let mut document = DocumentMut::new();
+    for (key, value) in keys.iter().chain(&[(key, text)]) {
+        document[*key] = toml_edit::value(*value);
+    }
+    document.to_string()
+}
+
+/// Returns a file with another text.
+///
+/// # Errors
+/// Why it cannot be read, for a person.
+pub fn with(key: &str, file: &[u8], text: &str) -> Result<Vec<u8>, String> {
+    let mut document = parse(file)?;
+    document[key] = toml_edit::value(text);
+    Ok(document.to_string().into_bytes())
+}
+
+/// Returns the text of a file that was edited, and whether the other keys were as well.
+///
+/// # Errors
+/// Why it cannot be read, for a person.
+pub fn changed(key: &str, written: &[u8], edited: &[u8]) -> Result<(String, bool), String> {
+    let (mut before, mut after) = (parse(written)?, parse(edited)?);
+    before.remove(key);
+    let text = after.remove(key).and_then(|item| item.as_str().map(str::to_owned));
+    let text = text.ok_or_else(|| format!("it has no text as `{key}`"))?;
+    let values = |document: &DocumentMut| -> Vec<(String, String)> {
+        let value = |item: &Item| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+        document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect()
+    };
+    Ok((text, values(&before) != values(&after)))
+}

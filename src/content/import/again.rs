@@ -1,0 +1,170 @@
+//! Files that say once more what another one says, since a deploy wrote them for each agent.
+
+use std::collections::{HashMap, HashSet};
+
+use super::agents::{Form, Role};
+use super::deployed::{self, Gathered, PlainRule};
+use super::free_name;
+use super::item::{Item, Understood};
+use super::manifest::{Origin, What};
+use super::place::Destination;
+use super::scan::File;
+use super::twins;
+use crate::content::formats::sections::with_newline;
+use crate::content::formats::{self, Scope};
+use crate::content::uri::{decode, encode};
+use crate::error::Result;
+use crate::store::modules::Applies;
+use crate::store::source::Source;
+
+impl Understood {
+    /// Adds the instructions that a deploy gathered in a file, and what the user wrote beside them; returns whether the
+    /// file is such a one.
+    pub(super) fn is_gathered(&mut self, file: &File, place: &Destination) -> Result<bool> {
+        if place.role != Role::Instructions || place.form != Form::Plain {
+            return Ok(false);
+        }
+        let found = deployed::gathered(&file.content.bytes()?);
+        let Some(Gathered { users, instructions }) = found else { return Ok(false) };
+        let twin = self.gathered(file, place, instructions)?;
+        match users {
+            Some(users) => self.loaded(&File { content: users.into(), ..file.clone() }, place)?,
+            None => self.same.extend(twin.map(|twin| (file.relative.clone(), twin))),
+        }
+        Ok(true)
+    }
+
+    /// Adds the instructions of a block. Returns the file that all of them stand in already, where they do.
+    fn gathered(
+        &mut self,
+        file: &File,
+        place: &Destination,
+        instructions: Vec<(String, Vec<u8>)>,
+    ) -> Result<Option<String>> {
+        let applies = Scope::default().within(&place.scope).applies;
+        // What imports another file says what that one does.
+        let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let mut twin = Some(format!("{folder}AGENTS.md"));
+        for (name, text) in instructions {
+            let uri = format!("instructions://{}", encode(&name));
+            let content = Source::from(text.clone());
+            let known = self.uris.get(&uri).copied().filter(|at| self.items[*at].content == content);
+            if let Some(at) = known {
+                let item = &mut self.items[at];
+                if let (Applies::Globs(known), Applies::Globs(more)) = (&mut item.entry.origin.applies, &applies) {
+                    let new: Vec<String> = more.iter().filter(|glob| !known.contains(glob)).cloned().collect();
+                    known.extend(new);
+                }
+                twin = twin.map(|_| item.path.clone());
+                continue;
+            }
+            let scope = Scope { applies: applies.clone(), ..Scope::default() };
+            let rule = PlainRule { stem: formats::stem(&name).to_owned(), text: with_newline(&text) };
+            if let Some(at) = self.says_the_same(&rule, &scope)? {
+                twin = twin.map(|_| self.items[at].path.clone());
+                continue;
+            }
+            twin = None;
+            let resource = self.name(false, free_name::letters(&name), &[], &file.relative);
+            self.stems.entry(rule.stem).or_default().push(self.items.len());
+            let part = File { content, ..file.clone() };
+            self.resource(&part, resource, uri, None, Origin { applies: applies.clone(), ..Origin::default() })?;
+        }
+        Ok(twin)
+    }
+
+    /// Whether a rule or subagent is what a deploy wrote for one agent more; then it is told as the same.
+    pub(super) fn is_written_again(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
+        let bytes = file.content.bytes()?;
+        let twin = match place.role {
+            Role::Instructions if place.scope.is_empty() => {
+                let rule = deployed::plain_rule(place.form, &place.label, &bytes, scope);
+                rule.map(|rule| self.says_the_same(&rule, scope)).transpose()?.flatten()
+            }
+            Role::Subagent => self.same_subagent(place, &bytes)?,
+            _ => None,
+        };
+        let Some(at) = twin else { return Ok(false) };
+        let item = &mut self.items[at];
+        if let What::Resource(attributes) = &mut item.entry.what
+            && attributes.description.is_none()
+        {
+            attributes.description.clone_from(&scope.description);
+        }
+        self.same.push((file.relative.clone(), item.path.clone()));
+        Ok(true)
+    }
+
+    /// Returns the instructions that say what a plain rule says.
+    fn says_the_same(&self, rule: &PlainRule, scope: &Scope) -> Result<Option<usize>> {
+        for at in self.stems.get(&rule.stem).into_iter().flatten() {
+            let item = &self.items[*at];
+            let What::Resource(attributes) = &item.entry.what else { continue };
+            let described = attributes.description.is_none()
+                || scope.description.is_none()
+                || attributes.description == scope.description;
+            let name = decode(attributes.uri.strip_prefix("instructions://").unwrap_or_default()).unwrap_or_default();
+            let content = item.content.bytes()?;
+            if described && deployed::says(&name, &content, &item.entry.origin.applies, rule, scope) {
+                return Ok(Some(*at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the subagent of which a file is the form of one agent more.
+    fn same_subagent(&self, place: &Destination, file: &[u8]) -> Result<Option<usize>> {
+        let (name, agent) = (place.wanted_name(), place.agent.unwrap_or_default());
+        for at in self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten() {
+            let item = &self.items[*at];
+            let What::Resource(attributes) = &item.entry.what else { continue };
+            let own = item.content.bytes()?;
+            if deployed::is_form_of(&name, attributes.description.as_deref(), &own, agent, file) {
+                return Ok(Some(*at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes out the skills that are commands, as agents without commands have them.
+    pub(super) fn take_out_commands(&mut self) {
+        let lone = lone_skills(&self.items);
+        if lone.is_empty() {
+            return;
+        }
+        let mut commands: HashMap<(String, Vec<u8>), String> = HashMap::new();
+        for item in &self.items {
+            if let What::Prompt(attributes) = &item.entry.what
+                && let Some(skill) = twins::skill(&item.entry.name, attributes, &item.content)
+            {
+                commands.entry(skill).or_insert_with(|| item.path.clone());
+            }
+        }
+        for (at, skill) in lone.into_iter().rev() {
+            let Ok(bytes) = self.items[at].content.bytes().map(|bytes| bytes.into_owned()) else { continue };
+            if let Some(twin) = commands.get(&(skill, bytes)) {
+                let gone = self.items.remove(at);
+                self.same.push((gone.path, twin.clone()));
+            }
+        }
+    }
+}
+
+/// The skills that are a SKILL.md alone: where it is, and the skill's name.
+fn lone_skills(items: &[Item]) -> Vec<(usize, String)> {
+    let skill_of = |item: &Item| {
+        let path = decode(item.entry.what.uri()?.strip_prefix("skill://")?)?;
+        path.split_once('/').map(|(name, file)| (name.to_owned(), file.to_owned()))
+    };
+    let mut many: HashSet<String> = HashSet::new();
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        match skill_of(item) {
+            Some((name, file)) if file == "SKILL.md" => found.push((at, name)),
+            Some((name, _)) => drop(many.insert(name)),
+            None => {}
+        }
+    }
+    found.retain(|(_, name)| !many.contains(name));
+    found
+}

@@ -1,0 +1,93 @@
+//! Files that a deploy wrote, told from those that people wrote: the modules in a file that gathers several, and the same
+//! rule or subagent in the form of another agent.
+
+use super::agents::Form;
+use crate::content::command::skill::split_front;
+use crate::content::formats::subagent::{self, Subagent};
+use crate::content::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
+use crate::content::formats::{Scope, sections, stem};
+use crate::store::modules::Applies;
+
+/// A file with the block that a deploy keeps in it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Gathered {
+    /// What stands outside of the block; `None` where nothing does.
+    pub users: Option<Vec<u8>>,
+    /// The names of the instructions in the block, with their texts.
+    pub instructions: Vec<(String, Vec<u8>)>,
+}
+
+/// Takes a file apart that holds a block of instructions; `None` where it holds none, or one that makes no sense.
+pub fn gathered(text: &[u8]) -> Option<Gathered> {
+    let split = sections::find(text)?;
+    let instructions = match split.module {
+        Some(id) => vec![(id.strip_prefix(INSTRUCTIONS)?.to_owned(), sections::unescape(split.inner))],
+        None => {
+            let (found, outside) = sections::parse(split.inner).ok()?;
+            if !sections::is_only_between(&outside) {
+                return None;
+            }
+            let named = |(id, text): (String, Vec<u8>)| Some((id.strip_prefix(INSTRUCTIONS)?.to_owned(), text));
+            found.into_iter().map(named).collect::<Option<Vec<_>>>()?
+        }
+    };
+    Some(Gathered { users: sections::take_out(text), instructions })
+}
+
+/// How the ids of instructions begin.
+const INSTRUCTIONS: &str = "instructions:";
+
+/// What a rule says besides when it applies, where its front matter says no more than that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainRule {
+    /// The name of its file, without the ending.
+    pub stem: String,
+    /// Its text.
+    pub text: Vec<u8>,
+}
+
+/// Returns what a rule says whose front matter is what a deploy writes, to the byte.
+pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<PlainRule> {
+    let Form::Rule(format) = form else { return None };
+    let head = format.write(&scope.applies, scope.description.as_deref()).ok()?;
+    let text = split_front(file).1;
+    let between = if head.is_empty() { "" } else { "\n" };
+    let written = [head.as_bytes(), between.as_bytes(), &sections::with_newline(text)].concat();
+    (written == file).then(|| PlainRule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
+}
+
+/// Whether instructions that were imported before say what a plain rule says.
+pub fn says(item: &str, content: &[u8], applies: &Applies, rule: &PlainRule, of: &Scope) -> bool {
+    let text = sections::with_newline(split_front(content).1);
+    stem(item) == rule.stem && *applies == of.applies && text == rule.text
+}
+
+/// Whether a file is what a deploy makes of a subagent for the agent in whose folder it lies.
+pub fn is_form_of(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
+    let Some(form) = subagent::form_of(agent) else { return false };
+    let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());
+    let subagent = Subagent::of(name, described, is_toml, own);
+    let Ok(body) = std::str::from_utf8(split_front(own).1) else { return false };
+    subagent.file(&form, body).is_ok_and(|written| written == file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_taken_apart() {
+        let two = sections::block(&sections::sections(&[("instructions:a", b"A\n"), ("instructions:b", b"B\n")]), None);
+        let file = [b"Mine.\n\n".as_slice(), &two].concat();
+        let found = gathered(&file).unwrap();
+        assert_eq!(found.users.as_deref(), Some(b"Mine.\n".as_slice()));
+        assert_eq!(found.instructions, [("a".to_owned(), b"A\n".to_vec()), ("b".to_owned(), b"B\n".to_vec())]);
+        let one = gathered(&sections::block(b"One\n", Some("instructions:x"))).unwrap();
+        assert_eq!((one.users, one.instructions), (None, vec![("x".to_owned(), b"One\n".to_vec())]));
+        let import = gathered(&sections::block(b"@AGENTS.md\n", None)).unwrap();
+        assert_eq!(import, Gathered { users: None, instructions: Vec::new() });
+        for none in [b"Text".as_slice(), &sections::block(b"Text\n", None), &sections::block(b"x", Some("skill:a"))] {
+            assert_eq!(gathered(none), None);
+        }
+    }
+}

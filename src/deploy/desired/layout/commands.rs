@@ -1,0 +1,160 @@
+//! Commands: each target gets them with the placeholders that it fills in, or as skills.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::files::{is_longer, of_kind};
+use crate::content::command::convert_to::{self, Unsayable};
+use crate::content::command::skill;
+use crate::content::command::words::Spelling;
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::left_out::Reason;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::module::{Kind, Module, ModuleFile};
+use crate::deploy::targets::Target;
+use crate::deploy::targets::facts::Commands;
+use crate::error::Result;
+
+/// Adds the commands of a target below `base`, the deploy root or the home folder.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn add(
+    builder: &mut Builder,
+    modules: &[Module],
+    target: Target,
+    base: &Path,
+    skills: &Path,
+    commands: Commands,
+) -> Result<()> {
+    let place = match commands {
+        Commands::Files(folder)
+        | Commands::FilesInWords { folder, .. }
+        | Commands::Numbered(folder)
+        | Commands::Toml(folder) => base.join(folder),
+        Commands::Skills => {
+            let prompts = of_kind(modules, Kind::Prompt, target);
+            for module in of_kind(modules, Kind::Command, target).chain(prompts) {
+                for file in &module.files {
+                    as_skill(builder, target, skills, module, file)?;
+                }
+            }
+            return Ok(());
+        }
+    };
+    builder.root(target, &place, true);
+    for module in of_kind(modules, Kind::Command, target) {
+        for file in &module.files {
+            match commands {
+                Commands::Files(_) | Commands::Skills => builder.copy(target, &place, &file.path, module, file)?,
+                Commands::FilesInWords { max_characters: Some(most), .. } if is_longer(&file.bytes, most) => {
+                    builder.leave_out(module, target, Reason::TooLong);
+                }
+                Commands::FilesInWords { nested, .. } => {
+                    let path = if nested { file.path.clone() } else { file.path.replace('/', ".") };
+                    builder.spelled(target, &place, &path, module, file, Spelling::Words)?;
+                }
+                Commands::Numbered(folder) => numbered(builder, target, folder, &place, module, file)?,
+                Commands::Toml(folder) => toml(builder, target, folder, &place, module, file)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds a command as it was imported from the target, where it was; returns whether it was.
+fn as_it_came(
+    builder: &mut Builder,
+    target: Target,
+    folder: &str,
+    place: &Path,
+    module: &Module,
+    file: &ModuleFile,
+    form: Form,
+) -> Result<bool> {
+    let Some(own) = file.own.as_ref().filter(|_| module.about.is_of(target)) else { return Ok(false) };
+    let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+    let Some(path) = path else { return Ok(false) };
+    builder.add(&[target], place, path, form, vec![part(module, file)], Arc::clone(own), false)?;
+    Ok(true)
+}
+
+/// Adds a command as OpenCode has it.
+fn numbered(
+    builder: &mut Builder,
+    target: Target,
+    folder: &str,
+    place: &Path,
+    module: &Module,
+    file: &ModuleFile,
+) -> Result<()> {
+    let form = Form::Converted(Spelling::Numbers);
+    if as_it_came(builder, target, folder, place, module, file, form)? {
+        return Ok(());
+    }
+    let Some(text) = text(builder, target, module, file) else { return Ok(()) };
+    match convert_to::opencode(text, &file.arguments) {
+        Ok(written) => {
+            if convert_to::runs_in_opencode(&written) {
+                let id = &module.id;
+                builder
+                    .note(format!("module '{id}' runs programs by !`...`; {} does so without asking", target.name()));
+            }
+            let bytes = written.into_bytes().into();
+            builder.add(&[target], place, &file.path, form, vec![part(module, file)], bytes, false)
+        }
+        Err(why) => {
+            builder.leave_out(module, target, reason(why));
+            Ok(())
+        }
+    }
+}
+
+/// Adds a command as Gemini has it.
+fn toml(
+    builder: &mut Builder,
+    target: Target,
+    folder: &str,
+    place: &Path,
+    module: &Module,
+    file: &ModuleFile,
+) -> Result<()> {
+    let form = Form::CommandToml(Spelling::OneLine);
+    if as_it_came(builder, target, folder, place, module, file, form)? {
+        return Ok(());
+    }
+    let Some(text) = text(builder, target, module, file) else { return Ok(()) };
+    match convert_to::gemini(text, &file.arguments) {
+        Ok(written) => {
+            let path = format!("{}.toml", file.path.strip_suffix(".md").unwrap_or(&file.path));
+            builder.add(&[target], place, &path, form, vec![part(module, file)], written.into_bytes().into(), false)
+        }
+        Err(why) => {
+            builder.leave_out(module, target, reason(why));
+            Ok(())
+        }
+    }
+}
+
+fn text<'f>(builder: &mut Builder, target: Target, module: &Module, file: &'f ModuleFile) -> Option<&'f str> {
+    let text = std::str::from_utf8(&file.bytes).ok();
+    if text.is_none() {
+        builder.leave_out(module, target, Reason::NotText);
+    }
+    text
+}
+
+const fn reason(why: Unsayable) -> Reason {
+    match why {
+        Unsayable::Placeholders => Reason::Placeholders,
+        Unsayable::WouldRun => Reason::WouldRun,
+    }
+}
+
+/// Adds a command as a skill, for agents that have no commands.
+fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
+    let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
+    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes, &file.arguments).into();
+    let relative = format!("{name}/SKILL.md");
+    builder.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
+}

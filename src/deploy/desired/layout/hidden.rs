@@ -1,0 +1,74 @@
+//! What keeps an agent from reading AGENTS.md: a file of its own in the folder, or in one above.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk;
+use crate::error::Result;
+
+/// A file that hides AGENTS.md.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: Vec<u8>,
+}
+
+/// Returns the first of these files that hides AGENTS.md, in the root or in a folder above it. The user's own files below
+/// the home folder do not count.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
+    if let Some(hidden) = in_folder(root, files)? {
+        return Ok(Some(hidden));
+    }
+    for folder in root.ancestors().skip(1) {
+        for file in files {
+            let path = folder.join(file);
+            if folder == home && file.contains('/') {
+                continue;
+            }
+            // What it imports is the AGENTS.md beside it, if any. What nobody may read, the agent does not read either.
+            if let Ok(true) = path.metadata().map(|metadata| metadata.is_file() && metadata.len() > 0) {
+                return Ok(Some(Hidden { path, text: Vec::new() }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the first of these files that hides the AGENTS.md of its folder.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
+    for file in files {
+        let path = folder.join(file);
+        if let Some(text) = text(&path, !file.contains('/'))? {
+            return Ok(Some(Hidden { path, text }));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the text of a file that hides AGENTS.md: one that is not empty and does not import it. `beside` says whether
+/// AGENTS.md would stand in the same folder.
+fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
+    let Some(metadata) = disk::metadata(path)? else { return Ok(None) };
+    if !path.is_file() {
+        // A folder, or a link to nothing: there is no text that could hide another.
+        return Ok(None);
+    }
+    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+        return Ok(None);
+    }
+    let text = disk::read(path)?;
+    let imports: &[&[u8]] = if beside { &[b"@AGENTS.md", b"@./AGENTS.md"] } else { &[b"@../AGENTS.md"] };
+    Ok((!text.is_empty() && !has_word(&text, imports)).then_some(text))
+}
+
+/// Whether one of these words stands in a text, with space around.
+pub(super) fn has_word(text: &[u8], words: &[&[u8]]) -> bool {
+    text.split(u8::is_ascii_whitespace).any(|word| words.contains(&word))
+}

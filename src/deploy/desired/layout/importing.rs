@@ -1,0 +1,53 @@
+//! Files such as GEMINI.md that import the AGENTS.md beside them, for agents that do not read it by themselves.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::hidden;
+use crate::content::formats::sections;
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::module::Module;
+use crate::deploy::targets::Target;
+use crate::deploy::targets::facts::AgentsMd;
+use crate::disk;
+use crate::error::Result;
+
+/// The file that most agents read.
+pub(super) const AGENTS_MD: &str = "AGENTS.md";
+
+/// The files that import AGENTS.md for those of its readers that do not read it by themselves.
+pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
+    let mut files: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
+    for target in readers {
+        if let AgentsMd::ImportedBy(file) = target.facts().project.agents_md {
+            files.entry(file).or_default().push(*target);
+        }
+    }
+    files
+}
+
+/// Adds the file by which targets read the AGENTS.md beside it, unless the user's part of that file imports it already.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn import(
+    builder: &mut Builder,
+    targets: &[Target],
+    folder: &Path,
+    file: &str,
+    imported: &[&Module],
+    own: &[&Module],
+) -> Result<()> {
+    let path = folder.join(file);
+    if path.is_file() {
+        let is_link = path.canonicalize().is_ok_and(|real| real.ends_with(AGENTS_MD));
+        let text = disk::read(&path)?;
+        let users = sections::take_out(&text).unwrap_or_default();
+        if is_link || hidden::has_word(&users, &[b"@AGENTS.md", b"@./AGENTS.md"]) {
+            return if is_link { Ok(()) } else { builder.block(targets, folder, file, own) };
+        }
+    }
+    let titles = targets.iter().map(|target| target.facts().title).collect::<Vec<_>>().join(", ");
+    builder.note(format!("{titles} reads AGENTS.md by the line `@AGENTS.md` in {file}"));
+    builder.import(targets, folder, file, imported, own)
+}

@@ -1,0 +1,61 @@
+//! `mcpkg target list`: the agents that can be deployed to.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::deploy::GROUP;
+use crate::deploy::source::chosen;
+use crate::deploy::targets::Target;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::store::projects;
+use crate::store::targets::{self, Of};
+
+/// List the targets
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_targets";
+    const CLI: &'static [&'static str] = &["target", "list"];
+    const TITLE: &'static str = "List the targets";
+    const ABOUT: &'static str = "List the agents that can be deployed to, and which of them `all` means";
+    const HELP: &'static str = "Each one can be named with --target, switched on or not.";
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (on, whose) = context.store.read(|db| {
+            let project = projects::resolve(db, &context.selection)?;
+            let own =
+                project.as_ref().map(|project| targets::chosen(db, Of::Project(project.uuid))).transpose()?.flatten();
+            let of_all = targets::chosen(db, Of::All)?;
+            let whose = match (&own, &of_all) {
+                (Some(_), _) => "project",
+                (None, Some(_)) => "all projects",
+                (None, None) => "default",
+            };
+            let on = match &project {
+                Some(project) => chosen::of(db, project)?,
+                None => chosen::of_all(db)?,
+            };
+            Ok((on, whose))
+        })?;
+        let row = |target: &Target| {
+            let state = if on.contains(target) { "on" } else { "off" };
+            vec![target.name().to_owned(), target.facts().title.to_owned(), state.to_owned(), whose.to_owned()]
+        };
+        let data = |target: &Target| json!({ "target": target.name(), "title": target.facts().title, "enabled": on.contains(target) });
+        let table = Table {
+            columns: &["TARGET", "AGENT", "STATE", "SET BY"],
+            rows: Target::ALL.iter().map(row).collect(),
+            empty: "There are no targets".to_owned(),
+        };
+        let targets: Vec<_> = Target::ALL.iter().map(data).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "targets": targets, "set_by": whose })))
+    }
+}

@@ -1,0 +1,19 @@
+//! `mcpkg target`: which agents a deploy of all targets means.
+
+pub mod list;
+pub mod switch;
+
+use crate::deploy::targets::Target;
+use crate::error::{Code, Error, Result};
+
+/// Returns the target that a user names.
+///
+/// # Errors
+/// `E_TARGET_UNSUPPORTED`.
+pub(super) fn named(word: &str) -> Result<Target> {
+    Target::named(word).ok_or_else(|| {
+        let names = Target::all_names();
+        let why = format!("No target is called '{}'; there are {}", word.escape_debug(), names.join(", "));
+        Error::new(Code::TargetUnsupported, why).suggest(word, names.iter().copied(), "")
+    })
+}

@@ -1,0 +1,109 @@
+//! `mcpkg target enable` and `disable`: which agents `all` means, for a project or for all of them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::named;
+use crate::deploy::GROUP;
+use crate::deploy::source::chosen;
+use crate::deploy::targets::Target;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::Db;
+use crate::store::targets::{self, Of};
+
+/// Switch targets on
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Enable {
+    /// Targets, such as gemini
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+    /// For every project that says nothing of its own
+    #[arg(long)]
+    #[serde(default)]
+    all_projects: bool,
+}
+
+impl Operation for Enable {
+    const TOOL: &'static str = "enable_targets";
+    const CLI: &'static [&'static str] = &["target", "enable"];
+    const TITLE: &'static str = "Switch targets on";
+    const ABOUT: &'static str = "Make `all` mean these agents too, in the project that applies";
+    const HELP: &'static str = "Nothing is deployed at once: `mcpkg plan` shows what would be.\n\n\
+        Examples:\n  mcpkg target enable gemini opencode\n  mcpkg target enable copilot --all-projects";
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.targets.join(" ")
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        switch(context, &self.targets, self.all_projects, true)
+    }
+}
+
+/// Switch targets off
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Disable {
+    /// Targets, such as vscode
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+    /// For every project that says nothing of its own
+    #[arg(long)]
+    #[serde(default)]
+    all_projects: bool,
+}
+
+impl Operation for Disable {
+    const TOOL: &'static str = "disable_targets";
+    const CLI: &'static [&'static str] = &["target", "disable"];
+    const TITLE: &'static str = "Switch targets off";
+    const ABOUT: &'static str = "Make `all` mean these agents no more, in the project that applies";
+    const HELP: &'static str = "What was deployed for them stays; `mcpkg rollback --to pristine --target NAME` takes it back.\n\n\
+        Examples:\n  mcpkg target disable vscode\n  mcpkg target disable cursor --all-projects";
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.targets.join(" ")
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        switch(context, &self.targets, self.all_projects, false)
+    }
+}
+
+fn switch(context: &Context, words: &[String], all_projects: bool, on: bool) -> Result<Reply> {
+    let wanted = words.iter().map(|word| named(word)).collect::<Result<Vec<Target>>>()?;
+    let (kind, subject) = (if on { "target.enable" } else { "target.disable" }, words.join(" "));
+    let change = |db: &Db<'_>, of: Of, now: Vec<Target>| {
+        let is_on = |target: &Target| if wanted.contains(target) { on } else { now.contains(target) };
+        let names: Vec<&str> = Target::ALL.iter().filter(|target| is_on(target)).map(|target| target.name()).collect();
+        if names.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "At least one target has to stay switched on"));
+        }
+        targets::choose(db, of, &names)?;
+        Ok(names.join(", "))
+    };
+    let (names, whose) = if all_projects {
+        let names = context.store.write(|db| {
+            let names = change(db, Of::All, chosen::of_all(db)?)?;
+            context.event(db, context.author(), None, kind, &subject)?;
+            Ok(names)
+        })?;
+        (names, "every project without targets of its own".to_owned())
+    } else {
+        context.write(kind, &subject, |db, project, _| {
+            let names = change(db, Of::Project(project.uuid), chosen::of(db, project)?)?;
+            Ok((names, format!("project '{}'", project.name)))
+        })?
+    };
+    let sentence = format!("`all` means {names} in {whose}");
+    Ok(Reply::sentence(sentence, json!({ "targets": names.split(", ").collect::<Vec<_>>() })))
+}

@@ -1,0 +1,263 @@
+//! The files that an agent loads in each session, as it finds them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::amount::{Budget, Limit, When};
+use super::markdown;
+use crate::deploy::desired::Output;
+use crate::deploy::desired::layout::hidden;
+use crate::deploy::plan::prepare::Prepared;
+use crate::deploy::plan::{After, Change};
+use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
+use crate::deploy::targets::{Target, TargetConfig};
+use crate::disk::{self, RealFolders, Sha};
+use crate::error::Result;
+use crate::store::modules::Applies;
+
+const AGENTS_MD: &str = "AGENTS.md";
+
+/// Bytes of a file of the user's that is looked into; a longer one counts as it is.
+const MAX_LOOKED_INTO: u64 = 1 << 20;
+
+/// The files at one time.
+pub(super) struct Files<'p> {
+    prepared: &'p Prepared,
+    /// The changes by path; none where the files are looked at as they are.
+    changes: HashMap<&'p Path, &'p Change>,
+    when: When,
+    folders: RealFolders,
+}
+
+/// What one agent loads, so far.
+struct Loaded<'r> {
+    target: Target,
+    reading: &'r Reading,
+    /// The folder that imports do not leave.
+    within: PathBuf,
+    files: BTreeMap<PathBuf, u64>,
+    /// The texts that were counted, where the agent loads equal ones once.
+    texts: HashSet<Sha>,
+}
+
+impl<'p> Files<'p> {
+    /// Returns the files of a plan, now or after it.
+    pub(super) fn at(prepared: &'p Prepared, when: When) -> Self {
+        let changes = prepared.plan.changes.iter().filter(|_| when == When::After);
+        let changes = changes.map(|change| (change.path.as_path(), change)).collect();
+        Self { prepared, changes, when, folders: RealFolders::default() }
+    }
+
+    /// Returns what a target loads.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
+    pub(super) fn budget(&mut self, config: &TargetConfig) -> Result<Budget> {
+        let (target, bases) = (config.target, &self.prepared.site.bases);
+        let (project, user) = (&target.facts().project, &target.facts().user);
+        let mut limit = None;
+        let mut files = BTreeMap::new();
+        let loaded = |within: &Path| Loaded {
+            target,
+            reading: &target.facts().reading,
+            within: within.to_owned(),
+            files: BTreeMap::new(),
+            texts: HashSet::new(),
+        };
+        if let (true, Some(root)) = (config.project, &bases.root) {
+            let mut loaded = loaded(&self.folders.of(root));
+            let is_read = match project.agents_md {
+                AgentsMd::Always => true,
+                AgentsMd::UnlessHiddenBy(files) => hidden::by(root, &bases.home, files)?.is_none(),
+                AgentsMd::ImportedBy(_) => false,
+            };
+            if is_read {
+                let file = self.of_folder(target, root);
+                self.add(&mut loaded, &file, 0);
+            }
+            for file in project.always_loaded {
+                self.add(&mut loaded, &root.join(file), 0);
+            }
+            if let Some(OwnInstructions::Rules(rules)) = project.own_instructions {
+                self.add_rules(&mut loaded, rules, root)?;
+            }
+            limit = project.agents_md_limit.and_then(|bytes| self.limit(target, root, bytes));
+            files = loaded.files;
+        }
+        if config.user {
+            let mut loaded = loaded(&bases.home);
+            if let Some(file) = user.instructions {
+                let path = bases.own(config).join(file);
+                self.add(&mut loaded, &path, 0);
+                limit = user.max_characters.map(|bytes| self.limit_of(&path, bytes));
+            }
+            if let Some(rules) = user.scoped_rules {
+                self.add_rules(&mut loaded, rules, &bases.home)?;
+            }
+            files.append(&mut loaded.files);
+        }
+        Ok(Budget { target, files, limit })
+    }
+
+    /// Adds a file once, whatever links lead to it, and what it imports.
+    fn add(&mut self, loaded: &mut Loaded<'_>, path: &Path, hops: usize) {
+        let real = self.real(path);
+        let size = self.size(&real);
+        if size == 0 || loaded.files.contains_key(&real) {
+            return;
+        }
+        let text = self.text(&real);
+        let Some(text) = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
+            loaded.files.insert(real, size);
+            return;
+        };
+        if loaded.reading.equal_once && !loaded.texts.insert(disk::sha256(text.as_bytes())) {
+            return;
+        }
+        let counted = if loaded.reading.drops_comments { markdown::without_comments(text) } else { text.len() };
+        loaded.files.insert(real.clone(), counted as u64);
+        self.add_imports(loaded, &real, text, hops);
+    }
+
+    /// Adds what a text imports: relative to its file, within the folder that is deployed to.
+    fn add_imports(&mut self, loaded: &mut Loaded<'_>, file: &Path, text: &str, hops: usize) {
+        if hops >= loaded.reading.import_hops {
+            return;
+        }
+        let folder = file.parent().unwrap_or(file);
+        for import in markdown::imports(text) {
+            let path = self.real(&folder.join(&import));
+            if path.starts_with(&loaded.within) && self.size(&path) > 0 {
+                self.add(loaded, &path, hops + 1);
+            }
+        }
+    }
+
+    /// Adds the rules that always apply: those that the deploy writes, and the user's own; and what any rule imports.
+    fn add_rules(&mut self, loaded: &mut Loaded<'_>, rules: Rules, base: &Path) -> Result<()> {
+        let folder = self.folders.of(&base.join(rules.folder));
+        let outputs = &self.prepared.plan.desired.outputs;
+        let of_target = |output: &&Output| output.targets.contains(&loaded.target) && output.path.starts_with(&folder);
+        let mut found: Vec<PathBuf> = Vec::new();
+        if self.when == When::After {
+            found.extend(outputs.values().filter(of_target).map(|output| output.path.clone()));
+        }
+        let mut folders = vec![folder];
+        while let Some(folder) = folders.pop() {
+            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
+            for entry in listing.flatten() {
+                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+                if kind.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let is_rule = kind.is_file() && path.to_string_lossy().ends_with(rules.ending);
+                let is_counted = self.when == When::After && outputs.contains_key(&path);
+                if is_rule && !is_counted && !self.changes.contains_key(path.as_path()) {
+                    found.push(path);
+                }
+            }
+        }
+        for path in found {
+            let size = self.size(&path);
+            let Some(bytes) = self.text(&path).or_else(|| self.wanted(&path)) else {
+                if size > MAX_LOOKED_INTO {
+                    loaded.files.insert(path, size);
+                }
+                continue;
+            };
+            if rules.format.applies(&bytes) == Some(Applies::Always) {
+                loaded.files.insert(path.clone(), self.counted(loaded, &bytes));
+            }
+            if let Ok(text) = std::str::from_utf8(&bytes) {
+                self.add_imports(loaded, &path, text, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a text that count.
+    fn counted(&self, loaded: &Loaded<'_>, bytes: &[u8]) -> u64 {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if loaded.reading.drops_comments => markdown::without_comments(text) as u64,
+            _ => bytes.len() as u64,
+        }
+    }
+
+    /// Returns the file of a folder that a target reads as AGENTS.md.
+    fn of_folder(&self, target: Target, folder: &Path) -> PathBuf {
+        let over = target.facts().project.agents_md_override.map(|file| folder.join(file));
+        over.filter(|file| self.size(file) > 0).unwrap_or_else(|| folder.join(AGENTS_MD))
+    }
+
+    /// Returns how near the files from the root to a folder come to a limit, on the way that has the most.
+    fn limit(&mut self, target: Target, root: &Path, bytes: u64) -> Option<Limit> {
+        let real_root = self.folders.of(root);
+        let outputs = &self.prepared.plan.desired.outputs;
+        let mut ends: HashSet<&Path> = HashSet::from([real_root.as_path()]);
+        let is_agents_md = |output: &&Output| output.targets.contains(&target) && output.path.ends_with(AGENTS_MD);
+        ends.extend(outputs.values().filter(is_agents_md).filter_map(|output| output.path.parent()));
+        let ways = ends.into_iter().filter(|end| end.starts_with(&real_root)).map(|end| {
+            let folders = end.ancestors().take_while(|folder| folder.starts_with(&real_root));
+            let files: Vec<PathBuf> = folders.map(|folder| self.of_folder(target, folder)).collect();
+            (files.iter().map(|file| self.size(file)).sum::<u64>(), files)
+        });
+        // Of two with as many bytes the first by path, so that a plan says the same each time.
+        let (used, files) = ways.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
+        let modules = self.largest(&files);
+        files.into_iter().next().map(|at| Limit { bytes, used, at, modules })
+    }
+
+    /// Returns how near one file comes to its limit.
+    fn limit_of(&mut self, path: &Path, bytes: u64) -> Limit {
+        let at = self.real(path);
+        let modules = self.largest(std::slice::from_ref(&at));
+        Limit { bytes, used: self.size(&at), at, modules }
+    }
+
+    /// The modules in some files, the largest first.
+    fn largest(&self, files: &[PathBuf]) -> Vec<String> {
+        let outputs = &self.prepared.plan.desired.outputs;
+        let parts = files.iter().filter_map(|file| outputs.get(file)).flat_map(|output| &output.parts);
+        let mut modules: Vec<(usize, &str)> = parts.map(|part| (part.bytes.len(), part.module_id.as_str())).collect();
+        modules.sort_unstable_by(|a, b| b.cmp(a));
+        modules.dedup();
+        modules.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
+    }
+
+    /// Where a file really is, after links.
+    fn real(&mut self, path: &Path) -> PathBuf {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => self.folders.of(folder).join(name),
+            _ => path.to_owned(),
+        }
+    }
+
+    fn size(&self, path: &Path) -> u64 {
+        match self.changes.get(path).map(|change| &change.after) {
+            Some(After::File { bytes, .. }) => bytes.len() as u64,
+            Some(After::Absent | After::Link(_)) => 0,
+            None => path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |metadata| metadata.len()),
+        }
+    }
+
+    /// Returns a file's bytes, where it is not too long to be looked into; an agent reads nothing that cannot be read.
+    fn text(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
+        match self.changes.get(path).map(|change| &change.after) {
+            Some(After::File { bytes, .. }) => Some(Cow::Borrowed(bytes)),
+            Some(After::Absent | After::Link(_)) => None,
+            None if self.size(path) > MAX_LOOKED_INTO => None,
+            None => disk::read(path).ok().map(Cow::Owned),
+        }
+    }
+
+    /// Returns the bytes that a deploy wants in a file of its own.
+    fn wanted(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
+        let output = self.prepared.plan.desired.outputs.get(path)?;
+        Some(Cow::Borrowed(&*output.bytes))
+    }
+}

@@ -1,0 +1,115 @@
+//! What an agent makes of a file that it loads: the files that it imports, and what it leaves out.
+
+/// Returns the paths that a text imports by `@path`; what stands in code is text. `\ ` is a space of a path.
+pub fn imports(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => found.extend(without_code(line).into_iter().flat_map(in_line)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The parts of a line that stand outside of backticks.
+fn without_code(line: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    while let Some(open) = rest.find('`') {
+        let ticks = rest[open..].bytes().take_while(|byte| *byte == b'`').count();
+        let inner = &rest[open + ticks..];
+        let Some(close) = inner.find(&"`".repeat(ticks)) else { break };
+        parts.push(&rest[..open]);
+        rest = &inner[close + ticks..];
+    }
+    parts.push(rest);
+    parts
+}
+
+fn in_line(part: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in part.match_indices('@') {
+        if part[..at].chars().next_back().is_some_and(|before| !before.is_whitespace()) {
+            continue;
+        }
+        let mut path = String::new();
+        let mut chars = part[at + 1..].chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' if chars.peek() == Some(&' ') => path.extend(chars.next()),
+                c if c.is_whitespace() => break,
+                c => path.push(c),
+            }
+        }
+        let path = path.trim_end_matches([',', ';', ':', ')']);
+        if !path.is_empty() {
+            found.push(path.to_owned());
+        }
+    }
+    found
+}
+
+/// Returns how many bytes of a text are left without its HTML comments; those in code stay.
+pub fn without_comments(text: &str) -> usize {
+    let mut left = text.len();
+    let (mut in_code, mut comment) = (false, None);
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if comment.is_none() && line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        }
+        let mut from = 0;
+        while !in_code {
+            match comment {
+                None => match line[from..].find("<!--") {
+                    Some(begin) => {
+                        comment = Some(at + from + begin);
+                        from += begin + "<!--".len();
+                    }
+                    None => break,
+                },
+                Some(begin) => match line[from..].find("-->") {
+                    Some(end) => {
+                        from += end + "-->".len();
+                        left -= at + from - begin;
+                        comment = None;
+                    }
+                    None => break,
+                },
+            }
+        }
+        at += line.len();
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a7_imports_are_words_outside_of_code() {
+        let text =
+            "See @docs/a.md, and @b\\ c.md\n`@not` mail@host ``x ` @no`` @e.md\n```\n@fenced\n```\n@/etc/passwd (@x)\n";
+        assert_eq!(imports(text), ["docs/a.md", "b c.md", "e.md", "/etc/passwd"]);
+    }
+
+    #[test]
+    fn a7_comments_are_not_counted() {
+        for (text, left) in [
+            ("a<!-- b -->c", 2),
+            ("a\n<!-- b\nc -->\nd", 4),
+            ("a <!-- open", 11),
+            ("```\n<!-- code -->\n```\n", 22),
+            ("<!---->", 0),
+        ] {
+            assert_eq!(without_comments(text), left, "{text:?}");
+        }
+    }
+}

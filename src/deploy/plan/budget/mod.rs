@@ -1,0 +1,30 @@
+//! How much an agent loads in each session, now and after a deploy.
+
+mod amount;
+mod files;
+mod markdown;
+
+use super::prepare::Prepared;
+use crate::error::Result;
+use files::Files;
+
+pub use amount::{Budget, When};
+
+/// Returns the line that tells a person what each agent loads.
+pub fn line(budgets: &[Budget]) -> String {
+    let one = |budget: &Budget| {
+        format!("{} {} bytes (about {} tokens)", budget.target.facts().title, budget.bytes(), budget.bytes() / 4)
+    };
+    format!("Loaded in each session: {}", budgets.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// Returns what each of the chosen targets loads, in the order of their names.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
+pub fn of(prepared: &Prepared, when: When) -> Result<Vec<Budget>> {
+    let site = &prepared.site;
+    let mut files = Files::at(prepared, when);
+    let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
+    chosen.map(|config| files.budget(config)).collect()
+}

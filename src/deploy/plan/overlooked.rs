@@ -1,0 +1,102 @@
+//! What an agent does not read, or reads otherwise, because of files that are the user's.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::deploy::desired::layout::hidden;
+use crate::deploy::desired::{Desired, Output};
+use crate::deploy::source::Site;
+use crate::deploy::targets::facts::{AgentsMd, Commands};
+use crate::deploy::targets::{Layout, Target, TargetConfig};
+use crate::error::Result;
+
+const AGENTS_MD: &str = "AGENTS.md";
+
+/// Returns a sentence for each such thing, for a person.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
+    let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
+    let mut said = Vec::new();
+    for config in chosen.filter(|config| config.project && config.layout == Layout::Current) {
+        if let Some(root) = &site.bases.root {
+            said.extend(agents_md(config, site, desired, root)?);
+            said.extend(overrides(config.target, desired, root));
+        }
+        said.extend(skills(config.target, site, desired));
+        said.extend(commands(config.target, site, desired));
+    }
+    Ok(said)
+}
+
+/// A file that keeps a target from reading the AGENTS.md of the root.
+fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path) -> Result<Option<String>> {
+    let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
+    let path = root.join(AGENTS_MD);
+    if !path.is_file() && !desired.outputs.contains_key(&path) {
+        return Ok(None);
+    }
+    let title = config.target.facts().title;
+    Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
+        let hiding = found.path.display();
+        let how = match found.path.parent() == Some(root) {
+            true => "; the line `@AGENTS.md` in it changes that",
+            false => ", which stands above the root",
+        };
+        format!("{title} does not read `{}`: `{hiding}` hides it{how}", path.display())
+    }))
+}
+
+/// The files that a target reads in place of AGENTS.md, beside those that are deployed.
+fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
+    let Some(over) = target.facts().project.agents_md_override else { return Vec::new() };
+    let of_target = |output: &&Output| output.targets.contains(&target) && output.path.ends_with(AGENTS_MD);
+    let folders = desired.outputs.values().filter(of_target).filter_map(|output| output.path.parent());
+    let folders: BTreeSet<&Path> = folders.chain([root]).collect();
+    let title = target.facts().title;
+    let is_there = |file: &Path| file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
+    let files = folders.into_iter().map(|folder| folder.join(over)).filter(|file| is_there(file));
+    files.map(|file| format!("{title} reads `{}` in place of the AGENTS.md beside it", file.display())).collect()
+}
+
+/// The user's skills that hide those of the project.
+fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
+    let facts = target.facts();
+    let Some(root) = site.bases.root.as_ref().filter(|_| facts.reading.user_skills_win) else { return Vec::new() };
+    let (below, of_user) = (root.join(facts.project.skills), site.bases.home.join(facts.user.skills));
+    let named = |output: &Output| {
+        let path = output.path.strip_prefix(&below).ok().filter(|_| output.targets.contains(&target))?;
+        path.ends_with("SKILL.md").then(|| path.parent().map(Path::to_owned)).flatten()
+    };
+    let names: BTreeSet<_> = desired.outputs.values().filter_map(named).collect();
+    let hiding = names.iter().filter(|name| of_user.join(name).join("SKILL.md").is_file());
+    hiding
+        .map(|name| {
+            let own = of_user.join(name);
+            format!("{} calls the skill `{}` in place of the project's", facts.title, own.display())
+        })
+        .collect()
+}
+
+/// The commands that are there for the user and the project, where the target then calls neither by its name.
+fn commands(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
+    let facts = target.facts();
+    let (Commands::Toml(project) | Commands::Numbered(project) | Commands::Files(project)) = facts.project.commands
+    else {
+        return Vec::new();
+    };
+    let (Commands::Toml(user) | Commands::Numbered(user) | Commands::Files(user)) = facts.user.commands else {
+        return Vec::new();
+    };
+    let Some(root) = site.bases.root.as_ref().filter(|_| facts.reading.renames_commands) else { return Vec::new() };
+    let (below, of_user) = (root.join(project), site.bases.home.join(user));
+    let of_target = desired.outputs.values().filter(|output| output.targets.contains(&target));
+    let paths: BTreeSet<&Path> = of_target.filter_map(|output| output.path.strip_prefix(&below).ok()).collect();
+    let both = paths.into_iter().filter(|path| of_user.join(path).is_file());
+    both.map(|path| {
+        let path = path.display();
+        format!("{} has `{path}` of the user and of the project, and gives both another name", facts.title)
+    })
+    .collect()
+}

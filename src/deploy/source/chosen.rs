@@ -1,0 +1,34 @@
+//! Which targets a deploy of all of them means.
+
+use crate::deploy::targets::Target;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::targets::{self, Of};
+
+/// Returns the targets of a project: those that it says, else those that the user says for every project, else those that
+/// contract 000 knows.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
+    match targets::chosen(db, Of::Project(project.uuid))? {
+        Some(names) => Ok(known(&names)),
+        None => of_all(db),
+    }
+}
+
+/// Returns the targets of every project that says nothing of its own.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
+    Ok(match targets::chosen(db, Of::All)? {
+        Some(names) => known(&names),
+        None => Target::of_contract().collect(),
+    })
+}
+
+fn known(names: &[String]) -> Vec<Target> {
+    names.iter().filter_map(|name| Target::named(name)).collect()
+}

@@ -1,0 +1,56 @@
+//! Copilot's command line.
+
+use super::facts::{
+    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, Subagents, UserPlaces,
+};
+use super::target::Target;
+use crate::content::formats::subagent;
+use crate::content::formats::rule::COPILOT;
+
+/// What VS Code reads below the deploy root it reads too.
+pub(super) const TARGET: Target = Target::new(&Facts {
+    name: "copilot",
+    in_contract: false,
+    title: "Copilot CLI",
+    also_called: &["vscode"],
+    own_folder: ".copilot",
+    moved_by: None,
+    project: ProjectPlaces {
+        instructions_folder: ".github",
+        lists_extras: false,
+        agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        agents_md_override: None,
+        always_loaded: &[".github/copilot-instructions.md", "CLAUDE.md", "GEMINI.md"],
+        own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
+        scoped_rules: Some(Rules { folder: ".github/instructions", ending: ".instructions.md", format: &COPILOT }),
+        also_reads: &[".claude/rules"],
+        // Read when a file there is viewed.
+        folder_files: &[
+            FolderFile { name: "AGENTS.md", hidden_by: &[] },
+            FolderFile { name: "GEMINI.md", hidden_by: &[] },
+        ],
+        skills: ".agents/skills",
+        commands: Commands::Skills,
+        prompt_files: None,
+    },
+    user: UserPlaces {
+        instructions: Some("copilot-instructions.md"),
+        max_characters: None,
+        scoped_rules: Some(Rules { folder: ".copilot/instructions", ending: ".instructions.md", format: &COPILOT }),
+        skills: ".agents/skills",
+        commands: Commands::Skills,
+    },
+    subagents: Some(Subagents {
+        project: ".github/agents",
+        user: Some("agents"),
+        ending: ".agent.md",
+        form: subagent::VSCODE,
+        takes_plain: false,
+    }),
+    reading: Reading { import_hops: 4, equal_once: true, ..Reading::PLAIN },
+    runs_shell_lines: false,
+    original_user: &[],
+    original_project: &[],
+    no_longer_read: &[],
+});

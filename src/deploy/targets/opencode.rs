@@ -1,0 +1,52 @@
+//! OpenCode.
+
+use super::facts::{
+    AgentsMd, Commands, Facts, FolderFile, ProjectPlaces, Reading, Subagents, UserPlaces,
+};
+use super::target::Target;
+use crate::content::formats::subagent;
+
+/// OpenCode.
+pub(super) const TARGET: Target = Target::new(&Facts {
+    name: "opencode",
+    in_contract: false,
+    title: "OpenCode",
+    also_called: &[],
+    own_folder: ".config/opencode",
+    moved_by: None,
+    project: ProjectPlaces {
+        instructions_folder: "",
+        lists_extras: false,
+        agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        agents_md_override: None,
+        always_loaded: &[],
+        own_instructions: None,
+        scoped_rules: None,
+        also_reads: &[],
+        // Read when a file there is.
+        folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
+        skills: ".agents/skills",
+        commands: Commands::Numbered(".opencode/command"),
+        prompt_files: None,
+    },
+    user: UserPlaces {
+        instructions: Some("AGENTS.md"),
+        max_characters: None,
+        scoped_rules: None,
+        skills: ".agents/skills",
+        commands: Commands::Numbered(".config/opencode/command"),
+    },
+    subagents: Some(Subagents {
+        project: ".opencode/agent",
+        user: Some("agent"),
+        ending: ".md",
+        form: subagent::OPENCODE,
+        takes_plain: false,
+    }),
+    reading: Reading::PLAIN,
+    runs_shell_lines: true,
+    original_user: &[],
+    original_project: &[],
+    no_longer_read: &[],
+});

@@ -1,0 +1,50 @@
+//! Windsurf, which is Devin Desktop since June 2026 and reads these folders as before.
+
+use super::facts::{AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
+use super::target::Target;
+use crate::content::formats::rule::WINDSURF;
+
+/// Rules apply always, for globs, by their description, or by hand.
+const RULES: Rules = Rules { folder: ".windsurf/rules", ending: ".md", format: &WINDSURF };
+
+/// Windsurf.
+pub(super) const TARGET: Target = Target::new(&Facts {
+    name: "windsurf",
+    in_contract: false,
+    title: "Windsurf",
+    also_called: &["devin"],
+    own_folder: ".codeium/windsurf",
+    moved_by: None,
+    project: ProjectPlaces {
+        instructions_folder: ".windsurf/rules",
+        lists_extras: true,
+        agents_md: AgentsMd::Always,
+        agents_md_limit: None,
+        agents_md_override: None,
+        always_loaded: &[".windsurfrules"],
+        own_instructions: Some(OwnInstructions::Rules(RULES)),
+        scoped_rules: Some(RULES),
+        also_reads: &[],
+        folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
+        skills: ".windsurf/skills",
+        commands: Commands::FilesInWords {
+            folder: ".windsurf/workflows",
+            nested: false,
+            max_characters: WINDSURF.max_characters,
+        },
+        prompt_files: None,
+    },
+    user: UserPlaces {
+        instructions: Some("memories/global_rules.md"),
+        max_characters: Some(6_000),
+        scoped_rules: None,
+        skills: ".codeium/windsurf/skills",
+        commands: Commands::Skills,
+    },
+    subagents: None,
+    reading: Reading::PLAIN,
+    runs_shell_lines: false,
+    original_user: &[],
+    original_project: &[],
+    no_longer_read: &[],
+});

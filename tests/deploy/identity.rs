@@ -1,0 +1,190 @@
+//! What was deployed is imported as what it was made of: into the project itself nothing new comes, and a fresh project
+//! has each thing once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcpkg::deploy::targets::Target;
+use mcpkg::deploy::targets::facts::Commands;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
+
+/// How instructions are said to apply.
+const SAYS: &[&[&str]] = &[
+    &[],
+    &["--globs", "src/**"],
+    &["--globs", "src/**", "--globs", "lib/a/**"],
+    &["--globs", "**/*.py", "--globs", "web/**/*.{ts,tsx}"],
+    &["--applies", "described"],
+    &["--applies", "manual"],
+];
+
+/// Prompts: the path of a command's file, and the file.
+const COMMANDS: &[(&str, &str)] = &[
+    ("plain.md", "Look at it.\n"),
+    ("costs.md", "It costs \\$0.50.\n"),
+    ("git/all.md", "---\ndescription: \"All: of it\"\nargument-hint: \"[pr]\"\n---\nReview $ARGUMENTS.\n"),
+    ("named.md", "---\narguments: [topic, reader]\nmodel: opus\n---\nExplain $topic to $reader, on !`date`.\n"),
+];
+
+/// Subagents: the tools.
+const TOOLS: &[&str] = &["", "tools: Read, Grep\n", "tools: Bash, mcp__git__log\n"];
+
+#[derive(Clone, Debug)]
+struct Wanted {
+    instructions: Vec<(usize, bool)>,
+    commands: Vec<usize>,
+    tools: Option<usize>,
+    skill: bool,
+    targets: Vec<Target>,
+}
+
+fn wanted() -> impl Strategy<Value = Wanted> {
+    let instructions = prop::collection::vec((0..SAYS.len(), any::<bool>()), 0..4);
+    let commands = proptest::sample::subsequence((0..COMMANDS.len()).collect::<Vec<_>>(), 0..=COMMANDS.len());
+    let targets = prop_oneof![
+        1 => proptest::sample::select(Target::ALL.to_vec()).prop_map(|target| vec![target]),
+        2 => proptest::sample::subsequence(Target::ALL.to_vec(), 1..=Target::ALL.len()),
+        1 => Just(Target::ALL.to_vec()),
+    ];
+    (instructions, commands, prop::option::of(0..TOOLS.len()), any::<bool>(), targets).prop_map(
+        |(instructions, commands, tools, skill, targets)| Wanted { instructions, commands, tools, skill, targets },
+    )
+}
+
+impl Wanted {
+    fn place(&self) -> Place {
+        let place = Place::new();
+        place.ok(&["project", "create", "p"]);
+        for (at, (says, described)) in self.instructions.iter().enumerate() {
+            let (uri, text) = (format!("instructions://m{at}"), format!("Text {at}.\n"));
+            let mut words = vec!["resource", "create", "x", &uri, &text];
+            let name = format!("instructions---m{at}");
+            words[2] = &name;
+            if *described {
+                words.extend(["-d", "About: it"]);
+            }
+            place.ok(&words);
+            if !SAYS[*says].is_empty() {
+                place.ok(&[&["module", "set", &format!("instructions:m{at}")], SAYS[*says]].concat());
+            }
+        }
+        for (path, file) in self.commands.iter().map(|at| COMMANDS[*at]) {
+            place.write(&format!("root/in/.claude/commands/{path}"), file);
+        }
+        if !self.commands.is_empty() {
+            place.ok(&["import", "in"]);
+            std::fs::remove_dir_all(place.root().join("in")).expect("a folder");
+        }
+        if let Some(tools) = self.tools {
+            let text = format!("---\nname: checker\ndescription: \"Checks: it\"\n{}---\nYou check.\n", TOOLS[tools]);
+            place.resource("subagent://checker", &text);
+        }
+        if self.skill {
+            place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");
+            place.resource("skill://tidy/run.sh", "#!/bin/sh\n");
+        }
+        let names: Vec<&str> = self.targets.iter().map(|target| target.name()).collect();
+        place.ok(&[&["target", "enable"], &names[..]].concat());
+        let off: Vec<&str> = Target::all_names().into_iter().filter(|name| !names.contains(name)).collect();
+        if !off.is_empty() {
+            place.ok(&[&["target", "disable"], &off[..]].concat());
+        }
+        place
+    }
+
+    /// The modules that at least one of the targets is given, and whether one has commands for those that are.
+    fn given(&self, place: &Place) -> BTreeMap<String, bool> {
+        let plan = place.data(&["plan"]);
+        let mut given = BTreeMap::new();
+        for change in plan["changes"].as_array().expect("changes") {
+            let is_skill = word(&change["path"]).ends_with("/SKILL.md");
+            for id in change["module_ids"].as_array().expect("ids") {
+                *given.entry(word(id).to_owned()).or_default() |= !is_skill;
+            }
+        }
+        given
+    }
+}
+
+fn named(data: &Value, key: &str) -> Vec<String> {
+    let items = data[key].as_array().expect("a list").iter();
+    items.map(|item| item["uri"].as_str().unwrap_or_else(|| word(&item["name"])).to_owned()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_deployed_is_imported_as_what_it_was_made_of(wanted in wanted()) {
+        let place = wanted.place();
+        let given = wanted.given(&place);
+        if given.is_empty() {
+            return Ok(());
+        }
+        let planned = place.planned(&[]);
+        place.deploy(&[]);
+        let import = |words: &[&str]| {
+            let ran = place.scratch.finish(place.command().args(["--json"]).args(words));
+            assert_eq!(ran.status, 0, "{wanted:?}: {ran}");
+            serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
+        };
+
+        // The project has all of it. Where no target has commands, a command comes back as a skill.
+        let again = import(&["import", ".", "--dry-run"]);
+        let as_skill = |id: &str| id.strip_prefix("command:").map(|name| format!("skill://{}/SKILL.md", name.replace('.', "-")));
+        let skills: BTreeSet<String> =
+            given.iter().filter(|(_, has_file)| !**has_file).filter_map(|(id, _)| as_skill(id)).collect();
+        let created: BTreeSet<String> = named(&again, "created").into_iter().collect();
+        prop_assert_eq!(&created, &skills, "{:?}\n{:#}", planned, again);
+        for key in ["updated", "conflicts"] {
+            prop_assert_eq!(named(&again, key), [""; 0], "{}: {:#}", key, again);
+        }
+
+        // A fresh project has each of them once, with when it applies; and nothing else.
+        place.ok(&["project", "create", "q"]);
+        import(&["-p", "q", "import", "."]);
+        let modules = |project: &str| {
+            let listed = import(&["-p", project, "module", "list"]);
+            let modules = listed["modules"].as_array().expect("modules").clone();
+            let told = |module: &Value| {
+                let id = word(&module["id"]);
+                let stem = [".instructions.md", ".mdc", ".md"].iter().find_map(|ending| id.strip_suffix(ending));
+                let mut applies = module["applies"].clone();
+                if let Some(globs) = applies["globs"].as_array_mut() {
+                    globs.sort_by_key(ToString::to_string);
+                }
+                (stem.unwrap_or(id).to_owned(), applies.to_string())
+            };
+            modules.iter().map(told).collect::<Vec<(String, String)>>()
+        };
+        let mut expected: Vec<(String, String)> = modules("p").into_iter().filter(|(id, _)| given.contains_key(id)).collect();
+        for (id, applies) in &mut expected {
+            if let (Some(name), false) = (id.strip_prefix("command:"), given[id.as_str()]) {
+                (*id, *applies) = (format!("skill:{}", name.replace('.', "-")), "null".to_owned());
+            }
+        }
+        let mut found = modules("q");
+        expected.sort();
+        found.sort();
+        prop_assert_eq!(found, expected, "{:?}: {:?}", wanted, planned);
+
+        // And deploys as the first one did.
+        let first = place.tree();
+        place.data(&["rollback", "--to", "pristine", "--yes"]);
+        let names: Vec<&str> = wanted.targets.iter().map(|target| target.name()).collect();
+        place.ok(&[&["-p", "q", "target", "enable"], &names[..]].concat());
+        let off: Vec<&str> = Target::all_names().into_iter().filter(|name| !names.contains(name)).collect();
+        if !off.is_empty() {
+            place.ok(&[&["-p", "q", "target", "disable"], &off[..]].concat());
+        }
+        let has_files = wanted.targets.iter().any(|target| !matches!(target.facts().project.commands, Commands::Skills));
+        place.deploy(&["-p", "q"]);
+        let paths = |tree: &BTreeMap<String, String>| tree.keys().cloned().collect::<Vec<_>>();
+        if has_files {
+            prop_assert_eq!(paths(&place.tree()), paths(&first), "{:?}", wanted);
+        }
+    }
+}

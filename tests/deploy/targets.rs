@@ -1,0 +1,346 @@
+//! The targets that contract 000 does not know: Gemini, Copilot, OpenCode and Windsurf, named in the shell or switched on;
+//! each gets its own form, and nothing twice.
+
+use insta::assert_snapshot;
+use mcpkg::deploy::targets::Target;
+use serde_json::{Value, json};
+
+use crate::deploy::answers::word;
+use crate::deploy::place::Place;
+
+const OTHERS: [&str; 4] = ["copilot", "gemini", "opencode", "windsurf"];
+
+impl Place {
+    /// Switches every target on.
+    fn all_on(&self) {
+        self.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
+    }
+
+    fn notes(&self, arguments: &[&str]) -> Vec<String> {
+        let envelope = self.envelope(arguments);
+        envelope["warnings"].as_array().expect("a list").iter().map(|text| word(text).to_owned()).collect()
+    }
+
+    fn reasons(&self, arguments: &[&str]) -> Vec<String> {
+        let data = self.data(&[&["plan"], arguments].concat());
+        let said = |item: &Value| format!("{} {}", word(&item["target"]), word(&item["reason_code"]));
+        data["left_out"].as_array().map(|items| items.iter().map(said).collect()).unwrap_or_default()
+    }
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place
+}
+
+#[test]
+fn all_means_what_is_switched_on_for_the_project_or_the_user() {
+    let place = place();
+    let targets = |arguments: &[&str]| place.data(&[&["plan"], arguments].concat())["targets"].clone();
+    assert_eq!(targets(&[]), json!(Target::contract_names()));
+    assert_eq!(targets(&["--target", "gemini"]), json!(["gemini"]), "each can be named in the shell");
+    assert_snapshot!(place.ok(&["target", "enable", "gemini"]), @"`all` means claude_code, codex, cursor, gemini, vscode in project 'p'");
+    place.ok(&["target", "disable", "vscode", "cursor"]);
+    assert_eq!(targets(&[]), json!(["claude_code", "codex", "gemini"]));
+    place.ok(&["target", "disable", "codex", "--all-projects"]);
+    assert_eq!(targets(&[]), json!(["claude_code", "codex", "gemini"]), "the project says so itself");
+    place.ok(&["project", "create", "q"]);
+    assert_eq!(targets(&["-p", "q"]), json!(["claude_code", "cursor", "vscode"]));
+    assert_snapshot!(place.ok(&["-p", "q", "target", "list"]), @r"
+    claude_code	Claude Code	on	all projects
+    codex	Codex	off	all projects
+    copilot	Copilot CLI	off	all projects
+    cursor	Cursor	on	all projects
+    gemini	Gemini CLI	off	all projects
+    opencode	OpenCode	off	all projects
+    vscode	VS Code	on	all projects
+    windsurf	Windsurf	off	all projects
+    ");
+    // A project that is gone takes its choice with it.
+    place.ok(&["project", "delete", "p", "--yes"]);
+    place.ok(&["project", "create", "p"]);
+    assert_eq!(targets(&["-p", "p"]), json!(["claude_code", "cursor", "vscode"]));
+    let refused = place.run(&["target", "enable", "gemni"]);
+    assert!(refused.status == 1 && refused.stderr.contains("did you mean 'gemini'"), "{refused}");
+    let all: Vec<&str> = ["-p", "q", "target", "disable"].into_iter().chain(Target::all_names()).collect();
+    assert!(place.run(&all).stderr.contains("has to stay"));
+}
+
+#[test]
+fn an_agent_names_those_of_the_contract_and_those_that_are_switched_on() {
+    let place = place();
+    let mut client = place.server(&["--as", "agentpack"]);
+    let asked = |client: &mut _| crate::deploy::answers::tool(client, "plan", json!({ "target": "gemini" }));
+    assert_eq!(asked(&mut client)["errors"][0]["code"], "E_TARGET_UNSUPPORTED");
+    place.ok(&["target", "enable", "gemini"]);
+    assert_eq!(asked(&mut client)["data"]["targets"], json!(["gemini"]));
+    client.finish();
+}
+
+#[test]
+fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
+    let place = place();
+    place.all_on();
+    place.instructions("style", "Be brief.\n");
+    place.instructions("own", "For Gemini.\n");
+    place.ok(&["module", "set", "instructions:own", "--targets", "gemini"]);
+    let before = place.tree();
+    let notes = place.notes(&["plan"]);
+    assert!(
+        notes.contains(&"Gemini CLI reads AGENTS.md by the line `@AGENTS.md` in GEMINI.md".to_owned()),
+        "{notes:?}"
+    );
+    place.deploy(&[]);
+    assert!(place.read("root/AGENTS.md").contains("Be brief."));
+    assert_snapshot!(place.read("root/GEMINI.md"), @"
+    <!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->
+    @AGENTS.md
+
+    <!-- agentpack:module=instructions:own -->
+    For Gemini.
+    <!-- /agentpack -->
+    <!-- mcpkg:end -->
+    ");
+    assert_eq!(place.files(), ["root/AGENTS.md", "root/GEMINI.md"]);
+    assert_eq!(place.drift(&[]), [""; 0]);
+    for target in OTHERS {
+        assert_eq!(place.planned(&["--target", target]), [""; 0], "{target}");
+    }
+    // A change in the section of GEMINI.md is taken back.
+    place.write("root/GEMINI.md", place.read("root/GEMINI.md").replace("For Gemini", "For Gemini alone"));
+    let data = place.data(&["evolve", "propose", "--yes"]);
+    place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
+    assert_eq!(place.ok(&["resource", "show", "instructions---own"]), "For Gemini alone.\n");
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+    // Where the user's GEMINI.md imports it, or is it, nothing is added.
+    place.ok(&["module", "set", "instructions:own", "--enabled", "false"]);
+    place.write("root/GEMINI.md", "@./AGENTS.md\n");
+    place.deploy(&["--target", "gemini"]);
+    assert_eq!(place.files(), ["root/AGENTS.md", "root/GEMINI.md"]);
+    assert_eq!(place.read("root/GEMINI.md"), "@./AGENTS.md\n");
+}
+
+#[test]
+fn a14_a_rule_stands_once_for_all_that_read_it() {
+    let place = place();
+    place.all_on();
+    place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n", "-d", "How: we write"]);
+    place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
+    place.deploy(&[]);
+    assert_eq!(place.files(), ["root/.claude/rules/py.md", "root/.cursor/rules/py.mdc", "root/.windsurf/rules/py.md"]);
+    assert_eq!(
+        place.read("root/.windsurf/rules/py.md"),
+        "---\ntrigger: glob\ndescription: \"How: we write\"\nglobs: **/*.py\n---\n\nType it.\n"
+    );
+    assert_eq!(
+        place.reasons(&[]),
+        ["codex not_a_folder", "gemini not_a_folder", "opencode not_a_folder"],
+        "Copilot and VS Code read `.claude/rules`"
+    );
+    // VS Code and Copilot share one file where Claude Code is none of the targets.
+    let place = self::place();
+    place.ok(&["target", "enable", "copilot"]);
+    place.ok(&["target", "disable", "claude_code", "codex", "cursor"]);
+    place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
+    place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
+    place.deploy(&[]);
+    assert_eq!(place.files(), ["root/.github/instructions/py.instructions.md"]);
+    // A folder's file is read by each of them by its own name, and imported where that is another one.
+    let place = self::place();
+    place.all_on();
+    place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
+    place.ok(&["module", "set", "instructions:py", "--globs", "src/py/**"]);
+    place.deploy(&[]);
+    assert_eq!(
+        place.files(),
+        ["root/.github/instructions/py.instructions.md", "root/src/py/AGENTS.md", "root/src/py/GEMINI.md"]
+    );
+    assert!(place.read("root/src/py/GEMINI.md").contains("\n@AGENTS.md\n"));
+    assert_eq!(place.reasons(&[]), [""; 0]);
+    // For Gemini alone the text is in its own file.
+    let place = self::place();
+    place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
+    place.ok(&["module", "set", "instructions:py", "--globs", "src/py/**"]);
+    place.deploy(&["--target", "gemini"]);
+    assert_eq!(place.files(), ["root/src/py/GEMINI.md"]);
+    assert!(place.read("root/src/py/GEMINI.md").contains("Type it."));
+}
+
+#[test]
+fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
+    let place = place();
+    place.write(
+        "root/in/.claude/commands/git/explain.md",
+        "---\ndescription: Explains\narguments: [topic, reader]\nmodel: opus\n---\nExplain $topic to $reader.\nOn !`date`.\n",
+    );
+    place.write("root/in/.claude/commands/costs.md", "It costs \\$0.50, $ARGUMENTS\n");
+    place.write("root/in/.claude/commands/odd.md", "(!`date`)\n");
+    place.ok(&["import", "in"]);
+    std::fs::remove_dir_all(place.root().join("in")).expect("a folder");
+    place.deploy(&["--target", "gemini"]);
+    assert_snapshot!(place.read("root/.gemini/commands/git/explain.toml"), @"
+    description = \"Explains\"
+    prompt = \"\"\"
+    The user gives these arguments, one after the other: {{args}}
+    - {topic}
+    - {reader}
+
+    Explain {topic} to {reader}.
+    On !{date}.
+    \"\"\"
+    ");
+    assert_eq!(place.read("root/.gemini/commands/costs.toml"), "prompt = \"\"\"\nIt costs $0.50, {{args}}\n\"\"\"\n");
+    place.deploy(&["--target", "opencode"]);
+    assert_eq!(
+        place.read("root/.opencode/command/git/explain.md"),
+        "---\ndescription: \"Explains\"\n---\nExplain $1 to $2.\nOn !`date`.\n"
+    );
+    assert_eq!(place.reasons(&["--target", "opencode"]), ["opencode placeholders", "opencode would_run"]);
+    let notes = place.notes(&["plan", "--target", "opencode"]);
+    assert!(notes.iter().any(|note| note.ends_with("opencode does so without asking")), "{notes:?}");
+    place.deploy(&["--target", "windsurf"]);
+    assert!(place.read("root/.windsurf/workflows/git.explain.md").contains("{topic} to {reader}"));
+    place.deploy(&["--target", "copilot"]);
+    assert!(place.exists("root/.agents/skills/git-explain/SKILL.md"));
+    // A28: prompt files only where they are asked for.
+    assert!(!place.exists("root/.github/prompts") && !place.exists("home/.codex/prompts"));
+    for target in OTHERS {
+        assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
+    }
+    // What is edited there comes back in Claude Code's words.
+    let edited = |target: &str, file: &str, from: &str, to: &str| {
+        place.write(file, place.read(file).replace(from, to));
+        let data = place.data(&["evolve", "propose", "--yes", "--target", target]);
+        assert_eq!(data["skipped"], json!([]), "{target}: {data:#}");
+        place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
+        place.data(&["deploy", "--apply", "--yes", "--target", target]);
+        assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
+    };
+    let gemini = "root/.gemini/commands/git/explain.toml";
+    edited("gemini", gemini, "On !{date}", "At !{date}, {reader}: $0.50");
+    assert_eq!(place.reasons(&["--target", "opencode"]).len(), 3, "it holds `$0` now");
+    edited("gemini", gemini, ": $0.50", "");
+    place.deploy(&["--target", "opencode"]);
+    edited("opencode", "root/.opencode/command/git/explain.md", "At !`date`", "By !`date`");
+    let shown = place.ok(&["prompt", "show", "git.explain", "--raw"]);
+    assert!(shown.contains("model: opus") && shown.contains("By !`date`, $reader."), "{shown}");
+}
+
+#[test]
+fn a26_gemini_gives_a_command_of_user_and_project_another_name() {
+    let place = place();
+    place.prompt("review", "Review.\n");
+    place.deploy(&["--target", "gemini", "--scope", "user"]);
+    place.deploy(&["--target", "gemini"]);
+    let notes = place.notes(&["status", "--target", "gemini"]);
+    assert!(notes.iter().any(|note| note.contains("`review.toml` of the user and of the project")), "{notes:?}");
+}
+
+#[test]
+fn subagents_have_the_form_of_each_agent() {
+    let place = place();
+    let text = "---\nname: Code Reviewer\ndescription: \"Reviews: a change\"\ntools: Read, Grep, Task\nmodel: opus\n---\nYou review.\n";
+    place.resource("subagent://reviewer", text);
+    place.deploy(&["--target", "gemini"]);
+    assert_eq!(
+        place.read("root/.gemini/agents/reviewer.md"),
+        "---\nname: code-reviewer\ndescription: \"Reviews: a change\"\ntools:\n  - read_file\n  - read_many_files\n  \
+         - grep_search\n  - glob\n  - list_directory\n---\n\nYou review.\n"
+    );
+    place.deploy(&["--target", "opencode"]);
+    assert_eq!(
+        place.read("root/.opencode/agent/reviewer.md"),
+        "---\nmode: subagent\ndescription: \"Reviews: a change\"\ntools:\n  \"*\": false\n  read: true\n  grep: true\n  \
+         glob: true\n  list: true\n  task: true\n---\n\nYou review.\n"
+    );
+    place.deploy(&["--target", "copilot"]);
+    assert!(place.read("root/.github/agents/reviewer.agent.md").contains("tools: [\"read\",\"search\",\"agent\"]"));
+    assert_eq!(place.planned(&["--target", "vscode"]), [""; 0], "VS Code reads the same file");
+    assert_eq!(place.reasons(&["--target", "windsurf"]), ["windsurf no_subagents"]);
+    let notes = place.notes(&["plan", "--target", "gemini"]);
+    assert!(notes.iter().any(|note| note.contains("does not know Task")), "{notes:?}");
+    // A list of nothing is none.
+    place.resource("subagent://reviewer", &text.replace("Read, Grep, Task", "Task"));
+    let notes = place.notes(&["plan", "--target", "gemini"]);
+    assert!(notes.iter().any(|note| note.contains("knows none of its tools")), "{notes:?}");
+    place.deploy(&["--target", "gemini"]);
+    assert!(!place.read("root/.gemini/agents/reviewer.md").contains("tools"));
+    // For the user each has a folder of its own.
+    for (target, file) in [
+        ("gemini", "home/.gemini/agents/reviewer.md"),
+        ("opencode", "home/.config/opencode/agent/reviewer.md"),
+        ("copilot", "home/.copilot/agents/reviewer.agent.md"),
+    ] {
+        place.deploy(&["--scope", "user", "--target", target]);
+        assert!(place.exists(file), "{target}");
+    }
+}
+
+#[test]
+fn what_is_longer_than_windsurf_reads_is_left_out() {
+    let place = place();
+    place.instructions("long", &"x".repeat(12_001));
+    place.ok(&["module", "set", "instructions:long", "--applies", "manual"]);
+    assert_eq!(place.reasons(&["--target", "windsurf"]), ["windsurf too_long"]);
+    place.ok(&["module", "set", "instructions:long", "--applies", "always", "--targets", "windsurf"]);
+    assert_eq!(place.reasons(&["--target", "windsurf"]), ["windsurf too_long"]);
+    place.ok(&["prompt", "create", "long", &"y".repeat(12_001)]);
+    assert_eq!(place.reasons(&["--target", "windsurf"]).len(), 2);
+    let notes = place.notes(&["plan", "--target", "windsurf", "--scope", "user"]);
+    assert!(notes.iter().any(|note| note.contains("6000 bytes of global_rules.md")), "{notes:?}");
+}
+
+#[test]
+fn for_the_user_each_has_its_own_file() {
+    let place = place();
+    place.instructions("style", "Be brief.\n");
+    place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
+    place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
+    let before = place.tree();
+    for (target, files) in [
+        ("copilot", &["home/.copilot/copilot-instructions.md", "home/.copilot/instructions/py.instructions.md"][..]),
+        ("gemini", &["home/.gemini/GEMINI.md"]),
+        ("opencode", &["home/.config/opencode/AGENTS.md"]),
+        ("windsurf", &["home/.codeium/windsurf/memories/global_rules.md"]),
+    ] {
+        place.deploy(&["--scope", "user", "--target", target]);
+        assert_eq!(place.files(), files, "{target}");
+        place.data(&["rollback", "--to", "pristine", "--scope", "user", "--target", target, "--yes"]);
+    }
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
+    let place = place();
+    place.instructions("style", "Be brief.\n");
+    place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");
+    place.deploy(&[]);
+    let told = |place: &Place| [place.notes(&["doctor"]), place.notes(&["status"])];
+    assert_eq!(told(&place), [[""; 0]; 2]);
+    let says = |words: &str| {
+        for notes in told(&place) {
+            assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:?}");
+        }
+    };
+    place.write("root/CLAUDE.local.md", "");
+    assert_eq!(told(&place), [[""; 0]; 2], "an empty one hides nothing");
+    place.write("root/CLAUDE.local.md", "Mine.\n");
+    says("CLAUDE.local.md` hides it; the line `@AGENTS.md` in it changes that");
+    place.deploy(&["--target", "claude_code"]);
+    assert!(place.read("root/.claude/rules/style.md").contains("Be brief."), "it has a rule in its place");
+    place.write("root/CLAUDE.local.md", "@AGENTS.md\n");
+    assert!(told(&place)[0].is_empty());
+    std::fs::remove_file(place.root().join("CLAUDE.local.md")).expect("a file");
+    place.write("CLAUDE.md", "Above.\n");
+    says("CLAUDE.md` hides it, which stands above the root");
+    std::fs::remove_file(place.root().parent().expect("a folder").join("CLAUDE.md")).expect("a file");
+    place.write("home/.claude/CLAUDE.md", "The user's own.\n");
+    place.write("root/AGENTS.override.md", "Over.\n");
+    says("AGENTS.override.md` in place of the AGENTS.md beside it");
+    std::fs::remove_file(place.root().join("AGENTS.override.md")).expect("a file");
+    place.write("home/.claude/skills/tidy/SKILL.md", "---\nname: tidy\n---\n");
+    says("home/.claude/skills/tidy` in place of the project's");
+}
