@@ -1,6 +1,5 @@
 //! What each agent reads, and from where: the tables that import goes by.
 
-use super::reason::Reason;
 use crate::content::formats::RuleFormat;
 use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 use crate::store::agent_files::Kind;

@@ -265,7 +265,9 @@ impl Places {
                 let ending = SUBAGENTS.iter().find(|ending| label.ends_with(**ending))?;
                 Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
             }
-            Role::Kept | Role::File => Destination::plain(Role::File, [before, &place.folder, inner].concat().join("/")),
+            Role::Kept | Role::File => {
+                Destination::plain(Role::File, [before, &place.folder, inner].concat().join("/"))
+            }
         };
         Some(Destination { agent, ..found })
     }

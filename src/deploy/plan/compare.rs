@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::content::formats::sections;
 use crate::deploy::desired::{Desired, Form, Output};
-use crate::deploy::plan::block;
 use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
 use crate::deploy::plan::unwanted::{self, Unwanted};
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};

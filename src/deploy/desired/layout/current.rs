@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::files::{of_kind, prompt_files, skills};
 use super::{commands, instructions, servers, subagents};
-use crate::content::command::skill;
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::module::{Kind, Module};
