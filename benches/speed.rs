@@ -33,6 +33,8 @@ mod process;
 mod references;
 #[path = "speed/requests.rs"]
 mod requests;
+#[path = "speed/sources.rs"]
+mod sources;
 #[path = "load/streams.rs"]
 mod streams;
 #[path = "speed/table.rs"]
@@ -112,6 +114,7 @@ fn measure(quick: bool, filter: &str) {
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);
+    sources::measure(&data, &effort, &mut table);
     print!("{table}");
 }
 
