@@ -33,6 +33,8 @@ mod process;
 mod references;
 #[path = "speed/requests.rs"]
 mod requests;
+#[path = "speed/sources.rs"]
+mod sources;
 #[path = "load/streams.rs"]
 mod streams;
 #[path = "speed/syncs.rs"]
@@ -115,6 +117,7 @@ fn measure(quick: bool, filter: &str) {
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);
     syncs::measure(&effort, &mut table);
+    sources::measure(&data, &effort, &mut table);
     print!("{table}");
 }
 

@@ -39,6 +39,11 @@ fn ssh(scratch: &Scratch, filter: &str) -> String {
     format!("sh {path}")
 }
 
+/// A filter that lets so many bytes through, and ends the connection then.
+fn cut_off(bytes: usize) -> String {
+    format!("(head -c {bytes}; kill $$)")
+}
+
 fn over_ssh(scratch: &Scratch, filter: &str, arguments: &[&str]) -> Command {
     let mut command = scratch.command();
     command.env("GIT_SSH_COMMAND", ssh(scratch, filter)).env("GIT_SSH_VARIANT", "simple").args(arguments);
@@ -51,17 +56,17 @@ fn a_clone_that_is_cut_off_changes_nothing_and_the_next_one_is_whole() {
     let scratch = Scratch::with_project();
     let url = format!("ssh://host{}", upstream.bare().display());
     let add = ["--json", "source", "add", url.as_str(), "--yes"];
-    let mut cut_off = 0;
+    let mut ended = 0;
     for bytes in [0, 40, 300, 700, 1200, 1700] {
-        let ran = scratch.finish(&mut over_ssh(&scratch, &format!("head -c {bytes}"), &add));
+        let ran = scratch.finish(&mut over_ssh(&scratch, &cut_off(bytes), &add));
         if ran.status == 0 {
             break;
         }
-        cut_off += 1;
+        ended += 1;
         assert!(fails(&ran, "E_GIT_FAILED"), "after {bytes} bytes: {ran}");
         assert_eq!(state(&scratch), (None, 0, None), "after {bytes} bytes");
     }
-    assert!(cut_off >= 4, "only {cut_off} clones were cut off");
+    assert!(ended >= 4, "only {ended} clones were cut off");
     let ran = scratch.finish(&mut over_ssh(&scratch, "cat", &add));
     assert_eq!(ran.status, 0, "{ran}");
     let (before, items, _) = state(&scratch);
@@ -69,7 +74,7 @@ fn a_clone_that_is_cut_off_changes_nothing_and_the_next_one_is_whole() {
     // And an update that is.
     let after = upstream.commit(&[("skills/a/SKILL.md", &skill("a", "two\n"))]);
     let update = ["--json", "source", "update", "kit"];
-    let ran = scratch.finish(&mut over_ssh(&scratch, "head -c 300", &update));
+    let ran = scratch.finish(&mut over_ssh(&scratch, &cut_off(300), &update));
     assert!(fails(&ran, "E_GIT_FAILED"), "{ran}");
     assert_eq!(state(&scratch), (before, 3, Some(skill("a", "one\n"))));
     let ran = scratch.finish(&mut over_ssh(&scratch, "cat", &update));

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{done, kit, proposals, text, update, with_kit};
-use crate::support::skill;
+use crate::support::{Random, Upstream, skill};
 
 fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
@@ -189,4 +189,62 @@ fn a_folder_is_updated_as_it_stands() {
     assert_eq!(done(&updated), words(&[("AGENTS.md", "updated")]));
     assert_eq!(text(&scratch, "instructions://AGENTS.md"), "Be briefer.\n");
     assert_eq!(update(&scratch, &[])["state"], "current");
+}
+
+/// Random edits on both sides, again and again: each line that a side added is here, or in a proposal.
+#[test]
+fn random_edits_on_both_sides_lose_no_line() {
+    const LINES: usize = 12;
+    let mut random = Random::new();
+    let upstream = Upstream::new(&[("AGENTS.md", &numbered(LINES).concat())]);
+    let scratch = with_kit(&upstream);
+    let mut theirs = numbered(LINES);
+    let (mut merged, mut proposed) = (0, 0);
+    for round in 0..14 {
+        let mut mine: Vec<String> = text(&scratch, INSTRUCTIONS).split_inclusive('\n').map(str::to_owned).collect();
+        let mut added = Vec::new();
+        for (side, lines) in [("mine", &mut mine), ("theirs", &mut theirs)] {
+            for edit in 0..=random.below(2) {
+                let line = format!("{side} {round} {edit}\n");
+                let at = random.below(lines.len());
+                match random.below(3) {
+                    0 => lines.insert(at, line.clone()),
+                    1 => lines[at] = line.clone(),
+                    _ => {
+                        lines.remove(at);
+                        lines.push(line.clone());
+                    }
+                }
+                added.push((side, line));
+            }
+        }
+        let (mine, upstreams) = (mine.concat(), theirs.concat());
+        scratch.ok(&["resource", "update", "AGENTS.md", &mine]);
+        upstream.commit(&[("AGENTS.md", &upstreams)]);
+        let updated = update(&scratch, &[]);
+        let now = text(&scratch, INSTRUCTIONS);
+        let listed = scratch.json(&["evolve", "list"]);
+        let open = listed["data"]["proposals"].as_array().expect("proposals");
+        let shown: String = open.iter().map(|one| scratch.ok(&["evolve", "show", &one["id"].to_string()])).collect();
+        for (side, line) in added
+            .iter()
+            .filter(|(side, line)| (if *side == "mine" { &mine } else { &upstreams }).contains(line.as_str()))
+        {
+            let kept = now.contains(line.as_str()) || (*side == "theirs" && shown.contains(&format!("+{line}")));
+            assert!(kept, "round {round}: {line:?} of {side} is lost: {updated}\n{now}\n{shown}");
+        }
+        merged += usize::from(done(&updated).iter().any(|(_, what)| what == "merged" || what == "updated"));
+        if let [one] = open.as_slice() {
+            proposed += 1;
+            scratch.ok(&["evolve", if random.below(2) == 0 { "accept" } else { "reject" }, &one["id"].to_string()]);
+        }
+    }
+    eprintln!("{merged} rounds were merged, {proposed} proposed");
+    assert!(merged + proposed == 14, "{merged} merged, {proposed} proposed");
+}
+
+const INSTRUCTIONS: &str = "instructions://AGENTS.md";
+
+fn numbered(lines: usize) -> Vec<String> {
+    (0..lines).map(|n| format!("line {n}\n")).collect()
 }
