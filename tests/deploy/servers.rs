@@ -54,7 +54,10 @@ fn each_agent_gets_servers_in_its_own_file_and_form() {
     assert_eq!(cursor["mcpServers"]["docs"]["headers"]["Authorization"], "Bearer ${env:DOCS_TOKEN}");
     assert_eq!(json_of(&place, "root/.vscode/mcp.json")["servers"]["files"]["env"]["ROOT_DIR"], "${env:ROOT_DIR}");
     let codex = place.read("root/.codex/config.toml");
-    assert!(codex.contains("bearer_token_env_var = \"DOCS_TOKEN\"") && codex.contains("env_vars = [\"ROOT_DIR\"]"), "{codex}");
+    assert!(
+        codex.contains("bearer_token_env_var = \"DOCS_TOKEN\"") && codex.contains("env_vars = [\"ROOT_DIR\"]"),
+        "{codex}"
+    );
     assert!(!codex.contains("old"), "Codex speaks no SSE: {codex}");
     let plan = place.data(&["plan"]);
     let left = json!([{ "module_id": "mcp_server:old", "target": "codex", "reason_code": "transport" }]);
@@ -68,7 +71,10 @@ fn a35_a_plan_with_servers_says_what_will_run_and_takes_a_person() {
     let place = place();
     let plan = place.ok(&["plan", "--target", "claude_code"]);
     let ran = place.run(&["plan", "--target", "claude_code"]);
-    assert!(ran.stderr.contains("code that Claude Code will run: 'files' starts npx -y server-files 'a b'"), "{plan}\n{ran}");
+    assert!(
+        ran.stderr.contains("code that Claude Code will run: 'files' starts npx -y server-files 'a b'"),
+        "{plan}\n{ran}"
+    );
     assert!(ran.stderr.contains("`claude -p` starts the servers of .mcp.json"), "{ran}");
     let before = place.tree();
     let mut client = place.server(&["--groups", "deploy"]);
@@ -156,7 +162,8 @@ fn a_file_that_holds_a_secret_is_left_alone() {
     }
     let plan = place.data(&["plan"]);
     assert_eq!(plan["changes"], json!([]));
-    let reasons: Vec<&str> = plan["left_out"].as_array().expect("a list").iter().map(|l| word(&l["reason_code"])).collect();
+    let reasons: Vec<&str> =
+        plan["left_out"].as_array().expect("a list").iter().map(|l| word(&l["reason_code"])).collect();
     assert_eq!(reasons.iter().filter(|reason| **reason == "holds_secret").count(), 8, "{plan:#}");
     assert_eq!(reasons.iter().filter(|reason| **reason == "malformed").count(), 3, "{plan:#}");
     let ran = place.run(&["diff"]);

@@ -23,6 +23,7 @@ mod applies;
 mod cursor;
 mod folders;
 mod links;
+mod note;
 mod only;
 mod reason;
 mod walk;
