@@ -1,6 +1,6 @@
 //! What an agent fills in for in the texts of its entries.
 
-use super::write::Unsayable;
+use super::loss::Unsayable;
 use crate::store::servers::{Part, Text};
 
 /// The references that an agent fills in.

@@ -5,6 +5,7 @@
 pub mod dialect;
 pub mod document;
 pub mod intake;
+pub mod loss;
 pub mod read;
 pub mod secrets;
 pub mod write;

@@ -165,12 +165,8 @@ impl Taking<'_, '_> {
             let pair = arg.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
             match pair {
                 _ if after_option && matches!(option.as_str(), "header" | "H") => {
-                    let scheme = arg.split_once(':').map_or("", |(name, rest)| {
-                        let rest = rest.trim_start();
-                        let scheme = SCHEMES.iter().find(|scheme| rest.starts_with(**scheme)).map_or(0, |s| s.len());
-                        &arg[..name.len() + 1 + (arg.len() - name.len() - 1 - rest.len()) + scheme]
-                    });
-                    self.replace_after(&scheme.to_owned(), "an argument", text, &format!("{}_TOKEN", self.server));
+                    let wanted = format!("{}_TOKEN", self.server);
+                    self.replace_after(before_value(&arg), "an argument", text, &wanted);
                 }
                 _ if after_option && has_secret_word(&option) && !arg.is_empty() => {
                     self.replace("an argument", text, &option);
@@ -246,6 +242,15 @@ fn literals(text: &Text) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns what stands before the value of a header: its name, and the scheme.
+fn before_value(header: &str) -> &str {
+    let Some((name, value)) = header.split_once(':') else { return "" };
+    let blanks = value.len() - value.trim_start().len();
+    let scheme =
+        SCHEMES.iter().find(|scheme| value.trim_start().starts_with(**scheme)).map_or(0, |scheme| scheme.len());
+    &header[..name.len() + 1 + blanks + scheme]
+}
+
 fn has_secret_word(name: &str) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
@@ -281,7 +286,7 @@ pub fn secret_in(value: &Value, refers: &dyn Fn(&str) -> bool) -> Option<String>
                     let text = value.as_str().unwrap_or_default();
                     (!text.is_empty() && !refers(text)).then(|| name.clone())
                 }),
-                None if has_secret_word(key) && value.as_str().is_some_and(|text| holds_token(text)) => {
+                None if has_secret_word(key) && value.as_str().is_some_and(holds_token) => {
                     return Some(key.clone());
                 }
                 None => secret_in(value, refers),

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::dialect::{DIALECTS, Dialect};
+use super::loss::{Lost, Unsayable};
 use super::read::Read;
 use super::secrets::Secrets;
-use super::write::{Lost, Unsayable};
+
 use crate::store::servers::{Definition, Part, Text, Transport};
 
 fn dialect(agent: &str) -> &'static Dialect {

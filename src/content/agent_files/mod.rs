@@ -113,7 +113,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_agent_file";
     const CLI: &'static [&'static str] = &["agent-file", "remove"];
     const TITLE: &'static str = "Remove an agent's file";
-    const ABOUT: &'static str = "Remove a file that the project keeps for one agent; it keeps no history";
+    const ABOUT: &'static str = "Remove a file that the project keeps for one agent";
+    const HELP: &'static str = "It keeps no history. The next deploy takes it away where an earlier one wrote it.";
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const GROUP: &'static str = GROUP;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::item::Note;
+use super::note::Note;
 use super::reason::{LeftOut, Reason};
 use crate::op::LISTED_BY_VERBOSE;
 use crate::plural;

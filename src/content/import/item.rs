@@ -11,6 +11,7 @@ use super::free_name;
 use super::kept::{KeptFile, KeptFiles};
 use super::manifest::{self, Entry, Origin, What};
 use super::matter::{self, Matter};
+use super::note::Note;
 use super::place::{Destination, InSkill, Kept};
 use super::reason::{LeftOut, Reason};
 use super::scan::File;
@@ -111,17 +112,6 @@ pub struct Clash {
     pub wanted: String,
     /// The file that comes too late.
     pub path: String,
-}
-
-/// What people should know of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// The file.
-    pub path: String,
-    /// The line, from 1.
-    pub line: Option<usize>,
-    /// What goes on behind the file's name.
-    pub text: String,
 }
 
 /// Bytes of a file whose front matter is looked at.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::free_name::{self, letters};
-use super::item::Note;
 use super::manifest::Server;
+use super::note::Note;
 use super::place::{Destination, Kept};
 use super::reason::Reason;
 use super::scan::File;

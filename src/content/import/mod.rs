@@ -24,6 +24,7 @@ mod again;
 mod deployed;
 mod folders;
 pub(super) mod links;
+mod note;
 mod only;
 mod twins;
 pub(in crate::content) mod walk;

@@ -67,7 +67,7 @@ impl Given {
         if is_program && !definition.headers.is_empty() {
             return Err(refuse("A program has no headers").hint("--env gives it a variable"));
         }
-        if !is_program && !(definition.env.is_empty() && definition.cwd.is_none()) {
+        if !is_program && (!definition.env.is_empty() || definition.cwd.is_some()) {
             return Err(refuse("A server at an address has no variables and no folder").hint("--header sends a value"));
         }
         let mut safe = definition.clone();

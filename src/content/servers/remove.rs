@@ -20,9 +20,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "remove"];
     const TITLE: &'static str = "Remove an MCP server";
-    const ABOUT: &'static str = "Remove an MCP server from the project; it keeps no history";
-    const HELP: &'static str =
-        "The next deploy takes its entry out of the agents' files. `mcpkg mcp set NAME --enabled false` keeps it.";
+    const ABOUT: &'static str = "Remove an MCP server from the project";
+    const HELP: &'static str = "It keeps no history. The next deploy takes its entry out of the agents' files. `mcpkg mcp set NAME --enabled false` keeps it.";
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const GROUP: &'static str = GROUP;

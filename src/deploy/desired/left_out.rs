@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::content::formats;
 use crate::deploy::targets::Target;
-use crate::mcp_servers::write::Unsayable;
+use crate::mcp_servers::loss::Unsayable;
 
 /// A module that is meant for a target and is not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -264,7 +264,8 @@ impl Applying<'_> {
                 drop(right);
                 let inputs = self.inputs(&prepared);
                 let (site, changes) = (&prepared.site, &prepared.plan.changes);
-                consent = code::consent(context, DeployApply::TOOL, site, &inputs, &prepared.hash, changes)?;
+                let effects = show::effects(changes);
+                consent = code::consent(context, DeployApply::TOOL, site, &inputs, &prepared.hash, changes, effects)?;
                 right = apply::begin(context)?;
                 let hash = prepared.hash.clone();
                 prepared = Prepared::again(context, self.choice, prepared.checkouts)?;

@@ -147,7 +147,8 @@ fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, 
     if unapproved.is_empty() {
         let mut inputs = site.inputs();
         inputs["to"] = json!(goal.word);
-        return code::consent(context, Rollback::TOOL, site, &inputs, hash, &planned.changes);
+        let changes = &planned.changes;
+        return code::consent(context, Rollback::TOOL, site, &inputs, hash, changes, show::effects(changes));
     }
     let code = code::lines(&code::of(&planned.changes));
     let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();

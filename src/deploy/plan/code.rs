@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{After, Change, Op, entries};
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::desired::slots::{Slot, Slots};
-use crate::deploy::plan::show;
 use crate::deploy::source::Site;
 use crate::deploy::targets::Target;
 use crate::error::Result;
@@ -101,7 +100,7 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Returns a person's consent to the changes; `None` where they let agents run nothing.
+/// Returns a person's consent to the changes, whose `effects` are said beside; `None` where they let agents run nothing.
 ///
 /// # Errors
 /// As [`request::ask`].
@@ -112,6 +111,7 @@ pub fn consent(
     inputs: &Value,
     plan_hash: &str,
     changes: &[Change],
+    effects: Vec<String>,
 ) -> Result<Option<Consent>> {
     let code = of(changes);
     if code.is_empty() {
@@ -124,7 +124,7 @@ pub fn consent(
         inputs,
         plan_hash,
         summary: format!("Write to {} what agents will run", site.destination()),
-        effects: lines.chain(show::effects(changes)).collect(),
+        effects: lines.chain(effects).collect(),
     };
     request::ask(context, &need).map(Some)
 }

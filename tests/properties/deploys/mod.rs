@@ -1,6 +1,7 @@
 //! What a deploy writes can be taken back, whatever stood there and whatever is deployed.
 
 mod sequences;
+mod servers;
 mod trees;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::of_kind;
-use crate::client;
+use crate::client::user_file;
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, Part, part};
@@ -50,7 +50,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
     if of_kind(modules, Kind::McpServer, target).next().is_none() {
         return Ok(());
     }
-    let file = client::user_file(target.name())?;
+    let file = user_file(target.name())?;
     let place = file.as_deref().and_then(|file| Some((file.parent()?, file.file_name()?.to_str()?)));
     let (Some(dialect), Some((folder, name))) = (Dialect::of(target.name()), place) else {
         leave_out(builder, modules, target, Reason::NoServers);

@@ -9,7 +9,7 @@ use crate::deploy::apply::{self, Work};
 use crate::deploy::operations::gates::unconfirmed;
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{Change, Op, RowChange, code};
+use crate::deploy::plan::{Change, Op, RowChange, code, show};
 use crate::deploy::source::Choice;
 use crate::disk;
 use crate::error::Result;
@@ -116,7 +116,10 @@ impl Operation for Restore {
         // What agents will run takes a person, who was asked at a terminal above.
         let consent = match context.confirmation == Confirmation::Ask {
             true => None,
-            false => code::consent(context, Self::TOOL, &site, &site.inputs(), &hash, &work.changes)?,
+            false => {
+                let effects = show::effects(&work.changes);
+                code::consent(context, Self::TOOL, &site, &site.inputs(), &hash, &work.changes, effects)?
+            }
         };
         let id = apply::apply(context, &right, work, |db: &Db<'_>| {
             consent.as_ref().map_or(Ok(()), |consent| consent.consume(context, db))

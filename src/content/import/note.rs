@@ -1,0 +1,12 @@
+//! What an import tells of single files.
+
+/// What people should know of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// What goes on behind the file's name.
+    pub text: String,
+}
