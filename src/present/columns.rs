@@ -88,7 +88,8 @@ impl Column {
             Rank::Empty | Rank::Whole => self.width,
             Rank::Prose => PROSE,
             Rank::Detail | Rank::Fact => FACT,
-            Rank::Name => width * 3 / 5,
+            // A width that is not known is the largest number there is.
+            Rank::Name => width.saturating_mul(3) / 5,
         })
     }
 }

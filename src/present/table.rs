@@ -225,6 +225,12 @@ mod tests {
     }
 
     #[test]
+    fn where_no_width_is_known_nothing_is_cut() {
+        let text = aligned(&plan(), None);
+        assert!(text.contains("it is not there yet") && !text.contains(CUT), "{text}");
+    }
+
+    #[test]
     fn wide_letters_are_cut_between_letters() {
         assert_eq!(cut("日本語の説明", 7, Kept::Start), "日本語…");
         assert_eq!(cut("日本語の説明", 6, Kept::Start), "日本…");

@@ -247,6 +247,44 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
 }
 
 #[test]
+fn requests_for_consent_say_what_and_who() {
+    use mcpkg::clock::Clock;
+    use mcpkg::store::consents::{self, Binding, New};
+    let scratch = Scratch::with_project();
+    let clock = Clock::system();
+    let binding = Binding { operation: "rollback", asker: "user", project: "p", inputs: "{}", plan_hash: "hash" };
+    let new = New {
+        uuid: clock.uuid(),
+        sha256: None,
+        binding,
+        caller: "mcp:claude-code",
+        summary: "Roll back /home/ada/work to how it was before any deploy: 12 files",
+        effects: "[]",
+        asked_at: clock.now(),
+        expires_at: clock.now() + 3_600_000,
+    };
+    assert!(scratch.store().write(|db| consents::insert(db, &new)).expect("a row"));
+    let shown = match on_four_widths(&scratch, &["consent", "list"]) {
+        Ok(shown) => shown,
+        Err(why) => return skipped(why),
+    };
+    assert_snapshot!(shown, @r#"
+    --- 40
+    ID                          OPERATION  …
+    xxxxxxxx-xxxx-xxxx-xxxx-x…  rollback
+    --- 80
+    ID                                    OPERATION  EXPIRES              STATE    …
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   0000-00-00T00:00:0…  pending
+    --- 100
+    ID                                    OPERATION  ASKED BY     PROJECT  EXPIRES            STATE    …
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   mcp:claude…  p        0000-00-00T00:00…  pending
+    --- 160
+    ID                                    OPERATION  ASKED BY         PROJECT  EXPIRES               STATE    WHAT
+    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   mcp:claude-code  p        0000-00-00T00:00:00Z  pending  Roll back /home/ada/work to how it was before any dep…
+    "#);
+}
+
+#[test]
 fn doctor_says_what_to_do_in_whole_words() {
     let scratch = deployed();
     let shown = match on_four_widths(&scratch, &["doctor", "--root", "work"]) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::answers::{checked, tool_data};
 use crate::deploy::place::Place;
-use crate::support::{Client, eventually, signal};
+use crate::support::{Client, at_a_terminal, eventually, signal, skipped};
 
 /// How many plans hang at once: as many as a machine with two processors must bear.
 const HUNG: usize = 4;
@@ -150,4 +150,17 @@ fn the_shell_gives_up_with_what_it_started() {
     for id in started(&place) {
         eventually("git has ended", || (!runs(id)).then_some(()));
     }
+}
+
+#[test]
+fn a_terminal_shows_that_something_is_fetched() {
+    let place = Place::with_git_source(&["codex: project"]);
+    let mut command = place.command();
+    command.env("TERM", "xterm").args(["plan", "--repo"]).arg(place.repo());
+    match at_a_terminal(&command, "") {
+        Some((shown, ok)) => assert!(ok && shown.contains("Fetching"), "{shown}"),
+        None => skipped("there is no script(1)"),
+    }
+    let quiet = place.run(&["plan", "--repo", place.repo().to_str().expect("a path")]);
+    assert!(quiet.status == 0 && !quiet.stderr.contains("Fetching"), "{quiet}");
 }

@@ -196,7 +196,17 @@ impl Site {
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
             Source::Repo(repo) => {
-                let mut checkouts = repo.fetch(&self.profile, &context.cancelled, &*context.step_aside)?;
+                let asked = std::cell::Cell::new(0);
+                let ask = || {
+                    // How often a remote will be asked is not known before.
+                    (context.progress)("Fetching", asked.get(), asked.get() + 1);
+                    asked.set(asked.get() + 1);
+                    (context.step_aside)();
+                };
+                let mut checkouts = repo.fetch(&self.profile, &context.cancelled, &ask)?;
+                if asked.get() > 0 {
+                    (context.progress)("Fetching", asked.get(), asked.get());
+                }
                 let root = self.bases.root.clone().unwrap_or_else(|| self.bases.home.clone());
                 checkouts.set_project(root, self.repo_choice().project.to_owned());
                 Ok(checkouts)
