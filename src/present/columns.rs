@@ -88,7 +88,8 @@ impl Column {
             Rank::Empty | Rank::Whole => self.width,
             Rank::Prose => PROSE,
             Rank::Detail | Rank::Fact => FACT,
-            Rank::Name => width * 3 / 5,
+            // A terminal may not know its width, which then is as large as can be.
+            Rank::Name => width.saturating_mul(3) / 5,
         })
     }
 }
