@@ -88,7 +88,7 @@ impl Column {
             Rank::Empty | Rank::Whole => self.width,
             Rank::Prose => PROSE,
             Rank::Detail | Rank::Fact => FACT,
-            // A width that is not known is the largest number there is.
+            // A terminal may not know its width, which then is as large as can be.
             Rank::Name => width.saturating_mul(3) / 5,
         })
     }

@@ -41,7 +41,7 @@ fn ssh(scratch: &Scratch, filter: &str) -> String {
 
 /// A filter that lets so many bytes through, and ends the connection then.
 fn cut_off(bytes: usize) -> String {
-    format!("(head -c {bytes}; kill $$)")
+    format!("(dd bs=1 count={bytes} 2>/dev/null; kill $$)")
 }
 
 fn over_ssh(scratch: &Scratch, filter: &str, arguments: &[&str]) -> Command {
@@ -57,7 +57,7 @@ fn a_clone_that_is_cut_off_changes_nothing_and_the_next_one_is_whole() {
     let url = format!("ssh://host{}", upstream.bare().display());
     let add = ["--json", "source", "add", url.as_str(), "--yes"];
     let mut ended = 0;
-    for bytes in [0, 40, 300, 700, 1200, 1700] {
+    for bytes in [0, 40, 300, 500, 700, 900, 1100, 5000] {
         let ran = scratch.finish(&mut over_ssh(&scratch, &cut_off(bytes), &add));
         if ran.status == 0 {
             break;

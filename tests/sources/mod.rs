@@ -2,6 +2,7 @@
 
 mod add;
 mod lock;
+mod terminal;
 mod update;
 
 use serde_json::Value;

@@ -1,0 +1,66 @@
+//! Sources at a terminal: tables that fit, and the question before anything is written.
+
+use insta::assert_snapshot;
+use regex::Regex;
+
+use super::kit;
+use crate::support::{Scratch, shown_on, skipped, typed_after};
+
+#[test]
+fn the_list_fits_each_terminal() {
+    let upstream = kit();
+    let scratch = Scratch::with_project();
+    let config = format!("[url \"{}\"]\n\tinsteadOf = https://github.com/anthropics/kit\n", upstream.url());
+    let config = scratch.file("gitconfig", config);
+    for (name, prefix) in [("a-source-with-a-rather-long-name", "long"), ("kit", "k")] {
+        let mut add = scratch.command();
+        add.env("GIT_CONFIG_GLOBAL", &config).args(["source", "add", "anthropics/kit", "--yes"]);
+        assert_eq!(scratch.finish(add.args(["--name", name, "--prefix", prefix])).status, 0);
+    }
+    let mut all = String::new();
+    for columns in [40, 80, 100, 160] {
+        let mut command = scratch.command();
+        command.env("PATH", "/usr/bin:/bin").args(["source", "list"]);
+        let Some(shown) = shown_on(columns, &command) else { return skipped("there is no script of util-linux") };
+        let shown = Regex::new("\x1b\\[[0-9;]*m").expect("a pattern").replace_all(&shown, "").into_owned();
+        assert!(shown.lines().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {shown}");
+        let shown = Regex::new("20\\d\\d-[0-9:TZ-]*").expect("a pattern").replace_all(&shown, "<TIME>").into_owned();
+        all.push_str(&format!("--- {columns}\n{shown}"));
+    }
+    assert_snapshot!(all, @"
+    --- 40
+    NAME                      FOLLOWS      …
+    a-source-with-a-rather-…  branch main
+    kit                       branch main
+    --- 80
+    NAME                              FOLLOWS      COMMIT        WHERE         …
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  …hropics/kit
+    kit                               branch main  cfaf83a688ad  …hropics/kit
+    --- 100
+    NAME                              FOLLOWS      COMMIT        FILES  UPDATED      WHERE
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  8      <TIME>…  …com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  8      <TIME>…  …com/anthropics/kit
+    --- 160
+    NAME                              FOLLOWS      COMMIT        FILES  UPDATED               WHERE
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  8      <TIME>  https://github.com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  8      <TIME>  https://github.com/anthropics/kit
+    ");
+}
+
+#[test]
+fn a_terminal_shows_what_comes_and_asks() {
+    let upstream = kit();
+    for (typed, added) in [("n\n", 0), ("y\n", 1)] {
+        let scratch = Scratch::with_project();
+        let mut add = scratch.command();
+        add.args(["source", "add", &upstream.url()]);
+        let Some((shown, status)) = typed_after(&add, "[y/N]", typed) else {
+            return skipped("there is no script of util-linux");
+        };
+        let (table, question) =
+            shown.split_once("Add the source 'kit' to project 'p'?").unwrap_or_else(|| panic!("no question: {shown}"));
+        assert!(table.contains("skills/pdf/scripts/run.sh") && table.contains("LICENSE"), "{table}");
+        assert_eq!(status == 0, added == 1, "{question}");
+        assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(added));
+    }
+}
