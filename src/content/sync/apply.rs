@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::folder::{Look, There};
-use super::plan::{Act, Plan, Step, plain};
+use super::plan::{Plan, plain};
+use super::step::{Act, Step};
 use crate::clock::Clock;
 use crate::content::import::manifest::{Entry, Origin};
 use crate::content::proposals::{self, New, Proposed};

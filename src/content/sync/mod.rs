@@ -1,8 +1,9 @@
 //! `mcpkg sync`: a project and a folder are kept the same, both ways, so that a team shares a project by git.
 //!
-//! The folder is what `export` writes and `import` reads. [`folder`] looks at it, [`plan`] merges it with the project
-//! ([`crate::content::merge`]), [`apply`] changes the project in one transaction, and [`write`] the folder. `unchanged` tells
-//! by the disk's description of the files alone that there is nothing to do.
+//! The folder is what `export` writes and `import` reads. [`unchanged`] tells by the disk's description of the files alone
+//! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::content::merge`]) into a
+//! [`step`], with an eye on [`names`] that are taken and on the [`files`] that result. [`apply`] changes the project in one
+//! transaction, [`write`] the folder.
 //!
 //! What makes it safe to be killed at any moment: before the first file is written, the transaction that changes the project
 //! notes all of them with what stands there and what will, so that the next sync goes on; and what both sides have the same is
@@ -10,10 +11,13 @@
 
 mod apply;
 mod approval;
+mod files;
 mod folder;
+mod names;
 mod operation;
 mod plan;
 mod report;
+mod step;
 mod unchanged;
 mod write;
 

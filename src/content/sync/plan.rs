@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::files::{self, FileWrite};
 use super::folder::{Look, There, entry_of};
-use crate::content::export::{
-    self,
-    layout::{self, Layout},
-};
+use super::names::{self, Names};
+use super::step::{Act, Step};
+use crate::content::export::layout::Layout;
 use crate::content::import::manifest::{self, Entry, Origin};
-use crate::content::import::scan::File;
 use crate::content::merge::{self, Content, Outcome, Side, Version};
 use crate::content::stored::{self, Rows, Stored};
 use crate::error::{Error, Result};
@@ -17,65 +16,6 @@ use crate::store::proposals::{self, Action, Proposal, State};
 use crate::store::source::Source;
 use crate::store::syncs::Base;
 use crate::store::{Db, blobs};
-
-/// What happens to an item.
-#[derive(Debug)]
-pub(super) enum Act {
-    /// Both have the same.
-    Same,
-    /// Neither has it any more.
-    Forget,
-    /// The project takes what the folder has.
-    Take,
-    /// The folder is given what stands here.
-    Give(Entry, Source),
-    /// Both get what holds the changes of both.
-    Merge(Entry, Source),
-    /// The file is deleted, as a person accepted.
-    DeleteFile,
-    /// What the folder has is proposed; the parts that exclude each other.
-    ProposeChange(Vec<&'static str>),
-    /// It is proposed to delete it here, as it was in the folder.
-    ProposeDelete,
-    /// It is proposed to delete the file, as it was here.
-    ProposeDeleteFile,
-    /// A proposal waits for a person.
-    Wait,
-    /// Nothing, for this reason.
-    LetBe(String),
-}
-
-/// An item, and what happens to it.
-#[derive(Debug)]
-pub(super) struct Step {
-    /// The file below the folder.
-    pub(super) path: String,
-    /// What people read for it.
-    pub(super) label: String,
-    /// What stands here.
-    pub(super) ours: Option<Stored>,
-    /// What was kept of the last sync.
-    pub(super) kept: Option<Base>,
-    /// What both had: that, or what a person decided about.
-    pub(super) base: Option<(Entry, i64)>,
-    /// What happens.
-    pub(super) act: Act,
-}
-
-/// A file of the folder that is to be written.
-#[derive(Debug)]
-pub(super) struct FileWrite {
-    /// Its path below the folder.
-    pub(super) path: String,
-    /// The SHA-256 of what stands there.
-    pub(super) before: Option<[u8; 32]>,
-    /// What will; `None` for nothing.
-    pub(super) bytes: Option<Source>,
-    /// Whether it can be executed.
-    pub(super) executable: bool,
-    /// What the manifest will say of it.
-    pub(super) listed: Option<Entry>,
-}
 
 /// What a sync would do.
 #[derive(Debug)]
@@ -116,9 +56,9 @@ impl Plan {
             }
             steps.push(step);
         }
-        hold_back(&mut steps, look);
+        names::hold_back(&mut steps, look);
         let first_manifest = !look.has_manifest;
-        let writes = writes(&steps, look, &listed, first_manifest)?;
+        let writes = files::writes(&steps, look, &listed, first_manifest)?;
         Ok(Self { steps, rows, writes, first_manifest })
     }
 
@@ -313,158 +253,4 @@ fn act(
             }
         }
     })
-}
-
-/// The names and URIs of the project, with whose they are.
-struct Names {
-    names: HashMap<(bool, String), String>,
-    uris: HashMap<String, String>,
-}
-
-impl Names {
-    fn of(stored: &[Stored]) -> Self {
-        let mut names = Self { names: HashMap::new(), uris: HashMap::new() };
-        for stored in stored {
-            names.add(&stored.entry, &stored.key());
-        }
-        names
-    }
-
-    fn add(&mut self, entry: &Entry, key: &str) {
-        self.names.insert((entry.what.is_prompt(), entry.name.clone()), key.to_owned());
-        if let Some(uri) = entry.what.uri() {
-            self.uris.insert(uri.to_owned(), key.to_owned());
-        }
-    }
-
-    /// Returns why the project cannot take what a step would write; else the names are that item's.
-    fn refuse(&mut self, step: &Step, there: Option<&There>) -> Option<String> {
-        let entry = match (&step.act, there) {
-            (Act::Take, Some(there)) => &there.entry,
-            (Act::Merge(entry, _), _) => entry,
-            _ => return None,
-        };
-        // A new item has no key yet; its path is as good.
-        let key = step.ours.as_ref().map_or_else(|| step.path.clone(), Stored::key);
-        let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
-        if is_others(self.names.get(&(entry.what.is_prompt(), entry.name.clone()))) {
-            return Some(format!(
-                "has the name '{}', which another {} of the project has",
-                entry.name,
-                entry.what.word()
-            ));
-        }
-        if let Some(uri) = entry.what.uri().filter(|uri| is_others(self.uris.get(*uri))) {
-            return Some(format!("has the URI '{uri}', which another resource of the project has"));
-        }
-        self.add(entry, &key);
-        None
-    }
-}
-
-/// Holds back what would get a name or URI in the folder that another file has there, about which a person decides first.
-fn hold_back(steps: &mut [Step], look: &Look) {
-    let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::LetBe(_));
-    let mut taken: HashMap<String, String> = HashMap::new();
-    let names = |entry: &Entry| {
-        let name = format!("{} '{}'", entry.what.word(), entry.name);
-        [Some(name), entry.what.uri().map(str::to_owned)].into_iter().flatten()
-    };
-    for step in steps.iter().filter(|step| is_open(&step.act)) {
-        if let Some(there) = look.items.get(&step.path) {
-            taken.extend(names(&there.entry).map(|name| (name, step.path.clone())));
-        }
-    }
-    for step in steps.iter_mut() {
-        let (Act::Give(entry, _) | Act::Merge(entry, _)) = &step.act else { continue };
-        let of_another = names(entry).find_map(|name| taken.get(&name).filter(|path| **path != step.path));
-        if let Some(path) = of_another {
-            step.act = Act::LetBe(format!("is named like `{path}`, which waits to be decided about"));
-        }
-    }
-}
-
-/// Returns the files that the folder is to have and has not.
-fn writes(steps: &[Step], look: &Look, listed: &HashSet<String>, first_manifest: bool) -> Result<Vec<FileWrite>> {
-    let mut writes: Vec<FileWrite> = Vec::new();
-    let gone =
-        |path: &str, before| FileWrite { path: path.to_owned(), before, bytes: None, executable: false, listed: None };
-    let is_quiet = |step: &Step| {
-        matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_))
-            || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
-    };
-    let mut new_paths = HashSet::new();
-    if first_manifest || !steps.iter().all(is_quiet) {
-        let (files, expected): (Vec<File>, Vec<Option<(Entry, Source)>>) = files(steps, look, listed)?;
-        let (settled, _) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
-        for file in settled {
-            let there = look.items.get(&file.relative);
-            let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
-            // A prompt says nothing of its file's mode.
-            let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
-            let is_there = look.let_be.contains_key(&file.relative)
-                || there.is_some_and(|there| {
-                    let listed = there.listed.then_some(&there.entry);
-                    there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
-                });
-            if is_there {
-                continue;
-            }
-            new_paths.insert(file.relative.clone());
-            let before = there.map(|there| there.file.sha256());
-            let File { relative: path, content, listed, .. } = file;
-            writes.push(FileWrite { path, before, bytes: Some(content), executable, listed });
-        }
-        for step in steps.iter().filter(|step| matches!(step.act, Act::DeleteFile)) {
-            let before = look.items.get(&step.path).map(|there| there.file.sha256());
-            writes.push(gone(&step.path, before));
-        }
-    }
-    let stale = look.stale.iter().filter(|path| !new_paths.contains(*path));
-    writes.extend(stale.map(|path| gone(path, None)));
-    Ok(writes)
-}
-
-type Files = (Vec<File>, Vec<Option<(Entry, Source)>>);
-
-/// Returns the files of the folder as they shall be, each with the item that is to come back from it.
-fn files(steps: &[Step], look: &Look, listed: &HashSet<String>) -> Result<Files> {
-    let (mut files, mut expected) = (Vec::new(), Vec::new());
-    for step in steps {
-        let there = look.items.get(&step.path);
-        match (&step.act, there) {
-            (Act::Give(entry, content) | Act::Merge(entry, content), _) => {
-                let is_listed = there.is_some_and(|there| there.listed) || listed.contains(&step.path);
-                let listed = is_listed.then(|| entry.clone());
-                files.push(layout::file(step.path.clone(), entry, content, listed)?);
-                expected.push(Some((entry.clone(), content.clone())));
-            }
-            (Act::DeleteFile, _) => {}
-            (Act::LetBe(_), _) => {
-                if let Some((_, file)) = look.let_be.get(&step.path) {
-                    files.push(copy(file));
-                    expected.push(None);
-                } else if let Some(there) = there {
-                    files.push(as_it_is(&step.path, there));
-                    expected.push(None);
-                }
-            }
-            (_, Some(there)) => {
-                files.push(as_it_is(&step.path, there));
-                expected.push(Some((there.entry.clone(), there.content.clone())));
-            }
-            (_, None) => {}
-        }
-    }
-    Ok((files, expected))
-}
-
-fn as_it_is(path: &str, there: &There) -> File {
-    let listed = there.listed.then(|| there.entry.clone());
-    File { relative: path.to_owned(), content: there.file.clone(), executable: there.executable, listed }
-}
-
-fn copy(file: &File) -> File {
-    let File { relative, content, executable, listed } = file;
-    File { relative: relative.clone(), content: content.clone(), executable: *executable, listed: listed.clone() }
 }

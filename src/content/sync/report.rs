@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::folder::Look;
-use super::plan::{Act, Plan, Step};
+use super::plan::Plan;
+use super::step::{Act, Step};
 use super::write::Outcome;
 use crate::op::{Body, Reply, Table};
 use crate::plural;

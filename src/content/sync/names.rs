@@ -1,0 +1,77 @@
+//! Names and URIs, each of which one item has: what would take another's is let be.
+
+use std::collections::HashMap;
+
+use super::folder::{Look, There};
+use super::step::{Act, Step};
+use crate::content::import::manifest::Entry;
+use crate::content::stored::Stored;
+
+/// The names and URIs of the project, with whose they are.
+pub(super) struct Names {
+    names: HashMap<(bool, String), String>,
+    uris: HashMap<String, String>,
+}
+
+impl Names {
+    pub(super) fn of(stored: &[Stored]) -> Self {
+        let mut names = Self { names: HashMap::new(), uris: HashMap::new() };
+        for stored in stored {
+            names.add(&stored.entry, &stored.key());
+        }
+        names
+    }
+
+    fn add(&mut self, entry: &Entry, key: &str) {
+        self.names.insert((entry.what.is_prompt(), entry.name.clone()), key.to_owned());
+        if let Some(uri) = entry.what.uri() {
+            self.uris.insert(uri.to_owned(), key.to_owned());
+        }
+    }
+
+    /// Returns why the project cannot take what a step would write; else the names are that item's.
+    pub(super) fn refuse(&mut self, step: &Step, there: Option<&There>) -> Option<String> {
+        let entry = match (&step.act, there) {
+            (Act::Take, Some(there)) => &there.entry,
+            (Act::Merge(entry, _), _) => entry,
+            _ => return None,
+        };
+        // A new item has no key yet; its path is as good.
+        let key = step.ours.as_ref().map_or_else(|| step.path.clone(), Stored::key);
+        let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
+        if is_others(self.names.get(&(entry.what.is_prompt(), entry.name.clone()))) {
+            return Some(format!(
+                "has the name '{}', which another {} of the project has",
+                entry.name,
+                entry.what.word()
+            ));
+        }
+        if let Some(uri) = entry.what.uri().filter(|uri| is_others(self.uris.get(*uri))) {
+            return Some(format!("has the URI '{uri}', which another resource of the project has"));
+        }
+        self.add(entry, &key);
+        None
+    }
+}
+
+/// Holds back what would get a name or URI in the folder that another file has there, about which a person decides first.
+pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
+    let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::LetBe(_));
+    let mut taken: HashMap<String, String> = HashMap::new();
+    let names = |entry: &Entry| {
+        let name = format!("{} '{}'", entry.what.word(), entry.name);
+        [Some(name), entry.what.uri().map(str::to_owned)].into_iter().flatten()
+    };
+    for step in steps.iter().filter(|step| is_open(&step.act)) {
+        if let Some(there) = look.items.get(&step.path) {
+            taken.extend(names(&there.entry).map(|name| (name, step.path.clone())));
+        }
+    }
+    for step in steps.iter_mut() {
+        let (Act::Give(entry, _) | Act::Merge(entry, _)) = &step.act else { continue };
+        let of_another = names(entry).find_map(|name| taken.get(&name).filter(|path| **path != step.path));
+        if let Some(path) = of_another {
+            step.act = Act::LetBe(format!("is named like `{path}`, which waits to be decided about"));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! An item of a sync, and what happens to it.
+
+use crate::content::import::manifest::Entry;
+use crate::content::stored::Stored;
+use crate::store::source::Source;
+use crate::store::syncs::Base;
+
+/// What happens to an item.
+#[derive(Debug)]
+pub(super) enum Act {
+    /// Both have the same.
+    Same,
+    /// Neither has it any more.
+    Forget,
+    /// The project takes what the folder has.
+    Take,
+    /// The folder is given what stands here.
+    Give(Entry, Source),
+    /// Both get what holds the changes of both.
+    Merge(Entry, Source),
+    /// The file is deleted, as a person accepted.
+    DeleteFile,
+    /// What the folder has is proposed; the parts that exclude each other.
+    ProposeChange(Vec<&'static str>),
+    /// It is proposed to delete it here, as it was in the folder.
+    ProposeDelete,
+    /// It is proposed to delete the file, as it was here.
+    ProposeDeleteFile,
+    /// A proposal waits for a person.
+    Wait,
+    /// Nothing, for this reason.
+    LetBe(String),
+}
+
+/// An item, and what happens to it.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The file below the folder.
+    pub(super) path: String,
+    /// What people read for it.
+    pub(super) label: String,
+    /// What stands here.
+    pub(super) ours: Option<Stored>,
+    /// What was kept of the last sync.
+    pub(super) kept: Option<Base>,
+    /// What both had: that, or what a person decided about.
+    pub(super) base: Option<(Entry, i64)>,
+    /// What happens.
+    pub(super) act: Act,
+}
