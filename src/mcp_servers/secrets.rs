@@ -275,6 +275,17 @@ fn variable_name(text: &str) -> String {
     if is_variable(&name) { name } else { format!("_{name}") }
 }
 
+/// Whether something of a server may be secret; the default of a variable is none.
+pub fn holds_secret(server: &str, definition: &Definition) -> bool {
+    let mut safe = definition.clone();
+    for (_, text) in safe.env.iter_mut().chain(&mut safe.headers) {
+        *text = without_defaults(text);
+    }
+    let extra = safe.extra.len();
+    let out = Secrets::default().take_out(server, &mut safe);
+    !out.texts.is_empty() || safe.extra.len() != extra
+}
+
 /// Returns where a file of MCP servers holds text that may be secret: the path of keys to it. A deploy that would change the
 /// file would keep all of it.
 pub fn secret_in(value: &Value, refers: &dyn Fn(&str) -> bool) -> Option<String> {

@@ -32,6 +32,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     --- stdout
     create	skill	pdf.SKILL.md	skill://pdf/SKILL.md	plugins/git/skills/pdf/SKILL.md
     create	instructions	py.mdc	instructions://py.mdc	.cursor/rules/py.mdc
+    create	servers	.mcp.json		.mcp.json
     create	instructions	AGENTS.md	instructions://AGENTS.md	AGENTS.md
     create	resource	README.md	file:///README.md	README.md
     create	subagent	agents.bot.md	subagent://bot	plugins/git/agents/bot.md
@@ -39,12 +40,11 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     create	instructions	web.AGENTS.md	instructions://web.AGENTS.md	web/AGENTS.md
     same			as plugins/git/commands/commit.md	plugins/hub/commands/commit.md
     left out			hidden	.env
-    left out			an MCP server, not taken yet	.mcp.json
     left out			node_modules (1 file)	node_modules/
     --- stderr
     hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
     hint: `plugins/hub/commands/commit.md` is the same as `plugins/git/commands/commit.md`; it was imported once
-    hint: left out 3 files: an MCP server, not taken yet: 1 (.mcp.json); hidden: 1; node_modules: 1; `-v` lists them
+    hint: left out 2 files: hidden: 1; node_modules: 1; `-v` lists them
     hint: among the resources: 1 skill, 3 files of instructions, 1 subagent
     "#);
     assert_snapshot!(scratch.run(&["-v", "import", "repo", "--only", "plugins/hub"]), @r#"
@@ -70,12 +70,12 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
 fn programs_get_every_file_with_what_became_of_it() {
     let scratch = scratch();
     let reply = scratch.json(&["import", "repo"]);
-    assert_eq!(reply["files"].to_string(), r#"{"total":11,"imported":7,"same":1,"left_out":3}"#);
+    assert_eq!(reply["files"].to_string(), r#"{"total":11,"imported":8,"same":1,"left_out":2}"#);
     assert_eq!(reply["same"][0]["as"], "plugins/git/commands/commit.md");
     assert_eq!(reply["left_out"][0]["reason"], "hidden");
     assert_eq!(reply["notes"][0]["line"], 2);
     let again = scratch.json(&["import", "repo"]);
-    assert_eq!(again["unchanged"].as_array().map(Vec::len), Some(7));
+    assert_eq!(again["unchanged"].as_array().map(Vec::len), Some(8));
     scratch.ok(&["export", "out"]);
     let nothing = scratch.json(&["import", "out"]);
     assert_eq!((&nothing["created"], &nothing["unchanged"]), (&serde_json::json!([]), &again["unchanged"]));

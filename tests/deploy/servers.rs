@@ -155,7 +155,10 @@ fn a_file_that_holds_a_secret_is_left_alone() {
     for (path, text) in [
         ("root/.mcp.json", r#"{ "mcpServers": { "own": { "command": "x", "env": { "KEY": "hunter-two" } } } }"#),
         ("root/.codex/config.toml", "[mcp_servers.own]\nurl = 'https://x'\nhttp_headers = { X = 'hunter-two' }\n"),
-        ("root/.cursor/mcp.json", r#"{ "mcpServers": { "own": { "url": "https://u:hunter-two@x" } } }"#),
+        (
+            "root/.cursor/mcp.json",
+            r#"{ "mcpServers": { "own": { "command": "x", "args": ["--token", "hunter-two"] } } }"#,
+        ),
         ("root/.vscode/mcp.json", "{ broken"),
     ] {
         place.write(path, text);

@@ -136,6 +136,19 @@ mod tests {
     }
 
     #[test]
+    fn the_forms_of_mcp_servers_are_of_the_same_files() {
+        use crate::mcp_servers::dialect::{DIALECTS, Dialect};
+
+        assert_eq!(DIALECTS.len(), ALL.len());
+        let root = Path::new("/code/p");
+        for agent in ALL {
+            let dialect = Dialect::of(&agent.name.replace('-', "_")).expect("a form");
+            assert_eq!(dialect.document, agent.document(), "{}", agent.name);
+            assert_eq!(dialect.project.map(|file| root.join(file)), agent.project_file.map(|file| file(root)));
+        }
+    }
+
+    #[test]
     fn facts_that_are_written_as_text_are_well_formed() {
         for agent in ALL {
             let start = (agent.start)("/m", &["serve".to_owned()]);

@@ -256,9 +256,14 @@ impl Applying<'_> {
         if shown.is_some_and(|hash| hash != prepared.hash) {
             return Err(show::changed_meanwhile());
         }
+        let inputs = prepared.site.inputs();
+        if let Gate::Token(token) = &self.gate {
+            let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
+            confirm::check_plan(&confirmed, &prepared.hash)?;
+        }
+        check_adopt(&prepared.plan.changes, self.adopt)?;
         // A token and `--yes` are no person's consent to what agents will run.
         if consent.is_none() && context.confirmation != Confirmation::Ask {
-            check_adopt(&prepared.plan.changes, self.adopt)?;
             let has_code = !code::of(&prepared.plan.changes).is_empty();
             if has_code {
                 drop(right);
@@ -274,12 +279,6 @@ impl Applying<'_> {
                 }
             }
         }
-        let inputs = prepared.site.inputs();
-        if let Gate::Token(token) = &self.gate {
-            let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
-            confirm::check_plan(&confirmed, &prepared.hash)?;
-        }
-        check_adopt(&prepared.plan.changes, self.adopt)?;
         if self.adopt {
             prepared.plan.adopt_claims();
         }

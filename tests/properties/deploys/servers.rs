@@ -79,7 +79,6 @@ proptest! {
             std::fs::write(ground.root().join(".cursor/mcp.json"), text).expect("a file");
         }
         let before = ground.tree();
-        run(&context, "create_project", json!({ "name": "p" })).expect("a project");
         for (name, (dialect, definition)) in &servers {
             let origin = Origin {
                 agent: Some(dialect.agent.to_owned()),

@@ -17,7 +17,7 @@ use crate::disk;
 use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
 use crate::mcp_servers::intake::INPUTS;
-use crate::mcp_servers::secrets::secret_in;
+use crate::mcp_servers::secrets::{holds_secret, secret_in};
 use crate::plural;
 
 /// Adds the servers and files that a target reads below the deploy root.
@@ -156,12 +156,15 @@ fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -
     let (Ok(mut value), Ok(entries)) = (document.value(&text), document.entries(&text)) else {
         return Ok(Some(Reason::Malformed));
     };
-    // What the project itself says may be kept as text was said to be no secret.
-    for (name, Sayable { entry: wanted, .. }) in ours {
-        let read = |entry: &Value| dialect.read(entry, &[]).ok().map(|read| read.definition);
-        if entries.get(name).is_some_and(|there| read(there) == read(wanted))
-            && let Some(holder) = value.get_mut(document.key()).and_then(Value::as_object_mut)
-        {
+    let read = |entry: &Value| dialect.read(entry, &[]).ok().map(|read| read.definition);
+    for (name, entry) in &entries {
+        let Some(there) = read(entry) else { continue };
+        // What the project itself says as text was said to be no secret.
+        let is_ours = || ours.get(name).is_some_and(|wanted| read(&wanted.entry).as_ref() == Some(&there));
+        if holds_secret(name, &there) && !is_ours() {
+            return Ok(Some(Reason::HoldsSecret));
+        }
+        if let Some(holder) = value.get_mut(document.key()).and_then(Value::as_object_mut) {
             holder.shift_remove(name);
         }
     }
