@@ -225,3 +225,43 @@ fn docs_of_the_targets_are_current() {
 fn joined(folder: &str, file: &str) -> String {
     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }
+
+/// docs/agents.md says for people what the targets' files say for a deploy: each place of a target stands in its section.
+#[test]
+fn docs_of_the_agents_name_every_place_of_their_targets() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/agents.md");
+    let page = std::fs::read_to_string(path).expect("a page");
+    for target in Target::ALL {
+        let facts = target.facts();
+        let begin = format!("## {} (`{}`), ", facts.title, facts.name);
+        let from = page.find(&begin).unwrap_or_else(|| panic!("no section begins with {begin:?}"));
+        let section = page[from + 3..].split("\n## ").next().unwrap_or_default();
+        let (project, user) = (&facts.project, &facts.user);
+        let mut places: Vec<String> = vec![project.skills.to_owned(), format!("~/{}", user.skills)];
+        places.extend(project.always_loaded.iter().map(|file| (*file).to_owned()));
+        places.extend(user.instructions.map(|file| format!("~/{}/{file}", facts.own_folder)));
+        places.extend(project.scoped_rules.map(|rules| format!("{}/NAME{}", rules.folder, rules.ending)));
+        places.extend(user.scoped_rules.map(|rules| format!("~/{}", rules.folder)));
+        places.extend(project.also_reads.iter().map(|folder| (*folder).to_owned()));
+        for (commands, home) in [(project.commands, ""), (user.commands, "~/")] {
+            match commands {
+                Commands::Files(folder)
+                | Commands::FilesInWords { folder, .. }
+                | Commands::Numbered(folder)
+                | Commands::Toml(folder) => places.push(format!("{home}{folder}")),
+                Commands::Skills => assert!(section.contains("skills"), "{begin}"),
+            }
+        }
+        if let Some(subagents) = facts.subagents {
+            places.push(subagents.project.to_owned());
+            places.extend(subagents.user.map(|folder| format!("~/{}/{folder}", facts.own_folder)));
+        }
+        for place in places {
+            assert!(section.contains(&format!("`{place}`")), "{begin} does not name `{place}`");
+        }
+        for limit in [project.agents_md_limit, user.max_characters].into_iter().flatten() {
+            let told = format!("{},{:03}", limit / 1000, limit % 1000);
+            assert!(section.contains(&told), "{begin} does not name the limit {told}");
+        }
+    }
+}

@@ -153,7 +153,7 @@ proptest! {
                 let id = word(&module["id"]);
                 let stem = [".instructions.md", ".mdc", ".md"].iter().find_map(|ending| id.strip_suffix(ending));
                 let mut applies = module["applies"].clone();
-                if let Some(globs) = applies["globs"].as_array_mut() {
+                if let Some(globs) = applies.get_mut("globs").and_then(Value::as_array_mut) {
                     globs.sort_by_key(ToString::to_string);
                 }
                 (stem.unwrap_or(id).to_owned(), applies.to_string())

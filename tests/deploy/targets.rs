@@ -224,8 +224,9 @@ fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
     edited("gemini", gemini, ": $0.50", "");
     place.deploy(&["--target", "opencode"]);
     edited("opencode", "root/.opencode/command/git/explain.md", "At !`date`", "By !`date`");
-    let shown = place.ok(&["prompt", "show", "git.explain", "--raw"]);
-    assert!(shown.contains("model: opus") && shown.contains("By !`date`, $reader."), "{shown}");
+    place.deploy(&["--target", "claude_code"]);
+    let own = place.read("root/.claude/commands/git/explain.md");
+    assert!(own.contains("model: opus") && own.contains("By !`date`, $reader."), "{own}");
 }
 
 #[test]

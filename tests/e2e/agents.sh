@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What agents themselves make of mcpkg, offline, with a stub model: `tests/e2e/agents.sh [claude|codex|copilot|gemini|
 # opencode]...`, all by default. Commands of Claude Code and OpenCode are held against what mcpkg renders; of each agent it
-# is seen what its model is offered and given of tools, texts and images. A line for each check.
+# is seen what its model is offered and given of tools, texts and images, and of what a deploy writes for it. A line for each check.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/support/outside.sh
@@ -27,7 +27,7 @@ export E2E_MODEL="$address"
 
 [ $# -gt 0 ] || set -- claude codex copilot gemini opencode
 for name in "$@"; do
-    scripts="agents_tools.mjs"
+    scripts="agents_tools.mjs agents_forms.mjs"
     case $name in
     claude)
         agent claude-code @anthropic-ai/claude-code@2.1.330 '*/claude-code-*/claude'

@@ -60,7 +60,8 @@ impl Understood {
             }
             let scope = Scope { applies: applies.clone(), ..Scope::default() };
             let rule = PlainRule { stem: formats::stem(&name).to_owned(), text: with_newline(&text) };
-            if let Some(at) = self.says_the_same(&rule, &scope)? {
+            // Each folder's file has one of the globs.
+            if let Some(at) = self.says_the_same(&rule, &scope, deployed::covers)? {
                 twin = twin.map(|_| self.items[at].path.clone());
                 continue;
             }
@@ -79,7 +80,8 @@ impl Understood {
         let twin = match place.role {
             Role::Instructions if place.scope.is_empty() => {
                 let rule = deployed::plain_rule(place.form, &place.label, &bytes, scope);
-                rule.map(|rule| self.says_the_same(&rule, scope)).transpose()?.flatten()
+                let said = rule.map(|rule| self.says_the_same(&rule, scope, deployed::apply_alike));
+                said.transpose()?.flatten()
             }
             Role::Subagent => self.same_subagent(place, &bytes)?,
             _ => None,
@@ -96,7 +98,12 @@ impl Understood {
     }
 
     /// Returns the instructions that say what a plain rule says.
-    fn says_the_same(&self, rule: &PlainRule, scope: &Scope) -> Result<Option<usize>> {
+    fn says_the_same(
+        &self,
+        rule: &PlainRule,
+        scope: &Scope,
+        applies: impl Fn(&Applies, &Applies) -> bool,
+    ) -> Result<Option<usize>> {
         for at in self.stems.get(&rule.stem).into_iter().flatten() {
             let item = &self.items[*at];
             let What::Resource(attributes) = &item.entry.what else { continue };
@@ -105,7 +112,8 @@ impl Understood {
                 || attributes.description == scope.description;
             let name = decode(attributes.uri.strip_prefix("instructions://").unwrap_or_default()).unwrap_or_default();
             let content = item.content.bytes()?;
-            if described && deployed::says(&name, &content, &item.entry.origin.applies, rule, scope) {
+            let applies = applies(&item.entry.origin.applies, &scope.applies);
+            if described && applies && deployed::says(&name, &content, rule) {
                 return Ok(Some(*at));
             }
         }

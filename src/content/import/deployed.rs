@@ -56,10 +56,27 @@ pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option
     (written == file).then(|| PlainRule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
 }
 
-/// Whether instructions that were imported before say what a plain rule says.
-pub fn says(item: &str, content: &[u8], applies: &Applies, rule: &PlainRule, of: &Scope) -> bool {
-    let text = sections::with_newline(split_front(content).1);
-    stem(item) == rule.stem && *applies == of.applies && text == rule.text
+/// Whether instructions that were imported before, of the name `item`, have the name and the text of a plain rule.
+pub fn says(item: &str, content: &[u8], rule: &PlainRule) -> bool {
+    stem(item) == rule.stem && sections::with_newline(split_front(content).1) == rule.text
+}
+
+/// Whether two mean the same files: their order, and a `./` that some agents do not know, say nothing.
+pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
+    covers(one, other) && covers(other, one)
+}
+
+/// Whether one names all files that the other names, glob by glob.
+pub fn covers(one: &Applies, other: &Applies) -> bool {
+    let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
+    let one: Vec<String> = one.iter().map(|glob| bare(glob)).collect();
+    other.iter().all(|glob| one.contains(&bare(glob)))
+}
+
+/// A glob as each agent's form has it; of a folder as its own file says it.
+fn bare(glob: &str) -> String {
+    let glob = glob.strip_prefix("./").unwrap_or(glob);
+    glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
 }
 
 /// Whether a file is what a deploy makes of a subagent for the agent in whose folder it lies.

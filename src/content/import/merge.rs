@@ -128,7 +128,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     let equal = blobs::find(db, &item.content)? == Some(blob);
     let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
     let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
-    if is_same && apply_alike(applies, &item.entry.origin.applies) {
+    if is_same && deployed::apply_alike(applies, &item.entry.origin.applies) {
         return Ok(Action::Unchanged);
     }
     Ok(match (update, is_same) {
@@ -180,24 +180,7 @@ fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resourc
     let (before, now) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
     let same_text = with_newline(split_front(&before).1) == with_newline(split_front(&now).1);
     let applies = known.applies.get(&format!("resource:{}", resource.uuid)).unwrap_or(&Applies::Always);
-    Ok((same_text && apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
-}
-
-/// Whether two mean the same files: their order, and a `./` that some agents do not know, say nothing.
-fn apply_alike(one: &Applies, other: &Applies) -> bool {
-    let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
-    let sorted = |globs: &[String]| {
-        let bare = globs.iter().map(|glob| {
-            let glob = glob.strip_prefix("./").unwrap_or(glob);
-            // In a folder's own file both are said alike.
-            glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
-        });
-        let mut globs: Vec<String> = bare.collect();
-        globs.sort_unstable();
-        globs.dedup();
-        globs
-    };
-    sorted(one) == sorted(other)
+    Ok((same_text && deployed::apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
 }
 
 /// Whether a text is what stands behind the front matter of what is there: a file that gathers several has none.

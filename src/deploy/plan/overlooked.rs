@@ -8,6 +8,7 @@ use crate::deploy::desired::{Desired, Output};
 use crate::deploy::source::Site;
 use crate::deploy::targets::facts::{AgentsMd, Commands};
 use crate::deploy::targets::{Layout, Target, TargetConfig};
+use crate::disk;
 use crate::error::Result;
 
 const AGENTS_MD: &str = "AGENTS.md";
@@ -67,11 +68,15 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let (below, of_user) = (root.join(facts.project.skills), site.bases.home.join(facts.user.skills));
     let named = |output: &Output| {
         let path = output.path.strip_prefix(&below).ok().filter(|_| output.targets.contains(&target))?;
-        path.ends_with("SKILL.md").then(|| path.parent().map(Path::to_owned)).flatten()
+        let own = of_user.join(path);
+        // The same skill twice is one.
+        let differs =
+            path.ends_with("SKILL.md") && own.is_file() && disk::read(&own).is_ok_and(|bytes| bytes != *output.bytes);
+        path.parent().filter(|_| differs).map(Path::to_owned)
     };
     let names: BTreeSet<_> = desired.outputs.values().filter_map(named).collect();
-    let hiding = names.iter().filter(|name| of_user.join(name).join("SKILL.md").is_file());
-    hiding
+    names
+        .iter()
         .map(|name| {
             let own = of_user.join(name);
             format!("{} calls the skill `{}` in place of the project's", facts.title, own.display())

@@ -55,6 +55,11 @@ fn in_line(part: &str) -> Vec<String> {
     found
 }
 
+/// How a comment begins.
+const BEGIN: &str = "<!--";
+/// How it ends.
+const END: &str = "-->";
+
 /// Returns how many bytes of a text are left without its HTML comments; those in code stay.
 pub fn without_comments(text: &str) -> usize {
     let mut left = text.len();
@@ -65,23 +70,18 @@ pub fn without_comments(text: &str) -> usize {
             in_code = !in_code;
         }
         let mut from = 0;
-        while !in_code {
-            match comment {
-                None => match line[from..].find("<!--") {
-                    Some(begin) => {
-                        comment = Some(at + from + begin);
-                        from += begin + "<!--".len();
-                    }
-                    None => break,
-                },
-                Some(begin) => match line[from..].find("-->") {
-                    Some(end) => {
-                        from += end + "-->".len();
-                        left -= at + from - begin;
-                        comment = None;
-                    }
-                    None => break,
-                },
+        // The next mark in the line: where a comment begins, or where it ends.
+        while let Some(found) = line[from..].find(if comment.is_some() { END } else { BEGIN }).filter(|_| !in_code) {
+            let mark = from + found;
+            match comment.take() {
+                None => {
+                    comment = Some(at + mark);
+                    from = mark + BEGIN.len();
+                }
+                Some(begin) => {
+                    from = mark + END.len();
+                    left -= at + from - begin;
+                }
             }
         }
         at += line.len();
