@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 12;
+pub const SCHEMA_VERSION: u32 = 9;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -27,9 +27,6 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
-    "0e3b1505c6c4a6228d4dc24ca7afd854a6e811d327df459d0f2cea9de8d3fa53",
-    "87043cbfdb73427a87327e5ed50808e7a3433549c830ec4a797fdeabb38cd4bc",
-    "2eb9186c94493a20fffd55649436e4f0038fc63929c316a4717374f881264b49",
     "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
 ];
 
@@ -43,10 +40,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V006__consent_and_checksums", include_str!("../../../../migrations/sqlite/V006__consent_and_checksums.sql")),
     ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
-    ("V009__sync", include_str!("../../../../migrations/sqlite/V009__sync.sql")),
-    ("V010__sources", include_str!("../../../../migrations/sqlite/V010__sources.sql")),
-    ("V011__mcp_servers", include_str!("../../../../migrations/sqlite/V011__mcp_servers.sql")),
-    ("V012__links", include_str!("../../../../migrations/sqlite/V012__links.sql")),
+    ("V009__sources_sync_servers", include_str!("../../../../migrations/sqlite/V009__sources_sync_servers.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.
