@@ -72,7 +72,6 @@ impl Change<'_> {
     }
 
     /// Does a step here, and returns what both sides had of it from now on, and once its file is written.
-    #[expect(clippy::type_complexity, reason = "two answers, either of which may be that there is nothing to keep")]
     fn step(
         self,
         rows: &mut stored::Rows,

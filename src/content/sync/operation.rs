@@ -66,7 +66,7 @@ impl Operation for Sync {
         let dry = self.dry_run || self.check;
         let mut reply = match self.top(context, dry)? {
             Some(top) => self.sync(context, &top, dry)?,
-            None => self.into_nothing(context)?,
+            None => self.first_look(context)?,
         };
         reply.differs = self.check && reply.differs;
         Ok(reply)
@@ -136,7 +136,7 @@ impl Sync {
     }
 
     /// Returns what the sync with a folder that is not there yet would do.
-    fn into_nothing(&self, context: &Context) -> Result<Reply> {
+    fn first_look(&self, context: &Context) -> Result<Reply> {
         let look = Look::default();
         let folder = self.folder.clone().unwrap_or_default();
         let (plan, project) =
