@@ -1,7 +1,7 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
 pub(in crate::content) mod layout;
-mod servers;
+pub(in crate::content) mod servers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -88,7 +88,8 @@ struct Counts {
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
     let ((items, all), project) = context.read(|db, project| {
-        let all = store::servers::all(db, project.id)?;
+        let all: Vec<manifest::Server> =
+            store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from).collect();
         Ok(((stored(db, project, scratch.path(), context)?, all), project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
@@ -138,9 +139,9 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
 /// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
     let rows = stored::rows(db, project)?;
-    let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
-        let blob = stored.blob();
-        (stored.entry, blob)
+    let all = stored::all(db, project, &rows)?.into_iter().filter_map(|stored| {
+        let blob = stored.own_blob()?;
+        Some((stored.entry, blob))
     });
     fetch(db, all.collect(), scratch, context)
 }
