@@ -2,7 +2,7 @@
 
 pub(in crate::content) mod layout;
 mod links;
-mod servers;
+pub(in crate::content) mod servers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,7 +92,8 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let (items, all, links, project) = context.read(|db, project| {
         let items = stored(db, project, scratch.path(), context)?;
         let links = stored_links::all(db, project.id)?;
-        Ok((items, store::servers::all(db, project.id)?, links, project.name.clone()))
+        let all = store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
+        Ok((items, all.collect::<Vec<_>>(), links, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
     let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
@@ -143,9 +144,9 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
 /// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
     let rows = stored::rows(db, project)?;
-    let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
-        let blob = stored.blob();
-        (stored.entry, blob)
+    let all = stored::all(db, project, &rows)?.into_iter().filter_map(|stored| {
+        let blob = stored.own_blob()?;
+        Some((stored.entry, blob))
     });
     fetch(db, all.collect(), scratch, context)
 }

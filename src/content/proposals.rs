@@ -69,7 +69,7 @@ pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>)
         item,
         module_id: &module_id,
         path,
-        base: ours.map(Stored::blob),
+        base: ours.map(|ours| ours.blob(db)).transpose()?,
         blob,
         entry: entry.as_deref(),
         actor: author.actor,
@@ -122,7 +122,7 @@ pub fn accept(
 fn current(db: &Db<'_>, project: &Project, rows: &Rows, proposal: &Proposal) -> Result<Option<Stored>> {
     let ours = stored::get(db, project, rows, &proposal.item)?;
     let why = match (&ours, proposal.base) {
-        (Some(ours), Some(base)) if ours.blob() == base => return Ok(Some(ours.clone())),
+        (Some(ours), Some(base)) if ours.holds(db, base)? => return Ok(Some(ours.clone())),
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => "was changed",
         (Some(_), None) => "came back",

@@ -1,4 +1,4 @@
-//! The items of a project alike: prompts, resources and files of one agent, each with all that an export says of it.
+//! The items of a project alike: prompts, resources, files of one agent and MCP servers, each with all that an export says of it.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::answer::text;
 use super::import::manifest::{Entry, Origin, What};
-use super::import::merge;
+use super::import::{merge, server_item};
 use crate::clock::Clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::agent_files::{self, AgentFile, New};
 use crate::store::modules::{self, Applies, Row};
 use crate::store::page::Page;
@@ -16,6 +16,7 @@ use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
+use crate::store::servers::{self, Server};
 use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
@@ -37,34 +38,73 @@ pub enum Item {
     Resource(Resource),
     /// A file of one agent alone.
     AgentFile(AgentFile),
+    /// An MCP server, whose content is made from its row.
+    Server(Box<Server>),
 }
 
 impl Stored {
-    /// The key of its content.
-    pub fn blob(&self) -> i64 {
+    /// The key of its content; `None` for a server, whose row is its content.
+    pub fn own_blob(&self) -> Option<i64> {
         match &self.item {
-            Item::Prompt(prompt) => prompt.blob,
-            Item::Resource(resource) => resource.blob,
-            Item::AgentFile(file) => file.blob,
+            Item::Prompt(prompt) => Some(prompt.blob),
+            Item::Resource(resource) => Some(resource.blob),
+            Item::AgentFile(file) => Some(file.blob),
+            Item::Server(_) => None,
+        }
+    }
+
+    /// Returns the key of its content, in a transaction that writes: that of a server is stored by this.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn blob(&self, db: &Db<'_>) -> Result<i64> {
+        match (&self.item, self.own_blob()) {
+            (Item::Server(server), _) => blobs::put_source(db, &document(server)?),
+            (_, Some(blob)) => Ok(blob),
+            (_, None) => Err(Error::internal("an item without content")),
+        }
+    }
+
+    /// Returns its content.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn content(&self, db: &Db<'_>) -> Result<Vec<u8>> {
+        match (&self.item, self.own_blob()) {
+            (Item::Server(server), _) => Ok(document(server)?.bytes()?.into_owned()),
+            (_, Some(blob)) => blobs::get(db, blob),
+            (_, None) => Err(Error::internal("an item without content")),
+        }
+    }
+
+    /// Whether its content is what stands under the key `blob`.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn holds(&self, db: &Db<'_>, blob: i64) -> Result<bool> {
+        match self.own_blob() {
+            Some(own) => Ok(own == blob),
+            None => Ok(sha256(db, self)? == blobs::sha256(db, blob)?),
         }
     }
 
     /// What it is known by for as long as it lives, under whatever name: `prompt:<uuid>`, `resource:<uuid>`, and
-    /// `agent_file:<path>`.
+    /// `agent_file:<path>`, `mcp_server:<uuid>`.
     pub fn key(&self) -> String {
         match &self.item {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
             Item::Resource(resource) => format!("resource:{}", resource.uuid),
             Item::AgentFile(file) => format!("agent_file:{}", file.path),
+            Item::Server(server) => format!("mcp_server:{}", server.uuid),
         }
     }
 
-    /// The key of its row of modules; files of one agent have none.
+    /// The key of its row of modules; files of one agent and servers have none.
     fn module(&self) -> Option<String> {
         match &self.item {
             Item::Prompt(prompt) => Some(merge::module(&self.entry.what, prompt.uuid)),
             Item::Resource(resource) => Some(merge::module(&self.entry.what, resource.uuid)),
-            Item::AgentFile(_) => None,
+            Item::AgentFile(_) | Item::Server(_) => None,
         }
     }
 }
@@ -80,7 +120,8 @@ pub fn rows(db: &Db<'_>, project: &Project) -> Result<Rows> {
     Ok(modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect())
 }
 
-/// Returns all prompts, then all resources of a project by name, then the files of one agent by path.
+/// Returns all prompts, then all resources of a project by name, then the files of one agent
+/// by path, then all MCP servers by name.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -88,7 +129,8 @@ pub fn all(db: &Db<'_>, project: &Project, rows: &Rows) -> Result<Vec<Stored>> {
     let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Prompt);
     let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Resource);
     let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
-    Ok(prompts.chain(resources).chain(kept).map(|item| stored(item, rows)).collect())
+    let servers = servers::all(db, project.id)?.into_iter().map(|server| Item::Server(Box::new(server)));
+    Ok(prompts.chain(resources).chain(kept).chain(servers).map(|item| stored(item, rows)).collect())
 }
 
 /// Returns the item of a project that is known by `key`, if there is one.
@@ -100,6 +142,10 @@ pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Opt
     let item = match (kind, Uuid::parse_str(id)) {
         ("prompt", Ok(uuid)) => prompts::by_uuid(db, project.id, uuid)?.map(Item::Prompt),
         ("resource", Ok(uuid)) => resources::by_uuid(db, project.id, uuid)?.map(Item::Resource),
+        ("mcp_server", Ok(uuid)) => {
+            let mut servers = servers::all(db, project.id)?.into_iter();
+            servers.find(|server| server.uuid == uuid).map(|server| Item::Server(Box::new(server)))
+        }
         ("agent_file", _) => agent_files::find(db, project.id, id)?.map(Item::AgentFile),
         _ => None,
     };
@@ -122,6 +168,7 @@ pub fn find(db: &Db<'_>, project: &Project, rows: &Rows, entry: &Entry) -> Resul
             found.map(Item::Resource)
         }
         What::AgentFile { .. } => agent_files::find(db, project.id, &entry.name)?.map(Item::AgentFile),
+        What::Server => servers::find(db, project.id, &entry.name)?.map(|server| Item::Server(Box::new(server))),
     };
     Ok(item.map(|item| stored(item, rows)))
 }
@@ -130,6 +177,11 @@ fn stored(item: Item, rows: &Rows) -> Stored {
     let (name, what) = match &item {
         Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
         Item::Resource(resource) => (resource.name.clone(), What::Resource(resource.attributes.clone())),
+        Item::Server(server) => {
+            let servers::Origin { agent, path, .. } = server.origin.clone();
+            let origin = Origin { applies: Applies::Always, agent, path };
+            return Stored { entry: Entry { name: server.name.clone(), what: What::Server, origin }, item };
+        }
         Item::AgentFile(file) => {
             let what = What::AgentFile { holds: file.kind, executable: file.executable };
             let path = Some(file.path.clone());
@@ -178,6 +230,15 @@ pub fn put(
         (What::Resource(attributes), _) => {
             resources::insert(db, author, project, clock.uuid(), &name, attributes, content)?.uuid
         }
+        (What::Server, before) => {
+            let before = match before {
+                Some(Item::Server(before)) => Some(*before),
+                _ => None,
+            };
+            let server = server_item::read(entry, content)?;
+            let uuid = merge::put_server(db, project, clock, before, server, author.now)?;
+            return Ok(format!("mcp_server:{uuid}"));
+        }
         (What::AgentFile { holds: kind, executable }, before) => {
             if let Some(Item::AgentFile(before)) = before
                 && before.path != name
@@ -202,6 +263,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
         Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
         Item::Resource(resource) => resources::delete(db, author, project, &resource.name).map(drop),
         Item::AgentFile(file) => agent_files::delete(db, project, &file.path).map(drop),
+        Item::Server(server) => servers::delete(db, project, &server.name).map(drop),
     }
 }
 
@@ -210,5 +272,13 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
-    blobs::sha256(db, stored.blob())
+    match (&stored.item, stored.own_blob()) {
+        (Item::Server(server), _) => Ok(document(server)?.sha256()),
+        (_, Some(blob)) => blobs::sha256(db, blob),
+        (_, None) => Err(Error::internal("an item without content")),
+    }
+}
+
+fn document(server: &Server) -> Result<Source> {
+    Ok(server_item::of(&server.clone().into())?.1)
 }

@@ -248,6 +248,16 @@ pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
             Ok(())
         })?;
     }
+    field(b"agents' files");
+    db.each(
+        sql!("SELECT path, revision FROM agent_file WHERE project_id = ?1 ORDER BY path"),
+        params![project],
+        |row| {
+            field(row.get::<&str>(0)?.as_bytes());
+            field(&row.get::<i64>(1)?.to_le_bytes());
+            Ok(())
+        },
+    )?;
     field(b"modules");
     let sql = sql!("SELECT item, applies, agent, path FROM module WHERE project_id = ?1 ORDER BY item");
     db.each(sql, params![project], |row| {

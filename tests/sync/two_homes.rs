@@ -69,7 +69,7 @@ fn items(context: &Context) -> Items {
     let items = context.read(|db, project| {
         let rows = stored::rows(db, project)?;
         let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
-            let text = String::from_utf8(blobs::get(db, stored.blob())?).expect("text");
+            let text = String::from_utf8(stored.content(db)?).expect("text");
             Ok(((stored.entry.what.word().to_owned(), stored.entry.name), text))
         });
         all.collect()

@@ -108,7 +108,7 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<So
 
 /// Returns the path that an item had when it was imported.
 fn first_path(entry: &Entry) -> Option<String> {
-    let path = entry.origin.path.clone()?;
+    let path = entry.origin.path.clone().filter(|_| entry.what != What::Server)?;
     match entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")) {
         None => Some(path),
         Some(file) => {
@@ -130,7 +130,7 @@ fn own_path(entry: &Entry) -> Option<String> {
             return Some(format!("{folder}/{}", command::path(&entry.name, attributes)));
         }
         What::Resource(attributes) => attributes,
-        What::AgentFile { .. } => return None,
+        What::AgentFile { .. } | What::Server => return None,
     };
     let uri = attributes.uri.as_str();
     if let Some(path) = uri.strip_prefix("file:///") {

@@ -1,24 +1,18 @@
 //! MCP servers in an export: in the files of the agents that they came from, and in the manifest where those do not say all.
 
 use crate::content::import::kept::{Found, says};
-use crate::content::import::manifest::{self, Entry, What};
+use crate::content::import::manifest::{Entry, Server, What};
 use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
 use crate::mcp_servers::document::{Change, Fault};
 use crate::store::agent_files::Kind;
-use crate::store::servers::{Origin, Server};
+use crate::store::servers::Origin;
 use crate::store::source::Source;
 
-/// Returns a server as the manifest lists it.
-fn listed(server: &Server) -> manifest::Server {
-    let Server { name, definition, origin, enabled, .. } = server.clone();
-    manifest::Server { name, definition, origin, enabled }
-}
-
 /// Returns the servers that are not read from the exported files as they are.
-pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<manifest::Server> {
-    let comes_back = |server: &manifest::Server| read.iter().any(|found| found.server == *server);
-    servers.iter().map(listed).filter(|server| !comes_back(server)).collect()
+pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
+    let comes_back = |server: &&Server| read.iter().any(|found| found.server == **server);
+    servers.iter().filter(|server| !comes_back(server)).cloned().collect()
 }
 
 /// Makes the file of an agent say what the servers of its entries are now; one that does stays as it is.
@@ -26,10 +20,7 @@ pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<manifest::Server> {
 /// # Errors
 /// `E_FILE_FAILED` where its content is gone.
 pub fn say(entry: &Entry, content: Source, servers: &[Server]) -> Result<Source> {
-    let What::AgentFile { holds: kind @ (Kind::Servers | Kind::Plugin), .. } = &entry.what else { return Ok(content) };
-    let (Some(agent), Some(path)) = (&entry.origin.agent, &entry.origin.path) else { return Ok(content) };
-    let Some(dialect) = Dialect::of(agent) else { return Ok(content) };
-    let dialect = if *kind == Kind::Plugin { dialect.in_manifest() } else { *dialect };
+    let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
     // What cannot be edited is given back as it is; the manifest has the servers.
     Ok(match edited(&dialect, &text, agent, path, servers) {
@@ -45,7 +36,7 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
         let own = |server: &&Server| server.origin.path.as_deref() == Some(path);
         let Ok(read) = dialect.read(&entry, &[]) else { continue };
         let origin = Origin { agent: Some(agent.to_owned()), path: Some(path.to_owned()), entry: None };
-        let here = manifest::Server { name: name.clone(), definition: read.definition, origin, enabled: true };
+        let here = Server { name: name.clone(), definition: read.definition, origin, enabled: true };
         if named().any(|server| says(&without_inputs(server), &here)) {
             continue;
         }
@@ -63,9 +54,17 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
     Ok(after)
 }
 
+/// Returns how an agent's file holds servers, with the agent and the path; `None` for a file that holds none.
+fn dialect(entry: &Entry) -> Option<(Dialect, &str, &str)> {
+    let What::AgentFile { holds: kind @ (Kind::Servers | Kind::Plugin), .. } = &entry.what else { return None };
+    let (agent, path) = (entry.origin.agent.as_deref()?, entry.origin.path.as_deref()?);
+    let dialect = Dialect::of(agent)?;
+    Some((if *kind == Kind::Plugin { dialect.in_manifest() } else { *dialect }, agent, path))
+}
+
 /// Returns a server without the questions that stand elsewhere in its file.
-fn without_inputs(server: &Server) -> manifest::Server {
-    let mut server = listed(server);
+fn without_inputs(server: &Server) -> Server {
+    let mut server = server.clone();
     server.definition.inputs.clear();
     server
 }

@@ -49,6 +49,7 @@ impl Item {
         match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
             None => match &self.entry.what {
                 What::AgentFile { holds, .. } => holds.word(),
+                What::Server => "mcp_server",
                 _ => "prompt",
             },
             Some("skill") => "skill",
@@ -154,6 +155,9 @@ impl Understood {
     /// Adds what a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
         manifest::check(entry, &file.content)?;
+        if entry.what == What::Server {
+            return Err(Error::new(Code::InvalidArgument, "a manifest lists a file as an MCP server"));
+        }
         let is_free = match &entry.what {
             What::AgentFile { .. } => true,
             what => self.names[usize::from(what.is_prompt())].insert(entry.name.clone()),
@@ -270,7 +274,7 @@ impl Understood {
             What::Resource(other) => {
                 item.content == file.content && item.entry.origin.applies == applies && other.description == description
             }
-            What::Prompt(_) | What::AgentFile { .. } => false,
+            What::Prompt(_) | What::AgentFile { .. } | What::Server => false,
         };
         if self.merge(file, place.role, &wanted, is_same) {
             return Ok(());
@@ -434,7 +438,7 @@ impl Understood {
         let item = Item { path, entry, content };
         let kept = format!("agent-file:{}", item.entry.name);
         let uri = match &item.entry.what {
-            What::Prompt(_) => return self.items.push(item),
+            What::Prompt(_) | What::Server => return self.items.push(item),
             What::Resource(attributes) => attributes.uri.as_str(),
             What::AgentFile { .. } => &kept,
         };

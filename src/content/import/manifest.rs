@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
+use super::server_item;
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
@@ -68,6 +69,9 @@ pub enum What {
         #[serde(default)]
         executable: bool,
     },
+    /// An MCP server, by its name: its content says what it is ([`super::server_item`]). No file is listed as one.
+    #[serde(rename = "mcp_server")]
+    Server,
 }
 
 /// An MCP server that no agent's file says as it is.
@@ -85,6 +89,20 @@ pub struct Server {
     pub enabled: bool,
 }
 
+impl Server {
+    /// Returns its name in the file that it came from.
+    pub fn entry(&self) -> &str {
+        self.origin.entry.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl From<servers::Server> for Server {
+    fn from(server: servers::Server) -> Self {
+        let servers::Server { name, definition, origin, enabled, .. } = server;
+        Self { name, definition, origin, enabled }
+    }
+}
+
 impl What {
     /// Whether it is a prompt.
     pub fn is_prompt(&self) -> bool {
@@ -99,25 +117,26 @@ impl What {
     /// Whether its file can be executed.
     pub fn is_executable(&self) -> bool {
         match self {
-            What::Prompt(_) => false,
+            What::Prompt(_) | What::Server => false,
             What::Resource(attributes) => attributes.executable,
             What::AgentFile { executable, .. } => *executable,
         }
     }
 
-    /// The word for programs: `prompt`, `resource` or `agent_file`.
+    /// The word for programs: `prompt`, `resource`, `agent_file` or `mcp_server`.
     pub fn word(&self) -> &'static str {
         match self {
             What::Prompt(_) => "prompt",
             What::Resource(_) => "resource",
             What::AgentFile { .. } => "agent_file",
+            What::Server => "mcp_server",
         }
     }
 
     /// A resource's URI.
     pub fn uri(&self) -> Option<&str> {
         match self {
-            What::Prompt(_) | What::AgentFile { .. } => None,
+            What::Prompt(_) | What::AgentFile { .. } | What::Server => None,
             What::Resource(attributes) => Some(&attributes.uri),
         }
     }
@@ -214,6 +233,7 @@ pub fn check(entry: &Entry, content: &Source) -> Result<()> {
             }
             Ok(())
         }
+        What::Server => check_server(&server_item::read(entry, content)?),
         What::AgentFile { .. } => {
             let is_placed = stays_inside(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
             if is_placed && entry.origin.agent.is_some() {

@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::deployed;
 use super::item::Item;
-use super::manifest::{Origin, What};
-use super::twins;
-use crate::clock::Clock;
+use super::manifest::{Origin, Server, What};
+use super::{server_item, twins};
+use crate::clock::{Clock, Millis};
 use crate::content::answer::text;
 use crate::content::command;
 use crate::content::command::skill::split_front;
@@ -22,6 +22,7 @@ use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
+use crate::store::servers::{self, Definition};
 use crate::store::{Db, blobs};
 
 /// What happens to an item.
@@ -48,6 +49,8 @@ pub enum Existing {
     Same(Uuid),
     /// A file of one agent alone.
     AgentFile,
+    /// An MCP server.
+    Server,
 }
 
 impl Action {
@@ -108,6 +111,15 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
             };
             let same = resource.name == *name && resource.attributes == *attributes;
             (Existing::Resource(resource.clone()), resource.uuid, resource.id, resource.blob, same)
+        }
+        What::Server => {
+            let Some(server) = servers::find(db, project, name)? else { return Ok(Action::Create) };
+            let (_, content) = server_item::of(&server.into())?;
+            return Ok(match (content == item.content, update) {
+                (true, _) => Action::Unchanged,
+                (false, true) => Action::Update(Existing::Server),
+                (false, false) => Action::Conflict("it differs"),
+            });
         }
         What::AgentFile { holds, executable } => {
             let Some(file) = agent_files::find(db, project, name)? else { return Ok(Action::Create) };
@@ -197,7 +209,7 @@ pub fn module(what: &What, uuid: Uuid) -> String {
             Some(skill) => format!("skill:{skill}"),
             None => format!("resource:{uuid}"),
         },
-        What::AgentFile { .. } => format!("agent_file:{uuid}"),
+        What::AgentFile { .. } | What::Server => format!("{}:{uuid}", what.word()),
     }
 }
 
@@ -260,6 +272,11 @@ pub fn apply(
     for (item, action) in items.iter().zip(actions) {
         let name = item.entry.name.clone();
         let uuid = match (item.entry.what.clone(), action) {
+            (What::Server, Action::Create | Action::Update(Existing::Server)) => {
+                let before = servers::find(db, project.id, &name)?;
+                put_server(db, project, clock, before, server_item::read(&item.entry, &item.content)?, author.now)?;
+                continue;
+            }
             (What::AgentFile { holds, executable }, Action::Create | Action::Update(Existing::AgentFile)) => {
                 let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
                 let new = New { path: &name, kind: holds, agent, executable };
@@ -309,6 +326,29 @@ pub fn keep_links(db: &Db<'_>, project: &Project, found: &[Link], items: &[Item]
         links::delete(db, project.id, &link.path)?;
     }
     Ok(())
+}
+
+/// Makes `before`, or a new server, what `server` is. What others brought is not run unseen: one that is new, or runs something
+/// else than before, is switched off.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where the name is taken; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn put_server(
+    db: &Db<'_>,
+    project: &Project,
+    clock: &Clock,
+    before: Option<servers::Server>,
+    server: Server,
+    now: Millis,
+) -> Result<Uuid> {
+    let Server { name, definition, origin, .. } = server;
+    let Some(before) = before else {
+        return Ok(servers::insert(db, project, clock.uuid(), &name, definition, origin, false, now)?.uuid);
+    };
+    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
+    let enabled = before.enabled && described == before.definition;
+    let after = servers::Server { name, definition, origin, enabled, ..before.clone() };
+    Ok(servers::update(db, project, &before, after, now)?.uuid)
 }
 
 /// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `rows` are

@@ -17,6 +17,7 @@ pub mod merge;
 pub mod place;
 pub mod reason;
 pub mod scan;
+pub mod server_item;
 pub mod servers;
 pub mod skill_folder;
 

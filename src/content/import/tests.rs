@@ -239,7 +239,7 @@ fn a_command_kept_for_two_agents_is_one_unless_it_differs() {
         .into_iter()
         .map(|((_, name), (what, _))| match what {
             What::Prompt(attributes) => (name, attributes.file),
-            What::Resource(_) | What::AgentFile { .. } => panic!("no prompt"),
+            What::Resource(_) | What::AgentFile { .. } | What::Server => panic!("no prompt"),
         })
         .collect();
     let (other, dir) = ("cursor-y".to_owned(), "dir.x".to_owned());

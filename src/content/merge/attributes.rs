@@ -92,6 +92,10 @@ pub fn differences(theirs: &Entry, ours: &Entry) -> Vec<&'static str> {
             differ("MIME type", (&theirs.mime_type, theirs.text) != (&ours.mime_type, ours.text));
             differ("mode", theirs.executable != ours.executable);
         }
+        (What::AgentFile { executable: theirs, .. }, What::AgentFile { executable: ours, .. }) => {
+            differ("mode", theirs != ours);
+        }
+        (What::Server, What::Server) => {}
         _ => differ("kind", true),
     }
     differ("applies", theirs.origin.applies != ours.origin.applies);

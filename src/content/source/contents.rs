@@ -15,7 +15,7 @@ use crate::content::import::account::Account;
 use crate::content::import::item::{self, Item};
 use crate::content::import::kept::KeptFiles;
 use crate::content::import::place::Kind as As;
-use crate::content::import::{manifest, scan};
+use crate::content::import::{manifest, scan, server_item};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -192,6 +192,10 @@ pub fn some(
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
     let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
+    // The servers of a file are named beside those of the others.
+    if !understood.kept.servers.is_empty() {
+        return Ok(None);
+    }
     let by_path: HashMap<&str, (&scan::File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
@@ -226,8 +230,10 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed }, context)?;
     let files: HashMap<&str, &scan::File> =
         found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
-    let understood =
-        item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), KeptFiles::default())?;
+    let mut kept = KeptFiles::default();
+    found.servers.iter().try_for_each(manifest::check_server)?;
+    kept.list(found.servers, manifest::FILE);
+    let understood = item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
     if !understood.clashes.is_empty() {
         return Err(item::clashing(&understood.clashes));
     }
@@ -248,6 +254,16 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         let shared = twins.contains(item.path.as_str());
         let (sha256, executable) = (file.content.sha256(), file.executable);
         items.insert(path.clone(), Taken { path, item, sha256, executable, shared });
+    }
+    for found in understood.kept.servers {
+        let mut server = found.server;
+        if prefix.is_some() && server.origin.entry.is_none() {
+            server.origin.entry = Some(server.name.clone());
+        }
+        let mut item = server_item::item(&server)?;
+        let (path, sha256) = (item.path.clone(), item.content.sha256());
+        naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
+        items.insert(path.clone(), Taken { path, item, sha256, executable: false, shared: true });
     }
     let account = Account {
         same: [found.same, understood.same].concat(),

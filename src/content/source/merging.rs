@@ -271,15 +271,19 @@ impl Planning<'_> {
     ) -> Result<bool> {
         let (Some(open), Some((entry, sha256))) = (open, theirs) else { return Ok(false) };
         let (Some(blob), Some(text)) = (open.blob, &open.entry) else { return Ok(false) };
+        let is_base = match (ours, open.base) {
+            (Some(ours), Some(base)) => ours.holds(self.db, base)?,
+            (ours, base) => ours.is_none() && base.is_none(),
+        };
         let is_same = serde_json::from_str::<Entry>(text).is_ok_and(|proposed| proposed == *entry);
-        Ok(is_same && open.base == ours.map(Stored::blob) && blobs::sha256(self.db, blob)? == *sha256)
+        Ok(is_same && is_base && blobs::sha256(self.db, blob)? == *sha256)
     }
 
     fn load(&self, side: Side, base: Option<&Base>, taken: Option<usize>, ours: Option<&Stored>) -> Result<Vec<u8>> {
         let none = || Error::internal("a side that is merged has no content");
         match side {
             Side::Base => blobs::get(self.db, base.ok_or_else(none)?.blob),
-            Side::Ours => blobs::get(self.db, ours.ok_or_else(none)?.blob()),
+            Side::Ours => ours.ok_or_else(none)?.content(self.db),
             Side::Theirs => Ok(self.contents.items[taken.ok_or_else(none)?].item.content.bytes()?.into_owned()),
         }
     }
@@ -461,7 +465,7 @@ impl Applying<'_> {
 
     fn ours(&self, step: &Step) -> Result<Vec<u8>> {
         let ours = step.ours.as_ref().ok_or_else(|| Error::internal("a side that is merged has no content"))?;
-        blobs::get(self.db, ours.blob())
+        ours.content(self.db)
     }
 
     fn propose(&self, step: &Step, item: &str, proposed: Proposed<'_>) -> Result<i64> {

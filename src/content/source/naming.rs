@@ -45,6 +45,13 @@ pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: 
             item.entry.name = format!("{}/{}", prefix.unwrap_or(source), item.entry.name);
             item.entry.origin.path = Some(item.entry.name.clone());
         }
+        (What::Server, _) => {
+            if let Some(prefix) = prefix {
+                item.entry.name = format!("{prefix}-{}", item.entry.name);
+            }
+            let below = prefix.unwrap_or(source);
+            item.entry.origin.path = item.entry.origin.path.take().map(|path| format!("{below}/{path}"));
+        }
         (What::Prompt(_), None) => {}
     }
 }

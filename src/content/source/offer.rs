@@ -27,12 +27,19 @@ pub struct Offer {
 }
 
 /// Kinds of items, in the order in which they are told.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
     ("subagent", "subagent"),
     ("instructions", "file of instructions"),
     ("resource", "document"),
+    ("mcp_server", "MCP server, switched off"),
+    ("hook", "file of hooks, kept and not run"),
+    ("permission", "file of permissions, kept alone"),
+    ("ignore", "ignore file, kept alone"),
+    ("plugin", "manifest of plugins, kept alone"),
+    ("settings", "file of settings, kept alone"),
+    ("servers", "file of MCP servers"),
 ];
 
 /// Endings of files that a shell or an interpreter runs.
@@ -159,7 +166,7 @@ impl Offer {
         Map::from_iter([
             ("source".to_owned(), data(origin)),
             ("counts".to_owned(), Value::Object(counts.collect())),
-            ("files".to_owned(), account.counts(contents.items.len())),
+            ("files".to_owned(), account.counts(files(&contents.items))),
             ("items".to_owned(), items.collect()),
             ("programs".to_owned(), json!(programs(&contents.items))),
             ("licences".to_owned(), json!(contents.licences)),
@@ -183,11 +190,26 @@ pub fn counted(items: &[Taken]) -> String {
 }
 
 fn plural_of(count: usize, noun: &str) -> String {
+    if let Some((noun, more)) = noun.split_once(", ") {
+        return format!("{}, {more}", plural_of(count, noun));
+    }
     let counted = match noun {
-        "file of instructions" => format!("{} of instructions", plural::count(count, "file")),
+        "file of instructions"
+        | "file of hooks"
+        | "file of permissions"
+        | "file of settings"
+        | "file of MCP servers" => {
+            format!("{}{}", plural::count(count, "file"), &noun["file".len()..])
+        }
+        "manifest of plugins" => format!("{} of plugins", plural::count(count, "manifest")),
         noun => plural::count(count, noun),
     };
     counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
+}
+
+/// Returns how many files became items; a server is none.
+fn files(items: &[Taken]) -> usize {
+    items.iter().filter(|taken| taken.item.entry.what != What::Server).count()
 }
 
 /// Returns the names of the items of a kind; a skill's files are one.

@@ -79,7 +79,7 @@ fn state(db: &Db<'_>, project: &Project, rows: &Rows, row: &ItemRow) -> Result<(
     let state = match stored::get(db, project, rows, &row.item)? {
         None => "deleted",
         Some(_) if row.proposal.is_some() => "proposed",
-        Some(ours) if ours.blob() == row.blob && ours.entry.name == entry.name && ours.entry.what == entry.what => {
+        Some(ours) if ours.holds(db, row.blob)? && ours.entry.name == entry.name && ours.entry.what == entry.what => {
             "as it came"
         }
         Some(_) => "changed",

@@ -9,7 +9,7 @@ use crate::content::stored::Stored;
 
 /// The names and URIs of the project, with whose they are.
 pub(super) struct Names {
-    names: HashMap<(bool, String), String>,
+    names: HashMap<(&'static str, String), String>,
     uris: HashMap<String, String>,
 }
 
@@ -23,7 +23,7 @@ impl Names {
     }
 
     fn add(&mut self, entry: &Entry, key: &str) {
-        self.names.insert((entry.what.is_prompt(), entry.name.clone()), key.to_owned());
+        self.names.insert((entry.what.word(), entry.name.clone()), key.to_owned());
         if let Some(uri) = entry.what.uri() {
             self.uris.insert(uri.to_owned(), key.to_owned());
         }
@@ -39,7 +39,7 @@ impl Names {
         // A new item has no key yet; its path is as good.
         let key = step.ours.as_ref().map_or_else(|| step.path.clone(), Stored::key);
         let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
-        if is_others(self.names.get(&(entry.what.is_prompt(), entry.name.clone()))) {
+        if is_others(self.names.get(&(entry.what.word(), entry.name.clone()))) {
             return Some(format!(
                 "has the name '{}', which another {} of the project has",
                 entry.name,

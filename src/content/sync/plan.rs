@@ -38,7 +38,9 @@ impl Plan {
     /// `E_STORAGE`.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base]) -> Result<Self> {
         let rows = stored::rows(db, project)?;
-        let stored = stored::all(db, project, &rows)?;
+        // MCP servers are not synced: what agents' files say of them is part of those.
+        let mut stored = stored::all(db, project, &rows)?;
+        stored.retain(|stored| stored.own_blob().is_some());
         let mut names = Names::of(&stored);
         let (mut ours, listed) = paths(stored, look, bases);
         let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
@@ -81,7 +83,7 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[Base]) -> (BTreeMap<String, 
     let known_paths: HashSet<&str> = known.values().copied().collect();
     let (mut by_name, mut by_uri) = (HashMap::new(), HashMap::new());
     for (path, there) in look.items.iter().filter(|(path, _)| !known_paths.contains(path.as_str())) {
-        by_name.insert((there.entry.what.is_prompt(), there.entry.name.as_str()), path);
+        by_name.insert((there.entry.what.word(), there.entry.name.as_str()), path);
         if let Some(uri) = there.entry.what.uri() {
             by_uri.insert(uri, path);
         }
@@ -98,7 +100,7 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[Base]) -> (BTreeMap<String, 
         let entry = &stored.entry;
         let twin = || {
             let uri = entry.what.uri().and_then(|uri| by_uri.get(uri));
-            uri.or_else(|| by_name.get(&(entry.what.is_prompt(), entry.name.as_str())))
+            uri.or_else(|| by_name.get(&(entry.what.word(), entry.name.as_str())))
         };
         match known.get(key.as_str()).map(|path| (*path).to_owned()).or_else(|| twin().map(|path| (*path).clone())) {
             Some(path) if !ours.contains_key(&path) => drop(ours.insert(path, stored)),
@@ -200,7 +202,7 @@ fn act(
     };
     let load = |side| match (side, there, ours, base) {
         (Side::Theirs, Some(there), ..) => Ok(there.content.bytes()?.into_owned()),
-        (Side::Ours, _, Some(ours), _) => blobs::get(db, ours.blob()),
+        (Side::Ours, _, Some(ours), _) => ours.content(db),
         (Side::Base, .., Some((_, blob))) => blobs::get(db, *blob),
         _ => Ok(Vec::new()),
     };
@@ -214,7 +216,11 @@ fn act(
             (None, None) => true,
             _ => false,
         };
-        Ok(same && open.base == ours.map(Stored::blob))
+        let is_base = match (ours, open.base) {
+            (Some(ours), Some(base)) => ours.holds(db, base)?,
+            (ours, base) => ours.is_none() && base.is_none(),
+        };
+        Ok(same && is_base)
     };
     let what = theirs.map(|version| (version.entry, version.sha256));
     let or_wait = |action, what, act| Ok::<_, Error>(if waits(action, what)? { Act::Wait } else { act });
@@ -223,7 +229,7 @@ fn act(
         Outcome::Unchanged => Act::Same,
         Outcome::Taken => Act::Take,
         Outcome::Kept => match ours {
-            Some(ours) => Act::Give(ours.entry.clone(), Source::from(blobs::get(db, ours.blob())?)),
+            Some(ours) => Act::Give(ours.entry.clone(), Source::from(ours.content(db)?)),
             None => Act::Same,
         },
         Outcome::Merged(merged) => {
