@@ -36,7 +36,7 @@ fn a_lock_brings_exactly_the_same_or_nothing() {
     for (what, lock) in [
         ("another digest", other),
         ("another mode", lock.replacen("100755", "100644", 1)),
-        ("another commit", lock.replace("\"commit\": \"", "\"commit\": \"").replace(&commit(&lock), &"1".repeat(40))),
+        ("another commit", lock.replace(&commit(&lock), &"1".repeat(40))),
     ] {
         let fresh = Scratch::with_project();
         let path = fresh.file("mcpkg.lock", lock).display().to_string();

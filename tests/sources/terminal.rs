@@ -18,13 +18,14 @@ fn the_list_fits_each_terminal() {
         assert_eq!(scratch.finish(add.args(["--name", name, "--prefix", prefix])).status, 0);
     }
     let mut all = String::new();
+    let [style, time] = ["\x1b\\[[0-9;]*m", "20\\d\\d-[0-9:TZ-]*"].map(|text| Regex::new(text).expect("a pattern"));
     for columns in [40, 80, 100, 160] {
         let mut command = scratch.command();
         command.env("PATH", "/usr/bin:/bin").args(["source", "list"]);
         let Some(shown) = shown_on(columns, &command) else { return skipped("there is no script of util-linux") };
-        let shown = Regex::new("\x1b\\[[0-9;]*m").expect("a pattern").replace_all(&shown, "").into_owned();
+        let shown = style.replace_all(&shown, "").into_owned();
         assert!(shown.lines().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {shown}");
-        let shown = Regex::new("20\\d\\d-[0-9:TZ-]*").expect("a pattern").replace_all(&shown, "<TIME>").into_owned();
+        let shown = time.replace_all(&shown, "<TIME>").into_owned();
         all.push_str(&format!("--- {columns}\n{shown}"));
     }
     assert_snapshot!(all, @"

@@ -269,10 +269,11 @@ impl<'c> Mirror<'c> {
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
-        if !self.has(old)? {
-            return Ok(false);
+        match git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK)) {
+            // The older one is not here any more.
+            Err(error) if error.code() == Code::GitFailed && !self.has(old)? => Ok(false),
+            said => Ok(said?.is_some()),
         }
-        Ok(git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK))?.is_some())
     }
 
     /// Returns the files of a commit below `path`, all of them where that is empty.
@@ -308,9 +309,6 @@ impl<'c> Mirror<'c> {
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
-        if !self.has(old)? {
-            return Ok(None);
-        }
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
             args.push(path);
@@ -318,8 +316,11 @@ impl<'c> Mirror<'c> {
         let said = git::stream(&self.git(), &args, Vec::new(), &self.limits(READ), |said| {
             let mut all = Vec::new();
             said.read_to_end(&mut all).map_err(lost).map(|_| all)
-        })?;
-        Change::parse_all(&said).ok_or_else(odd).map(Some)
+        });
+        match said {
+            Err(error) if error.code() == Code::GitFailed && !self.has(old)? => Ok(None),
+            said => Change::parse_all(&said?).ok_or_else(odd).map(Some),
+        }
     }
 
     /// Hands the content of each object to `each`, in their order, with its place in the list.
