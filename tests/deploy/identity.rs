@@ -50,7 +50,13 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         1 => Just(Target::ALL.to_vec()),
     ];
     (instructions, commands, prop::option::of(0..TOOLS.len()), any::<bool>(), targets).prop_map(
-        |(instructions, commands, tools, skill, targets)| Wanted { instructions, commands, tools, skill, targets },
+        |(instructions, commands, tools, skill, mut targets)| {
+            // Without Claude Code's own file nobody can tell that two agents' lossy forms of a command are one.
+            if !commands.is_empty() && targets.len() > 1 && !targets.contains(&Target::ALL[0]) {
+                targets.insert(0, Target::ALL[0]);
+            }
+            Wanted { instructions, commands, tools, skill, targets }
+        },
     )
 }
 

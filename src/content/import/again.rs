@@ -1,6 +1,7 @@
 //! Files that say once more what another one says, since a deploy wrote them for each agent.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::agents::{Form, Role};
 use super::deployed::{self, Gathered, PlainRule};
@@ -12,6 +13,7 @@ use super::scan::File;
 use super::twins;
 use crate::content::formats::sections::with_newline;
 use crate::content::formats::{self, Scope};
+use crate::content::media;
 use crate::content::uri::{decode, encode};
 use crate::error::Result;
 use crate::store::modules::Applies;
@@ -83,6 +85,7 @@ impl Understood {
                 let said = rule.map(|rule| self.says_the_same(&rule, scope, deployed::apply_alike));
                 said.transpose()?.flatten()
             }
+            Role::Subagent if self.is_fuller_subagent(file, place, &bytes)? => return Ok(true),
             Role::Subagent => self.same_subagent(place, &bytes)?,
             _ => None,
         };
@@ -132,6 +135,33 @@ impl Understood {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a file says more of a subagent than one that was imported before, which is what a deploy makes of it for an
+    /// agent that is told less; then it takes that one's place.
+    fn is_fuller_subagent(&mut self, file: &File, place: &Destination, bytes: &[u8]) -> Result<bool> {
+        let name = place.wanted_name();
+        if self.same_subagent(place, bytes)?.is_some() {
+            return Ok(false);
+        }
+        for at in self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten() {
+            let item = &mut self.items[*at];
+            let What::Resource(attributes) = &mut item.entry.what else { continue };
+            let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
+            let less = item.content.bytes()?;
+            if !deployed::is_form_of(&name, attributes.description.as_deref(), bytes, agent, &less) {
+                continue;
+            }
+            let before = std::mem::replace(&mut item.path, file.relative.clone());
+            item.content = file.content.clone();
+            item.entry.origin.agent = place.agent.map(str::to_owned);
+            item.entry.origin.path = Some(file.relative.clone());
+            attributes.mime_type =
+                media::from_file(file.content.clone(), None, Path::new(&file.relative))?.mime_type.into();
+            self.same.push((before, file.relative.clone()));
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Takes out the skills that are commands, as agents without commands have them.

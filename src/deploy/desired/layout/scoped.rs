@@ -7,6 +7,7 @@ use std::path::Path;
 use super::files::{below, is_longer, path_in};
 use super::hidden;
 use super::importing::{self, AGENTS_MD};
+use crate::content::command::skill::split_front;
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, part};
@@ -224,7 +225,8 @@ impl Written {
         }
         let head = rules.format.write(&about.applies, about.description.as_deref());
         // What only its own agent understands goes back to that one.
-        let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok());
+        let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
+        let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| rules.format.applies(&file.bytes));
         if own.as_ref() == Some(&about.applies) {
             Ok(Written::AsItIs)
