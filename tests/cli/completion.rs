@@ -40,6 +40,7 @@ fn names_of_every_kind_are_completed() {
     std::fs::create_dir(&root).expect("a folder");
     let root = root.to_str().expect("a path");
     scratch.ok(&["deploy", "--root", root, "--target", "codex", "--apply", "--yes"]);
+    scratch.ok(&["mcp", "add", "github", "--url", "https://mcp.example/"]);
     let snapshot = scratch.json(&["snapshot", "list", "--root", root]);
     let snapshot = snapshot["data"]["snapshots"][0]["id"].as_str().expect("an id").to_owned();
     for (words, expected) in [
@@ -62,7 +63,9 @@ fn names_of_every_kind_are_completed() {
         (&["module", "set", "skill:pdf", "--targets", "codex,cur"], &["codex,cursor"]),
         (&["access", "revoke", ""], &["laptop"]),
         (&["limit", "set", "ev"], &["events"]),
-        (&["plan", "--target", "co"], &["codex"]),
+        (&["plan", "--target", "co"], &["codex", "copilot"]),
+        (&["target", "enable", "g"], &["gemini"]),
+        (&["mcp", "show", "git"], &["github"]),
         (&["client", "show", "claude-c"], &["claude-code"]),
         (&["serve", "--groups", "content,dep"], &["content,deploy"]),
         (&["rollback", "--to", "pri"], &["pristine"]),

@@ -28,12 +28,13 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 5] = [
+const ELSEWHERE: [(&[&str], &str); 6] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
+    (&["source", "install"], "writes as `source add` does"),
 ];
 
 /// What clients are told: list_changed by its method, updated by the URI.
@@ -98,7 +99,10 @@ impl Listeners {
 fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let ground = Ground::new();
     ground.ok(&["project", "create", "twin"]);
-    let [import, skill] = ["import", "skill"].map(|name| ground.scratch.path().join(name).display().to_string());
+    let [import, skill, kit, synced, ignored] = ["import", "skill", "kit", "synced", "ignored/.cursorignore"]
+        .map(|name| ground.scratch.path().join(name).display().to_string());
+    ground.scratch.file("kit/.claude/commands/of-a-kit.md", "From a kit\n");
+    ground.scratch.file("ignored/.cursorignore", "*.pem\n");
     ground.scratch.file("import/.claude/commands/new.md", "From a file\n");
     let tidy = "---\nname: tidy\ndescription: Tidies up\n---\n# Tidy\n";
     ground.scratch.file("skill/SKILL.md", tidy);
@@ -134,6 +138,16 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["import", &skill, "--yes"],
         vec!["import", &import],
         vec!["import", &import],
+        vec!["source", "add", &kit, "--yes"],
+        vec!["source", "update"],
+        vec!["source", "remove", "kit"],
+        vec!["prompt", "delete", "of-a-kit"],
+        vec!["sync", &synced, "--yes"],
+        vec!["mcp", "add", "github", "--url", "https://mcp.example/"],
+        vec!["mcp", "set", "github", "--description", "Issues"],
+        vec!["mcp", "remove", "github", "--yes"],
+        vec!["import", &ignored],
+        vec!["agent-file", "remove", ".cursorignore", "--yes"],
         vec!["module", "add", "doc"],
         vec!["module", "set", "instructions:doc", "--targets", "codex"],
         vec!["module", "remove", "instructions:doc"],
