@@ -270,7 +270,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let account = Account {
         same: [found.same, understood.same].concat(),
         left_out: [found.left_out, understood.left_out].concat(),
-        notes: understood.notes,
+        notes: [found.notes, understood.notes].concat(),
     };
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }
