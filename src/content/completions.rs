@@ -1,9 +1,9 @@
-//! Names of prompts, resources and skills, as a shell completes them.
+//! Names of what a project holds, as a shell completes them.
 
 use crate::error::Result;
 use crate::op::{Name, Names, Typed};
 use crate::store::page::Page;
-use crate::store::{prompts, resources, skills};
+use crate::store::{agent_files, prompts, resources, servers, skills, sources};
 
 /// The prompts of the project.
 pub const PROMPTS: Names = Names::Stored(|typed| {
@@ -34,6 +34,25 @@ pub const SKILLS: Names = Names::Stored(|typed| {
     names.sort_unstable();
     names.dedup();
     Ok(typed.matching(names))
+});
+
+/// The sources of the project.
+pub const SOURCES: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    let all = sources::list(typed.db, project.id)?;
+    Ok(typed.matching(all.into_iter().map(|source| source.origin.name)))
+});
+
+/// The MCP servers of the project.
+pub const MCP_SERVERS: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    Ok(typed.matching(servers::names(typed.db, project.id)?))
+});
+
+/// The paths of the files that the project keeps for one agent.
+pub const AGENT_FILES: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    Ok(typed.matching(agent_files::all(typed.db, project.id)?.into_iter().map(|file| file.path)))
 });
 
 fn stored_skills(typed: &Typed<'_>) -> Result<Vec<String>> {

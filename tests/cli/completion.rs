@@ -113,8 +113,13 @@ fn asking_makes_and_changes_nothing() {
 #[test]
 fn every_argument_that_names_something_says_so() {
     // What takes the name of a thing that is there, and completes nothing.
-    const FREE: &[&str] =
-        &["create_project name", "create_prompt name", "create_resource name", "create_access_key name"];
+    const FREE: &[&str] = &[
+        "create_project name",
+        "create_prompt name",
+        "create_resource name",
+        "create_access_key name",
+        "add_mcp_server name",
+    ];
     let mut without = Vec::new();
     for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
         let mut command = entry.augment(clap::Command::new("x"));

@@ -208,6 +208,32 @@ fn every_command_keeps_to_the_schema() {
         &["backup", "copy.db"],
         &["restore", "copy.db", "--yes"],
     ];
+    scratch.file("kit/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\nA\n");
+    scratch.file("work/.cursorignore", "*.pem\n");
+    let steps = steps.iter().chain::<&[&[&str]]>(&[
+        &["source", "add", "kit", "--yes"],
+        &["source", "list"],
+        &["source", "show", "kit"],
+        &["source", "outdated"],
+        &["source", "update"],
+        &["source", "lock"],
+        &["project", "create", "of-the-lock"],
+        &["source", "install", "--locked", "mcpkg.lock", "--yes", "--project", "of-the-lock"],
+        &["source", "remove", "kit"],
+        &["sync", "synced", "--yes"],
+        &["mcp", "add", "github", "-e", "GITHUB_TOKEN", "--", "npx", "server-github"],
+        &["mcp", "set", "github", "--description", "Issues"],
+        &["mcp", "list"],
+        &["mcp", "show", "github"],
+        &["mcp", "remove", "github", "--yes"],
+        &["import", "work/.cursorignore"],
+        &["agent-file", "list"],
+        &["agent-file", "show", ".cursorignore"],
+        &["agent-file", "remove", ".cursorignore", "--yes"],
+        &["target", "enable", "gemini"],
+        &["target", "list"],
+        &["target", "disable", "gemini"],
+    ]);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::GROUP;
 use crate::clock::rfc3339;
+use crate::content::completions::AGENT_FILES;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Entry, Faces, Media, NoOutput, Operation, Reply, Table};
 use crate::store::agent_files::{self, AgentFile};
@@ -40,10 +41,12 @@ impl Operation for List {
         "List the files that the project keeps for one agent each: hooks, permissions, ignore files";
     const HELP: &'static str =
         "`mcpkg import` takes them. A deploy gives them back to the agent that they came from, and to no other.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("files");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -66,6 +69,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Path that it was imported from, such as .claude/settings.json
+    #[arg(add = AGENT_FILES)]
     path: String,
 }
 
@@ -74,6 +78,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["agent-file", "show"];
     const TITLE: &'static str = "Show an agent's file";
     const ABOUT: &'static str = "Show a file that the project keeps for one agent";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file show .claude/settings.json"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -106,6 +111,7 @@ impl Operation for Show {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Path that it was imported from, such as .claude/settings.json
+    #[arg(add = AGENT_FILES)]
     path: String,
 }
 
@@ -115,6 +121,7 @@ impl Operation for Remove {
     const TITLE: &'static str = "Remove an agent's file";
     const ABOUT: &'static str = "Remove a file that the project keeps for one agent";
     const HELP: &'static str = "It keeps no history. The next deploy takes it away where an earlier one wrote it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file remove .cursor/hooks.json"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const GROUP: &'static str = GROUP;

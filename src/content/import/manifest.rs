@@ -5,7 +5,6 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::server_item;
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
@@ -69,7 +68,7 @@ pub enum What {
         #[serde(default)]
         executable: bool,
     },
-    /// An MCP server, by its name: its content says what it is ([`super::server_item`]). No file is listed as one.
+    /// An MCP server, by its name: its content says what it is (`server_item`). No file is listed as one.
     #[serde(rename = "mcp_server")]
     Server,
 }
@@ -233,7 +232,8 @@ pub fn check(entry: &Entry, content: &Source) -> Result<()> {
             }
             Ok(())
         }
-        What::Server => check_server(&server_item::read(entry, content)?),
+        // Its content is checked where it is read: see `server_item`.
+        What::Server => Ok(()),
         What::AgentFile { .. } => {
             let is_placed = stays_inside(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
             if is_placed && entry.origin.agent.is_some() {

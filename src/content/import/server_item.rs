@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::item::Item;
-use super::manifest::{Entry, Origin, Server, What};
+use super::manifest::{self, Entry, Origin, Server, What};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
 use crate::store::servers::{self, Definition};
@@ -46,15 +45,6 @@ pub fn of(server: &Server) -> Result<(Entry, Source)> {
     Ok((Entry { name, what: What::Server, origin }, json.into()))
 }
 
-/// Returns a server as an item of an import.
-///
-/// # Errors
-/// As [`of`].
-pub fn item(server: &Server) -> Result<Item> {
-    let (entry, content) = of(server)?;
-    Ok(Item { path: path(&entry.name), entry, content })
-}
-
 /// Returns the server that an item is, switched off.
 ///
 /// # Errors
@@ -67,7 +57,9 @@ pub fn read(entry: &Entry, content: &Source) -> Result<Server> {
     })?;
     let (agent, path) = (entry.origin.agent.clone(), entry.origin.path.clone());
     let origin = servers::Origin { agent, path, entry: in_file };
-    Ok(Server { name: entry.name.clone(), definition, origin, enabled: false })
+    let server = Server { name: entry.name.clone(), definition, origin, enabled: false };
+    manifest::check_server(&server)?;
+    Ok(server)
 }
 
 #[cfg(test)]
@@ -91,7 +83,7 @@ mod tests {
     fn a_server_comes_back_from_its_item() {
         let (entry, content) = of(&server()).unwrap();
         assert_eq!(read(&entry, &content).unwrap(), server());
-        assert!(is_path(&item(&server()).unwrap().path) && !is_path("mcp_server/x"));
+        assert!(is_path(&path("github")) && !is_path("mcp_server/x"));
     }
 
     #[test]

@@ -25,10 +25,13 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["mcp", "add"];
     const TITLE: &'static str = "Add an MCP server";
     const ABOUT: &'static str = "Add an MCP server to what the project gives to agents";
-    const HELP: &'static str = "Nothing is started: `mcpkg deploy` writes it into each agent's own file, once a person has consented.\n\
-        No secret is stored. A value of --env or --header is the name of the variable that holds it; elsewhere ${NAME} stands for one.\n\n\
-        Examples:\n  mcpkg mcp add github -e GITHUB_TOKEN -- npx -y @modelcontextprotocol/server-github\n  \
-        mcpkg mcp add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'";
+    const HELP: &'static str = "Nothing is started: `mcpkg deploy` writes it into each agent's own file, once a person has \
+        consented.\nNo secret is stored. A value of --env or --header is the name of the variable that \
+        holds it; elsewhere ${NAME} stands for one.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg mcp add github -e GITHUB_TOKEN -- npx -y @modelcontextprotocol/server-github",
+        "mcpkg mcp add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",
+    ];
     const EFFECT: Effect = Effect::Create;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -19,10 +19,12 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["mcp", "list"];
     const TITLE: &'static str = "List MCP servers";
     const ABOUT: &'static str = "List the MCP servers that the project gives to agents";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg mcp list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("servers");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

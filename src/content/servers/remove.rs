@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::data;
 use crate::content::GROUP;
+use crate::content::completions::MCP_SERVERS;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::servers;
@@ -13,6 +14,7 @@ use crate::store::servers;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Server name
+    #[arg(add = MCP_SERVERS)]
     name: String,
 }
 
@@ -22,6 +24,7 @@ impl Operation for Remove {
     const TITLE: &'static str = "Remove an MCP server";
     const ABOUT: &'static str = "Remove an MCP server from the project";
     const HELP: &'static str = "It keeps no history. The next deploy takes its entry out of the agents' files. `mcpkg mcp set NAME --enabled false` keeps it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg mcp remove github"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const GROUP: &'static str = GROUP;

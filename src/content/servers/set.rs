@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::arguments::Given;
 use super::data;
+use crate::content::completions::MCP_SERVERS;
 use crate::content::{GROUP, names};
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::servers::{self, Server};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// Server name
+    #[arg(add = MCP_SERVERS)]
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
@@ -31,8 +33,11 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["mcp", "set"];
     const TITLE: &'static str = "Change an MCP server";
     const ABOUT: &'static str = "Change an MCP server of the project; what is not named stays as it is";
-    const HELP: &'static str = "Examples:\n  mcpkg mcp set github --enabled false\n  \
-        mcpkg mcp set docs -H 'Authorization=Bearer env:OTHER_TOKEN'\n  mcpkg mcp set github -- npx -y @scope/other";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg mcp set github --enabled false",
+        "mcpkg mcp set docs -H 'Authorization=Bearer env:OTHER_TOKEN'",
+        "mcpkg mcp set github -- npx -y @scope/other",
+    ];
     const ALIASES: &'static [&'static str] = &["update"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;

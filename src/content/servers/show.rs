@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::{data, form, runs};
 use crate::content::GROUP;
+use crate::content::completions::MCP_SERVERS;
 use crate::error::{Code, Error, Result};
 use crate::mcp_servers::dialect::{DIALECTS, Dialect};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -14,6 +15,7 @@ use crate::store::servers;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Server name
+    #[arg(add = MCP_SERVERS)]
     name: String,
     /// Show the entry of this agent's file
     #[arg(long, value_name = "AGENT")]
@@ -25,7 +27,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["mcp", "show"];
     const TITLE: &'static str = "Show an MCP server";
     const ABOUT: &'static str = "Show an MCP server of the project, as an agent's file has it";
-    const HELP: &'static str = "Examples:\n  mcpkg mcp show github\n  mcpkg mcp show github --agent codex";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg mcp show github", "mcpkg mcp show github --agent codex"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -57,13 +57,18 @@ impl Operation for Add {
     const TITLE: &'static str = "Add a source";
     const ABOUT: &'static str =
         "Bring the skills, prompts, rules and other files of a repository or folder into the project";
-    const HELP: &'static str = "What comes is shown first: skills, prompts, subagents, instructions, documents, programs among them, what is left \
-        out, and the licence. Nothing of it is run: git fetches into a bare repository in the user's cache, without hooks, filters \
-        or submodules, by https, ssh or from this disk. Files become what `mcpkg import` makes of them; plain documents stand \
-        below file:///NAME/. Each item keeps the commit that it came from and the SHA-256 of its file, so that \
-        `mcpkg source update` can bring changes of both sides together.\n\n\
-        Examples:\n  mcpkg source add anthropics/skills --only 'skills/pdf'\n  mcpkg source add owner/repo@v1.2//plugins/git --prefix git\n  \
-        mcpkg source add git@example.com:team/kit.git --ref main --yes\n  mcpkg source add ./kit.bundle --dry-run";
+    const HELP: &'static str = "What comes is shown first: skills, prompts, subagents, instructions, documents, programs among \
+        them, what is left out, and the licence. Nothing of it is run: git fetches into a bare \
+        repository in the user's cache, without hooks, filters or submodules, by https, ssh or from this \
+        disk. Files become what `mcpkg import` makes of them; plain documents stand below file:///NAME/. \
+        Each item keeps the commit that it came from and the SHA-256 of its file, so that `mcpkg source \
+        update` can bring changes of both sides together.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg source add anthropics/skills --only 'skills/pdf'",
+        "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",
+        "mcpkg source add git@example.com:team/kit.git --ref main --yes",
+        "mcpkg source add ./kit.bundle --dry-run",
+    ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -262,7 +262,8 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         if prefix.is_some() && server.origin.entry.is_none() {
             server.origin.entry = Some(server.name.clone());
         }
-        let mut item = server_item::item(&server)?;
+        let (entry, content) = server_item::of(&server)?;
+        let mut item = Item { path: server_item::path(&entry.name), entry, content };
         let (path, sha256) = (item.path.clone(), item.content.sha256());
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
         items.insert(path.clone(), Taken { path, item, sha256, executable: false, shared: true });

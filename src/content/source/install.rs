@@ -39,10 +39,13 @@ impl Operation for Install {
     const TITLE: &'static str = "Install what a lock names";
     const ABOUT: &'static str =
         "Bring the sources of a lock into the project: the same commits, the same bytes, or nothing";
-    const HELP: &'static str = "Each file is compared with its SHA-256 in the lock; where one differs, nothing is written (E_SOURCE_CHANGED). A commit \
-        that is in this user's cache is not fetched again, and --from takes it from a mirror or a bundle, so that no network is \
-        needed.\n\n\
-        Examples:\n  mcpkg source install --locked mcpkg.lock\n  mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes";
+    const HELP: &'static str = "Each file is compared with its SHA-256 in the lock; where one differs, nothing is written \
+        (E_SOURCE_CHANGED). A commit that is in this user's cache is not fetched again, and --from takes \
+        it from a mirror or a bundle, so that no network is needed.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg source install --locked mcpkg.lock",
+        "mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes",
+    ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

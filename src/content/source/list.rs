@@ -21,10 +21,12 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["source", "list"];
     const TITLE: &'static str = "List sources";
     const ABOUT: &'static str = "List the repositories and folders that the project's content comes from";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg source list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("sources");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -29,9 +29,9 @@ impl Operation for Lock {
     const TITLE: &'static str = "Lock the sources";
     const ABOUT: &'static str =
         "Write which commit of each source the project has, and the SHA-256 of each of its files";
-    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` brings exactly that into another database, or nothing. What was changed \
-        here since is not in it: it is of the project, and not of the source.\n\n\
-        Examples:\n  mcpkg source lock\n  mcpkg source lock --locked-file team.lock";
+    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` brings exactly that into another database, or \
+        nothing. What was changed here since is not in it: it is of the project, and not of the source.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg source lock", "mcpkg source lock --locked-file team.lock"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

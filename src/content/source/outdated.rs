@@ -9,6 +9,7 @@ use super::mirror::{Mirror, shown};
 use super::offer::short;
 use super::{approval, contents};
 use crate::content::GROUP;
+use crate::content::completions::SOURCES;
 use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::store::sources::{self, Origin};
@@ -17,6 +18,7 @@ use crate::store::sources::{self, Origin};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Outdated {
     /// Name of the source [default: all]
+    #[arg(add = SOURCES)]
     name: Option<String>,
     /// Exit with status 3 where a source has changed
     #[arg(long)]
@@ -63,13 +65,14 @@ impl Operation for Outdated {
     const CLI: &'static [&'static str] = &["source", "outdated"];
     const TITLE: &'static str = "List outdated sources";
     const ABOUT: &'static str = "Ask each source whether it has changed since it was read";
-    const HELP: &'static str = "A source that cannot be reached costs a line, and the exit status is 1.\n\n\
-        Examples:\n  mcpkg source outdated\n  mcpkg source outdated skills --check";
+    const HELP: &'static str = "A source that cannot be reached costs a line, and the exit status is 1.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg source outdated", "mcpkg source outdated skills --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("sources");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::content::GROUP;
+use crate::content::completions::SOURCES;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
@@ -14,6 +15,7 @@ use crate::store::sources;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Name of the source
+    #[arg(add = SOURCES)]
     name: String,
 }
 
@@ -22,6 +24,7 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["source", "remove"];
     const TITLE: &'static str = "Remove a source";
     const ABOUT: &'static str = "Forget a source; what came from it stays in the project";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg source remove kit"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;

@@ -8,6 +8,7 @@ use super::contents::mode;
 use super::list::data;
 use super::offer::described;
 use crate::content::GROUP;
+use crate::content::completions::SOURCES;
 use crate::content::import::manifest::Entry;
 use crate::content::stored::{self, Rows};
 use crate::error::Result;
@@ -22,6 +23,7 @@ use crate::store::sources::{self, ItemRow};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Name of the source
+    #[arg(add = SOURCES)]
     name: String,
 }
 
@@ -30,8 +32,9 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
     const ABOUT: &'static str = "Show where a source is, and what each of its files became";
-    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, deleted, or proposed (see `mcpkg evolve list`).\n\n\
-        Examples:\n  mcpkg source show skills\n  mcpkg source show skills --json";
+    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, deleted, or proposed (see \
+        `mcpkg evolve list`).";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg source show skills", "mcpkg source show skills --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

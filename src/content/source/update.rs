@@ -14,6 +14,7 @@ use super::outdated::{Standing, standing};
 use super::tree::{Change, Entry};
 use super::{approval, changed};
 use crate::content::GROUP;
+use crate::content::completions::SOURCES;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use crate::plural;
@@ -25,6 +26,7 @@ use crate::store::sources::{self, SourceRow};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Name of the source [default: all]
+    #[arg(add = SOURCES)]
     name: Option<String>,
     /// Show what would change, and write nothing
     #[arg(long)]
@@ -41,11 +43,13 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["source", "update"];
     const TITLE: &'static str = "Update sources";
     const ABOUT: &'static str = "Merge what changed in the sources with what was changed in the project";
-    const HELP: &'static str = "Each file is merged three ways: what it was when it was last read, what it is there now, and what stands in the project. \
-        Where both sides changed the same lines, or one deleted what the other changed, the project stays as it is and the other side \
-        is proposed: `mcpkg evolve list`, `show`, `accept`, `reject`. A skill that was renamed there is renamed here. A source is \
-        updated as a whole or not at all; of several, one that cannot be reached costs a line and exit status 1.\n\n\
-        Examples:\n  mcpkg source update --dry-run\n  mcpkg source update skills\n  mcpkg source update skills --force";
+    const HELP: &'static str = "Each file is merged three ways: what it was when it was last read, what it is there now, and \
+        what stands in the project. Where both sides changed the same lines, or one deleted what the \
+        other changed, the project stays as it is and the other side is proposed: `mcpkg evolve list`, \
+        `show`, `accept`, `reject`. A skill that was renamed there is renamed here. A source is updated \
+        as a whole or not at all; of several, one that cannot be reached costs a line and exit status 1.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg source update --dry-run", "mcpkg source update skills", "mcpkg source update skills --force"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

@@ -46,12 +46,17 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads. What one side changed since the last sync, the \
-        other gets; where both changed an item, their changes are merged line by line. What cannot be merged, and what one side \
-        deleted, is proposed: both sides keep what they have until `mcpkg evolve accept` or `reject` decides. While a proposal \
-        waits, the exit status is 1.\n\nFiles that ignore files name, links, and what is no item are let be. To share a project, \
-        commit the folder, and run `mcpkg sync` after each pull.\n\nExamples:\n  mcpkg sync team/prompts\n  mcpkg sync --check\n  \
-        git pull && mcpkg sync && git commit -am 'prompts' && git push";
+    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads. What one side changed since \
+        the last sync, the other gets; where both changed an item, their changes are merged line by \
+        line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
+        have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
+        1.\n\nFiles that ignore files name, links, and what is no item are let be. To share a project, \
+        commit the folder, and run `mcpkg sync` after each pull.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg sync team/prompts",
+        "mcpkg sync --check",
+        "git pull && mcpkg sync && git commit -am 'prompts' && git push",
+    ];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

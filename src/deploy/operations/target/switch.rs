@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::named;
 use crate::deploy::GROUP;
+use crate::deploy::completions::TARGETS;
 use crate::deploy::source::chosen;
 use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
@@ -17,7 +18,7 @@ use crate::store::targets::{self, Of};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Enable {
     /// Targets, such as gemini
-    #[arg(value_name = "TARGET", required = true)]
+    #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
     /// For every project that says nothing of its own
     #[arg(long)]
@@ -30,8 +31,9 @@ impl Operation for Enable {
     const CLI: &'static [&'static str] = &["target", "enable"];
     const TITLE: &'static str = "Switch targets on";
     const ABOUT: &'static str = "Make `all` mean these agents too, in the project that applies";
-    const HELP: &'static str = "Nothing is deployed at once: `mcpkg plan` shows what would be.\n\n\
-        Examples:\n  mcpkg target enable gemini opencode\n  mcpkg target enable copilot --all-projects";
+    const HELP: &'static str = "Nothing is deployed at once: `mcpkg plan` shows what would be.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg target enable gemini opencode", "mcpkg target enable copilot --all-projects"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -50,7 +52,7 @@ impl Operation for Enable {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Disable {
     /// Targets, such as vscode
-    #[arg(value_name = "TARGET", required = true)]
+    #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
     /// For every project that says nothing of its own
     #[arg(long)]
@@ -63,8 +65,10 @@ impl Operation for Disable {
     const CLI: &'static [&'static str] = &["target", "disable"];
     const TITLE: &'static str = "Switch targets off";
     const ABOUT: &'static str = "Make `all` mean these agents no more, in the project that applies";
-    const HELP: &'static str = "What was deployed for them stays; `mcpkg rollback --to pristine --target NAME` takes it back.\n\n\
-        Examples:\n  mcpkg target disable vscode\n  mcpkg target disable cursor --all-projects";
+    const HELP: &'static str =
+        "What was deployed for them stays; `mcpkg rollback --to pristine --target NAME` takes it back.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg target disable vscode", "mcpkg target disable cursor --all-projects"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
