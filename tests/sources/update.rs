@@ -248,3 +248,24 @@ const INSTRUCTIONS: &str = "instructions://AGENTS.md";
 fn numbered(lines: usize) -> Vec<String> {
     (0..lines).map(|n| format!("line {n}\n")).collect()
 }
+
+#[test]
+fn the_last_server_of_an_agents_file_goes_with_it() {
+    let file = |servers: &str| format!("{{\n  \"mcpServers\": {servers}\n}}\n");
+    let upstream =
+        Upstream::new(&[("README.md", "# Kit\n"), (".mcp.json", &file("{ \"x\": { \"command\": \"x\" } }"))]);
+    let scratch = with_kit(&upstream);
+    assert!(scratch.ok(&["mcp", "list"]).contains('x'));
+    upstream.commit(&[(".mcp.json", &file("{}"))]);
+    let updated = done(&update(&scratch, &[]));
+    assert!(updated.contains(&("mcp_server:x".to_owned(), "deleted".to_owned())), "{updated:?}");
+    assert_eq!(scratch.json(&["mcp", "list"])["servers"].as_array().map(Vec::len), Some(0));
+    // What was changed here meanwhile is kept, and proposed.
+    upstream.commit(&[(".mcp.json", &file("{ \"y\": { \"command\": \"y\" } }"))]);
+    update(&scratch, &[]);
+    scratch.ok(&["mcp", "set", "y", "--description", "Mine"]);
+    upstream.commit(&[(".mcp.json", &file("{}"))]);
+    update(&scratch, &[]);
+    assert!(scratch.ok(&["mcp", "list"]).contains('y'));
+    assert!(proposals(&scratch).iter().any(|(action, _)| action == "delete"), "{:?}", proposals(&scratch));
+}

@@ -299,6 +299,66 @@ fn what_is_no_item_is_let_be() {
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
 
+/// Two MCP servers as Claude Code's file has them, the second with this variable.
+fn servers(args: &str, token: &str) -> String {
+    format!(
+        "{{\n  \"mcpServers\": {{\n    \"a\": {{\n      \"command\": \"a\",\n      \"args\": [\"{args}\"]\n    }},\n    \
+         \"b\": {{\n      \"command\": \"b\",\n      \"env\": {{\n        \"TOKEN\": \"{token}\"\n      }}\n    }}\n  }}\n}}\n"
+    )
+}
+
+#[test]
+fn an_agents_file_that_holds_values_is_never_written() {
+    const LET_BE: &str = "warning: `.mcp.json` holds values or settings that the project does not keep, and a write would \
+                          lose them; put variables in place of the values, or make the change in it by hand; it was let be";
+    const VALUE: &str = "hunter-two-of-the-user";
+    let scratch = synced();
+    scratch.file("repo/.mcp.json", servers("old", "${TOKEN}"));
+    scratch.ok(&["import", "repo/.mcp.json"]);
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/.mcp.json"), servers("old", "${TOKEN}"));
+    // A value in the folder's file is read as a variable, so there is nothing to do.
+    scratch.file("team/.mcp.json", servers("old", VALUE));
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/.mcp.json"), servers("old", VALUE));
+    // Changed here alone, and then on both sides.
+    scratch.file("repo/.mcp.json", servers("new", "${TOKEN}"));
+    scratch.ok(&["import", "--update", "repo/.mcp.json"]);
+    let both = servers("old", VALUE).replace("\"b\"", "\"c\"");
+    for there in [servers("old", VALUE), both] {
+        scratch.file("team/.mcp.json", &there);
+        let synced = scratch.run(&["sync"]);
+        assert!(synced.status == 1 && synced.stderr.contains(LET_BE), "{synced}");
+        assert_eq!(text(&scratch, "team/.mcp.json"), there);
+    }
+    // What else is written does not touch it either.
+    scratch.ok(&["prompt", "create", "other", "Other.\n"]);
+    let synced = scratch.run(&["sync"]);
+    assert!(synced.stdout.contains("1 item written"), "{synced}");
+    assert!(text(&scratch, "team/.mcp.json").contains(VALUE));
+    let database = fs::read(scratch.db()).expect("the database");
+    assert!(!database.windows(VALUE.len()).any(|bytes| bytes == VALUE.as_bytes()), "the value is in the database");
+    // With a variable in place of the value, the changes of both are merged.
+    scratch.file("team/.mcp.json", servers("old", "${TOKEN}").replace("\"b\"", "\"c\""));
+    scratch.ok(&["sync"]);
+    assert_eq!(text(&scratch, "team/.mcp.json"), servers("new", "${TOKEN}").replace("\"b\"", "\"c\""));
+}
+
+#[test]
+fn an_agents_file_that_holds_values_is_never_deleted() {
+    let scratch = synced();
+    scratch.file("repo/.mcp.json", servers("a", "${TOKEN}"));
+    scratch.ok(&["import", "repo/.mcp.json"]);
+    scratch.ok(&["sync"]);
+    scratch.file("team/.mcp.json", servers("a", "hunter-two"));
+    scratch.ok(&["agent-file", "remove", ".mcp.json", "--yes"]);
+    assert_eq!(scratch.run(&["sync"]).status, 1, "it is proposed to delete the file");
+    scratch.ok(&["evolve", "accept", "1"]);
+    let synced = scratch.run(&["sync"]);
+    assert!(synced.status == 1 && synced.stderr.contains("it was let be"), "{synced}");
+    assert_eq!(text(&scratch, "team/.mcp.json"), servers("a", "hunter-two"));
+}
+
 #[test]
 fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     let scratch = synced();

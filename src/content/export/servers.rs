@@ -1,6 +1,6 @@
 //! MCP servers in an export: in the files of the agents that they came from, and in the manifest where those do not say all.
 
-use crate::content::import::kept::{Found, says};
+use crate::content::import::kept::{Found, says, without_inputs};
 use crate::content::import::manifest::{Entry, Server, What};
 use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
@@ -37,18 +37,20 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
         let Ok(read) = dialect.read(&entry, &[]) else { continue };
         let origin = Origin { agent: Some(agent.to_owned()), path: Some(path.to_owned()), entry: None };
         let here = Server { name: name.clone(), definition: read.definition, origin, enabled: true };
-        if named().any(|server| says(&without_inputs(server), &here)) {
+        let said = |server: &Server| says(&without_inputs(server), &here);
+        let own = named().find(own);
+        if own.map_or_else(|| named().any(said), said) {
             continue;
         }
-        after = match named().find(own).or_else(|| named().next()) {
+        let written = own.or_else(|| named().next()).and_then(|server| {
+            let is_own = server.origin.agent.as_deref() == Some(agent);
+            let written = dialect.write(&server.definition, is_own).ok()?;
+            dialect.document.set(&after, &name, &Change::whole(written.fields)).ok()
+        });
+        // An entry that says something else would count as edited by whoever imports it.
+        after = match written {
+            Some(written) => written,
             None => dialect.document.remove(&after, &name, false)?,
-            Some(server) => {
-                let is_own = server.origin.agent.as_deref() == Some(agent);
-                match dialect.write(&server.definition, is_own) {
-                    Ok(written) => dialect.document.set(&after, &name, &Change::whole(written.fields))?,
-                    Err(_) => dialect.document.remove(&after, &name, false)?,
-                }
-            }
         };
     }
     Ok(after)
@@ -60,11 +62,4 @@ fn dialect(entry: &Entry) -> Option<(Dialect, &str, &str)> {
     let (agent, path) = (entry.origin.agent.as_deref()?, entry.origin.path.as_deref()?);
     let dialect = Dialect::of(agent)?;
     Some((if *kind == Kind::Plugin { dialect.in_manifest() } else { *dialect }, agent, path))
-}
-
-/// Returns a server without the questions that stand elsewhere in its file.
-fn without_inputs(server: &Server) -> Server {
-    let mut server = server.clone();
-    server.definition.inputs.clear();
-    server
 }

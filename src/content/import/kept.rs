@@ -17,7 +17,7 @@ use crate::mcp_servers::intake::Taken;
 use crate::mcp_servers::secrets::Secrets;
 use crate::redact::holds_token;
 use crate::store::agent_files::Kind;
-use crate::store::servers::Origin;
+use crate::store::servers::{Definition, Origin};
 use crate::store::source::Source;
 
 /// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
@@ -130,13 +130,23 @@ impl KeptFiles {
     /// Adds a server, unless another agent's file says the same as far as that agent can.
     fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
         let entry = server.name.clone();
+        let is_own =
+            |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
+        if let Some(Found { server: listed, file: listed_in }) = self.servers[..self.listed].iter_mut().find(is_own) {
+            // What is listed is exact: its file only says as much of it as its agent can. A file that says something else
+            // was edited since, and counts.
+            if !says(&without_inputs(listed), &without_inputs(&server)) {
+                edit(listed, server);
+                file.clone_into(listed_in);
+            }
+            return;
+        }
         for (at, Found { server: twin, file: first }) in self.servers.iter_mut().enumerate() {
             if twin.origin.entry.as_ref().unwrap_or(&twin.name) != &entry {
                 continue;
             }
             if at < self.listed {
-                // What is listed is exact: a file only says as much of it as its agent can.
-                if twin.origin.path == server.origin.path || says(twin, &server) {
+                if says(twin, &server) {
                     return;
                 }
                 continue;
@@ -169,6 +179,21 @@ impl KeptFiles {
             }
         }
     }
+}
+
+/// Makes a server that a manifest lists what its file says. The file knows neither its name nor its description, and
+/// switches nothing on that was off.
+fn edit(listed: &mut Server, read: Server) {
+    let description = read.definition.description.clone().or_else(|| listed.definition.description.take());
+    listed.definition = Definition { description, ..read.definition };
+    listed.enabled &= read.enabled;
+}
+
+/// Returns a server without the questions of VS Code, which stand elsewhere in its file.
+pub fn without_inputs(server: &Server) -> Server {
+    let mut server = server.clone();
+    server.definition.inputs.clear();
+    server
 }
 
 /// Whether `less` is what is read from the entry that `more` is written as for the agent of `less`.

@@ -125,7 +125,8 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
-        let scan::Scanned { files, same, links, left_out, servers, .. } = scan::scan(&self.paths, &choice, context)?;
+        let scan::Scanned { files, same, links, left_out, servers, notes, .. } =
+            scan::scan(&self.paths, &choice, context)?;
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
         servers.iter().try_for_each(manifest::check_server)?;
         kept.list(servers, manifest::FILE);
@@ -137,7 +138,7 @@ impl Operation for Import {
         let account = Account {
             same: [same, understood.same].concat(),
             left_out: [left_out, understood.left_out].concat(),
-            notes: understood.notes,
+            notes: [notes, understood.notes].concat(),
         };
         let mut reply = if self.dry_run {
             let ((actions, of_servers), project) = context.read(|db, project| {

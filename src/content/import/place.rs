@@ -297,6 +297,11 @@ impl Destination {
         Self::plain(Role::File, relative.to_owned())
     }
 
+    /// Whether a file here is read for MCP servers.
+    pub fn may_hold_servers(&self) -> bool {
+        self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
+    }
+
     /// Returns the name that this place asks for; it may be taken, too long or no name at all.
     pub fn wanted_name(&self) -> String {
         letters(&self.label)

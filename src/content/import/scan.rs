@@ -7,6 +7,7 @@ use super::agents;
 use super::folders::Folders;
 use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
+use super::note::Note;
 use super::only::Only;
 use super::place::{self, Destination, Kind, Places};
 use super::reason::{LeftOut, Reason};
@@ -45,6 +46,8 @@ pub struct Scanned {
     pub on_disk: BTreeMap<String, PathBuf>,
     /// MCP servers that a manifest lists.
     pub servers: Vec<manifest::Server>,
+    /// What people should know of ignore files.
+    pub notes: Vec<Note>,
 }
 
 /// What the user says of the files.
@@ -97,6 +100,7 @@ struct Gathered {
     folder_links: BTreeMap<PathBuf, FolderLink>,
     left_out: BTreeMap<PathBuf, LeftOut>,
     servers: Vec<manifest::Server>,
+    notes: Vec<Note>,
 }
 
 /// Looks through the files at and below `paths`.
@@ -146,6 +150,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     }
     found.on_disk = taken.iter().map(|(path, candidate, _)| (candidate.relative.clone(), (*path).clone())).collect();
     found.servers = std::mem::take(&mut gathered.servers);
+    found.notes = std::mem::take(&mut gathered.notes);
     found.left_out.extend(gathered.left_out.values().cloned());
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     found.files = look_through(taken, context)?;
@@ -278,6 +283,18 @@ impl Gathered {
             let relative = relative(&file, base);
             let candidate = Candidate { root, relative, listed: None, is_named: false, real: None };
             self.candidates.entry(file).or_insert(candidate);
+        }
+        for bad in walked.bad_lines {
+            let path = match bad.file.strip_prefix(base) {
+                Ok(_) => relative(&bad.file, base),
+                Err(_) => bad.file.display().to_string(),
+            };
+            let text = format!("has a malformed pattern, which was passed over: {}", bad.what);
+            let note = Note { path, line: bad.line, text };
+            // The folders above are the same for all that is named.
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
         for left in walked.left_out {
             let mut path = relative(&left.path, base);

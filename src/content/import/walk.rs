@@ -41,6 +41,19 @@ pub struct Walked {
     pub folders: HashSet<PathBuf>,
     /// What was left out, with the reason.
     pub left_out: Vec<Left>,
+    /// The lines of ignore files that were passed over.
+    pub bad_lines: Vec<BadLine>,
+}
+
+/// A malformed pattern in an ignore file. It names nothing, and the file's other lines count.
+#[derive(Debug)]
+pub struct BadLine {
+    /// The ignore file, in a folder that was looked into or one above it.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The pattern, and what is wrong with it.
+    pub what: String,
 }
 
 /// A file or folder that was left out.
@@ -78,7 +91,15 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     });
     let mut walked = Walked::default();
     for entry in walk.build() {
-        let entry = entry.map_err(|error| unreadable(top, &error))?;
+        // The error of ignore files in the folders above comes by itself, that of others with their folder.
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if walked.pass_over(&error, None, None) => continue,
+            Err(error) => return Err(unreadable(top, &error)),
+        };
+        if let Some(error) = entry.error() {
+            walked.pass_over(error, None, None);
+        }
         let kind = entry.file_type();
         if entry.depth() == 0 || is_folder(&entry) {
             walked.folders.insert(entry.into_path());
@@ -98,6 +119,26 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
 }
 
 impl Walked {
+    /// Notes the malformed patterns that an error is about, in `file` at `line`; returns whether there are any.
+    fn pass_over(&mut self, error: &ignore::Error, file: Option<&Path>, line: Option<u64>) -> bool {
+        match error {
+            ignore::Error::Partial(errors) => {
+                errors.iter().fold(false, |any, error| self.pass_over(error, file, line) || any)
+            }
+            ignore::Error::WithPath { path, err } => self.pass_over(err, Some(path), line),
+            ignore::Error::WithLineNumber { line, err } => self.pass_over(err, file, Some(*line)),
+            ignore::Error::WithDepth { err, .. } => self.pass_over(err, file, line),
+            ignore::Error::Glob { glob, err } => {
+                let file = file.unwrap_or(Path::new(".gitignore")).to_path_buf();
+                let line = line.and_then(|line| usize::try_from(line).ok());
+                let what = format!("`{}`: {err}", glob.as_deref().unwrap_or_default());
+                self.bad_lines.push(BadLine { file, line, what });
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Adds what the folders hold beside what was found.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
         let found: HashSet<&Path> = self.files.iter().chain(&self.links).map(PathBuf::as_path).collect();

@@ -153,7 +153,8 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads some files of a commit, where all others are as they were; `None` where one of them has to be seen beside the
-/// others to tell what it is. `has_shared` says whether the source has files that stand for the same, or links.
+/// others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether the source has files
+/// that stand for the same, or links.
 ///
 /// # Errors
 /// As [`first`].
@@ -190,12 +191,13 @@ pub fn some(
         };
         files.push((file, place, entry.path.clone()));
     }
-    files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
-    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
-    // The servers of a file are named beside those of the others.
-    if !understood.kept.servers.is_empty() {
+    // The servers of a file are named beside those of the others, and those that it had are items of their own: the last one
+    // may be gone.
+    if files.iter().any(|(_, place, _)| place.may_hold_servers()) {
         return Ok(None);
     }
+    files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
+    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
     let by_path: HashMap<&str, (&scan::File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
@@ -269,7 +271,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let account = Account {
         same: [found.same, understood.same].concat(),
         left_out: [found.left_out, understood.left_out].concat(),
-        notes: understood.notes,
+        notes: [found.notes, understood.notes].concat(),
     };
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }

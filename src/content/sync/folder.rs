@@ -35,6 +35,14 @@ pub(super) struct There {
     pub(super) listed: bool,
 }
 
+impl There {
+    /// Whether the file says more than the project has of it, such as the values of variables. What is written from the
+    /// project would lose that.
+    pub(super) fn says_more(&self) -> bool {
+        matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
+    }
+}
+
 /// What lies in the folder.
 #[derive(Debug, Default)]
 pub(super) struct Look {
@@ -174,7 +182,10 @@ impl Look {
         let same: HashMap<String, String> = same.into_iter().collect();
         let why: HashMap<String, String> = left_out
             .into_iter()
-            .map(|left| (left.path, format!("holds {}", left.reason.text())))
+            .map(|left| match left.reason.is_known() {
+                true => (left.path, left.reason.text().to_owned()),
+                false => (left.path, format!("holds {}", left.reason.text())),
+            })
             .chain(clashes.into_iter().map(|clash| {
                 let why = format!("wants '{}', which another file has", clash.wanted);
                 (clash.path, why)

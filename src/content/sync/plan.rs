@@ -144,10 +144,19 @@ fn step(
     let act = match look.let_be.get(path) {
         Some((why, _)) => Act::LetBe(why.clone()),
         None if look.others.contains(path) => Act::LetBe("is no regular file any more".to_owned()),
-        None => act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())?,
+        None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
+            Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
+                Act::LetBe(SAYS_MORE.to_owned())
+            }
+            act => act,
+        },
     };
     Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
 }
+
+/// Why the file of an agent that says more than the project has of it is not written.
+const SAYS_MORE: &str = "holds values or settings that the project does not keep, and a write would lose them; put variables \
+                         in place of the values, or make the change in it by hand";
 
 fn word(entry: &Entry) -> &'static str {
     match entry.what.uri().and_then(|uri| uri.split_once("://")) {

@@ -166,3 +166,34 @@ proptest! {
         prop_assert_eq!(other.items(), world.items());
     }
 }
+
+#[test]
+fn a_malformed_line_of_an_ignore_file_is_passed_over() {
+    let world = World::new();
+    world
+        .file(".gitignore", "*.log\n[z-a]\nbuild/\n")
+        .file("docs/.gitignore", "x[z-a\n*.tmp\n")
+        .file("docs/a.md", "a")
+        .file("docs/b.log", "b")
+        .file("docs/c.tmp", "c")
+        .file("docs/build/d.md", "d");
+    let above = "has a malformed pattern, which was passed over: `[z-a]`: invalid range; 'z' > 'a'";
+    for (named, paths) in [("docs", ["/.gitignore", ".gitignore"]), ("", [".gitignore", "docs/.gitignore"])] {
+        let world_of = World::new();
+        let reply = world_of.run::<Import>(&[], &[world.path(named)]).unwrap();
+        assert_eq!(world_of.uris(), [if named.is_empty() { "file:///docs/a.md" } else { "file:///a.md" }]);
+        let notes = reply.data["notes"].as_array().unwrap();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        for (note, (path, line, text)) in
+            notes.iter().zip([(paths[0], 2, above), (paths[1], 1, "has a malformed pattern")])
+        {
+            assert!(note["path"].as_str().unwrap().ends_with(path), "{note}");
+            assert!(note["line"] == line && note["note"].as_str().unwrap().starts_with(text), "{note}");
+        }
+        assert!(
+            reply.hints.iter().any(|hint| hint.contains(".gitignore:2` has a malformed pattern")),
+            "{:?}",
+            reply.hints
+        );
+    }
+}

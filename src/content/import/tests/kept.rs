@@ -218,3 +218,62 @@ fn what_is_malformed_is_left_out_with_its_line() {
     assert!(reply.data["notes"][1]["line"].as_u64().is_some(), "{}", reply.data["notes"]);
     assert!(all(&world).is_empty());
 }
+
+fn change(world: &World, name: &str, edit: impl Fn(&mut Server)) {
+    let changed = world.context.write("mcp.set", name, |db, project, author| {
+        let before = servers::get(db, project, name)?;
+        let mut after = before.clone();
+        edit(&mut after);
+        servers::update(db, project, &before, after, author.now)
+    });
+    changed.unwrap();
+}
+
+fn stdio(command: &str) -> servers::Definition {
+    servers::Definition::stdio(servers::Text::plain(command))
+}
+
+#[test]
+fn a_file_that_was_edited_after_the_export_counts() {
+    let world = World::new();
+    world.file("repo/.mcp.json", r#"{"mcpServers":{"x":{"command":"a"},"y":{"command":"y"}}}"#);
+    world.import(&[], &["repo"]).unwrap();
+    // What Claude Code's file cannot say has the manifest list them.
+    for name in ["x", "y"] {
+        change(&world, name, |server| server.enabled = false);
+    }
+    let out = world.path("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    let manifest = std::fs::read_to_string(out.join("mcpkg.export.json")).unwrap();
+    assert!(manifest.contains("\"command\""), "{manifest}");
+    let file = std::fs::read_to_string(out.join(".mcp.json")).unwrap();
+    std::fs::write(out.join(".mcp.json"), file.replace("\"a\"", "\"b\"")).unwrap();
+    let other = World::new();
+    other.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
+    let found: Vec<_> =
+        all(&other).into_iter().map(|server| (server.name, server.definition, server.enabled)).collect();
+    let of = |name: &str, command: &str| (name.to_owned(), stdio(command), false);
+    assert_eq!(found, [of("x", "b"), of("y", "y")]);
+}
+
+#[test]
+fn an_export_makes_each_file_say_its_own_servers() {
+    let world = World::new();
+    world
+        .file("repo/.mcp.json", r#"{"mcpServers":{"x":{"command":"a"}}}"#)
+        .file("repo/.vscode/mcp.json", r#"{"servers":{"x":{"command":"b"}}}"#);
+    world.import(&[], &["repo"]).unwrap();
+    assert_eq!(names(&world), [("vscode-x".to_owned(), true), ("x".to_owned(), true)]);
+    // Now VS Code's file says what the other server is, but not what its own is.
+    change(&world, "x", |server| server.definition = stdio("b"));
+    change(&world, "vscode-x", |server| server.definition = stdio("c"));
+    let before = all(&world);
+    let out = world.path("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    let other = World::new();
+    other.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
+    let plain = |servers: Vec<Server>| -> Vec<_> {
+        servers.into_iter().map(|server| (server.name, server.definition, server.origin, server.enabled)).collect()
+    };
+    assert_eq!(plain(all(&other)), plain(before));
+}
