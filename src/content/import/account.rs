@@ -127,7 +127,7 @@ impl Account {
             .take(MAX_LINES)
             .map(|(text, paths)| match paths.as_slice() {
                 [path] => format!("{path} {text}"),
-                paths => format!("{} each {text}: {}", files(paths.len() as u64), some(paths)),
+                paths => format!("each of {} {text}: {}", files(paths.len() as u64), some(paths)),
             })
             .collect();
         if more > 0 {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(
             account.hints(),
             [
-                "4 files each is odd: `a:3`, `b:3` and 2 more",
+                "each of 4 files is odd: `a:3`, `b:3` and 2 more",
                 "`CLAUDE.md` is the same as `AGENTS.md`; it was imported once",
                 "left out 42 files: cannot be read as its agent reads it: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
             ]

@@ -6,6 +6,7 @@ mod markdown;
 
 use super::prepare::Prepared;
 use crate::error::Result;
+use crate::plural;
 use files::Files;
 
 pub use amount::{Budget, When};
@@ -13,7 +14,8 @@ pub use amount::{Budget, When};
 /// Returns the line that tells a person what each agent loads.
 pub fn line(budgets: &[Budget]) -> String {
     let one = |budget: &Budget| {
-        format!("{} {} bytes (about {} tokens)", budget.target.facts().title, budget.bytes(), budget.bytes() / 4)
+        let tokens = plural::count(budget.bytes() / 4, "token");
+        format!("{} {} (about {tokens})", budget.target.facts().title, plural::count(budget.bytes(), "byte"))
     };
     format!("Loaded in each session: {}", budgets.iter().map(one).collect::<Vec<_>>().join(", "))
 }
