@@ -182,7 +182,7 @@ fn a_rewritten_history_needs_force_and_is_merged_then() {
     let outdated = scratch.json(&["source", "outdated"]);
     assert_eq!(outdated["sources"][0]["state"], "rewritten");
     let ran = scratch.run(&["--json", "source", "update", "kit"]);
-    assert!(ran.status == 1 && fails(&ran, "E_SOURCE_CHANGED") && ran.stderr.contains("--force"), "{ran}");
+    assert!(ran.status == 1 && fails(&ran, "E_SOURCE_CHANGED") && ran.stdout.contains("--force"), "{ran}");
     assert_eq!(state(&scratch), before);
     let updated = scratch.json(&["source", "update", "kit", "--force"]);
     assert_eq!(updated["sources"][0]["forced"], true);

@@ -39,7 +39,7 @@ fn what_comes_is_shown_and_nothing_of_it_is_run() {
     let shown = scratch.json(&["source", "show", "kit"]);
     assert_eq!((&shown["commit"], &shown["ref"]), (&commit.into(), &"refs/heads/main".into()));
     let items = shown["items"].as_array().expect("items");
-    assert_eq!(items.len(), 8);
+    assert_eq!(items.len(), 9);
     let run = items.iter().find(|item| item["path"] == "skills/pdf/scripts/run.sh").expect("the script");
     assert_eq!((&run["mode"], &run["uri"]), (&"100755".into(), &"skill://pdf/scripts/run.sh".into()));
     assert!(items.iter().all(|item| item["sha256"].as_str().is_some_and(|sha| sha.len() == 64)));
@@ -92,7 +92,7 @@ fn a_part_of_a_repository_a_tag_and_a_commit() {
     for (reference, code) in [("none", "E_NOT_FOUND"), ("--upload-pack=x", "E_INVALID_ARGUMENT")] {
         let option = format!("--ref={reference}");
         let ran = scratch.run(&["--json", "source", "add", &upstream.url(), &option, "--yes"]);
-        assert!(ran.stderr.contains(code), "{reference}: {ran}");
+        assert!(ran.stdout.contains(code), "{reference}: {ran}");
     }
     let ran = scratch.run(&["source", "add", &upstream.url(), "--path", "nowhere", "--yes"]);
     assert!(ran.status == 1 && ran.stderr.contains("no folder `nowhere`"), "{ran}");
@@ -150,7 +150,7 @@ fn outdated_tells_and_check_exits_with_3() {
 fn remove_leaves_the_items() {
     let scratch = with_kit(&kit());
     let ran = scratch.run(&["source", "remove", "kit"]);
-    assert!(ran.status == 0 && ran.stdout.contains("8 items of it stay"), "{ran}");
+    assert!(ran.status == 0 && ran.stdout.contains("9 items of it stay"), "{ran}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
     // What a source brought is kept by nothing else once a project is deleted.

@@ -42,7 +42,7 @@ fn a_lock_brings_exactly_the_same_or_nothing() {
         let path = fresh.file("mcpkg.lock", lock).display().to_string();
         let ran = fresh.run(&["--json", "source", "install", "--locked", &path, "--yes"]);
         assert!(ran.status == 1, "{what}: {ran}");
-        assert!(ran.stderr.contains("E_SOURCE_CHANGED") || ran.stderr.contains("E_NOT_FOUND"), "{what}: {ran}");
+        assert!(ran.stdout.contains("E_SOURCE_CHANGED") || ran.stdout.contains("E_NOT_FOUND"), "{what}: {ran}");
         assert_eq!(fresh.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0), "{what}");
         assert_eq!(fresh.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(0), "{what}");
     }

@@ -39,12 +39,12 @@ fn the_list_fits_each_terminal() {
     kit                               branch main  cfaf83a688ad  …hropics/kit
     --- 100
     NAME                              FOLLOWS      COMMIT        FILES  UPDATED      WHERE
-    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  8      <TIME>…  …com/anthropics/kit
-    kit                               branch main  cfaf83a688ad  8      <TIME>…  …com/anthropics/kit
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  9      <TIME>…  …com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  9      <TIME>…  …com/anthropics/kit
     --- 160
     NAME                              FOLLOWS      COMMIT        FILES  UPDATED               WHERE
-    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  8      <TIME>  https://github.com/anthropics/kit
-    kit                               branch main  cfaf83a688ad  8      <TIME>  https://github.com/anthropics/kit
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  9      <TIME>  https://github.com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  9      <TIME>  https://github.com/anthropics/kit
     ");
 }
 

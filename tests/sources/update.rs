@@ -154,7 +154,7 @@ fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
     let scratch = with_kit(&upstream);
     assert_eq!(
         scratch.json(&["source", "show", "kit"])["items"].as_array().map(Vec::len),
-        Some(8),
+        Some(9),
         "a twin is one thing"
     );
     // One of the two becomes something else: it is a skill of its own now.
