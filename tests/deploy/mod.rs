@@ -24,6 +24,7 @@ mod places;
 mod remotes;
 mod safety;
 mod servers;
+mod skills;
 mod sources;
 mod subagents;
 mod taken_over;

@@ -5,6 +5,7 @@ pub mod cursor_front;
 pub mod read;
 pub mod rule;
 pub mod sections;
+pub mod skill;
 pub mod subagent;
 pub mod toml_text;
 pub mod write;

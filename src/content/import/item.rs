@@ -1,7 +1,6 @@
 //! From files to prompts and resources.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -17,20 +16,15 @@ use super::reason::{LeftOut, Reason};
 use super::scan::File;
 use super::twins;
 use crate::content::answer::text;
-use crate::content::command::skill::MAX_DESCRIPTION;
 use crate::content::command::{self, Read, toml_file};
 use crate::content::formats::read::unread;
 use crate::content::formats::{self, Scope};
-use crate::content::uri::encode;
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
 use crate::store::prompts::Attributes;
 use crate::store::resources;
 use crate::store::source::Source;
-
-/// The file that makes a folder a skill.
-const MAIN: &str = "SKILL.md";
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,9 +95,9 @@ pub struct Understood {
     pub(super) stems: HashMap<String, Vec<usize>>,
     files: HashSet<String>,
     /// Skills by the name of their folder and a hash of their files, with the name that each got.
-    skills: HashMap<(String, u64), String>,
+    pub(super) skills: HashMap<(String, u64), String>,
     /// Names of skills in lower case: a disk may not tell them apart.
-    skill_names: HashSet<String>,
+    pub(super) skill_names: HashSet<String>,
 }
 
 /// Two files that want one name or URI.
@@ -116,7 +110,7 @@ pub struct Clash {
 }
 
 /// Bytes of a file whose front matter is looked at.
-const MAX_DESCRIBED: u64 = 16 << 20;
+pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
 
 /// Returns what `files`, sorted by path, become by their places. What a manifest lists has none, and goes first: its names
 /// are exact, as are those of the servers that are in `kept`.
@@ -325,70 +319,6 @@ impl Understood {
         self.resource(file, name, uri, None, Origin::default())
     }
 
-    /// Adds a skill: under its folder's name, unless another, different one has it.
-    fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
-        let folder = |name: &str| if name.is_empty() { String::new() } else { format!("{name}/") };
-        let below = folder(&skill.folder);
-        let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
-        let main = format!("{below}{MAIN}");
-        let mut hasher = DefaultHasher::new();
-        for file in files {
-            (path_of(file), file.executable, &file.content).hash(&mut hasher);
-        }
-        let twin = (skill.name.clone(), hasher.finish());
-        if let Some(same) = self.skills.get(&twin).and_then(|name| self.same_skill(name, files, path_of)) {
-            self.same.extend(same);
-            return Ok(());
-        }
-        let taken = &mut self.skill_names;
-        let origins = place.origins(&main);
-        let mut names = free_name::names(skill.name.clone(), &origins, &main);
-        let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
-        for file in files {
-            let added = self.file_of_skill(file, place, &name, &path_of(file), &main);
-            added.map_err(|error| naming(&file.relative, error))?;
-        }
-        self.skills.entry(twin).or_insert(name);
-        Ok(())
-    }
-
-    /// Returns the files with those of the skill `name` that they are the same as, where all of them are.
-    fn same_skill(
-        &self,
-        name: &str,
-        files: &[&File],
-        path_of: impl Fn(&File) -> String,
-    ) -> Option<Vec<(String, String)>> {
-        let twin = |file: &&File| {
-            let uri = format!("skill://{}", encode(&format!("{name}/{}", path_of(file))));
-            let twin = &self.items[*self.uris.get(&uri)?];
-            let same = twin.content == file.content && is_executable(twin) == file.executable;
-            same.then(|| (file.relative.clone(), twin.path.clone()))
-        };
-        files.iter().map(twin).collect()
-    }
-
-    fn file_of_skill(&mut self, file: &File, place: &Destination, skill: &str, path: &str, main: &str) -> Result<()> {
-        let described = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
-        let mut description = None;
-        if described && file.content.is_text() && file.content.size() <= MAX_DESCRIBED {
-            let text = text(file.content.bytes()?.into_owned())?;
-            description = self.front_matter(file, &text).description;
-            if path == MAIN {
-                for (line, note) in odd_main(&text) {
-                    self.note(file, line, note);
-                }
-            }
-        }
-        let whole = format!("{skill}/{path}");
-        let uri = format!("skill://{}", encode(&whole));
-        let known = self.uris.get(&uri).map(|at| self.items[*at].entry.name.clone());
-        let name = known.unwrap_or_else(|| self.name(false, free_name::letters(&whole), &[], &file.relative));
-        let origin =
-            Origin { applies: Applies::Always, agent: place.agent.map(str::to_owned), path: Some(main.to_owned()) };
-        self.resource(file, name, uri, description, origin)
-    }
-
     pub(super) fn resource(
         &mut self,
         file: &File,
@@ -406,7 +336,7 @@ impl Understood {
     }
 
     /// Reads front matter; what is malformed is content like any other.
-    fn front_matter(&mut self, file: &File, text: &str) -> Matter {
+    pub(super) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
         let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
         match read {
             Ok(matter) => matter.unwrap_or_default(),
@@ -454,7 +384,7 @@ impl Understood {
         }
     }
 
-    fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
+    pub(super) fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
         self.notes.push(Note { path: file.relative.clone(), line, text: text.into() });
     }
 
@@ -482,38 +412,13 @@ fn is_subagent(text: &str) -> bool {
     keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// Returns what keeps agents from loading a `SKILL.md`, each with its line.
-fn odd_main(text: &str) -> Vec<(Option<usize>, String)> {
-    let mut odd = Vec::new();
-    if text.starts_with('\u{feff}') {
-        odd.push((Some(1), "begins with a byte order mark; Codex and Gemini do not load it".to_owned()));
-    }
-    let Some((yaml, _)) = matter::split(text).ok().flatten() else { return odd };
-    let Ok(keys) = matter::keys(yaml) else { return odd };
-    if let Some((why, line)) = keys.odd {
-        odd.push((Some(line + 1), format!("has front matter that is no YAML ({why}); Copilot does not load it")));
-    }
-    let description = keys.map.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if description.chars().count() > MAX_DESCRIPTION {
-        odd.push((
-            None,
-            format!("has a description of more than {MAX_DESCRIPTION} characters; Copilot does not load it"),
-        ));
-    }
-    odd
-}
-
-fn is_executable(item: &Item) -> bool {
-    matches!(&item.entry.what, What::Resource(attributes) if attributes.executable)
-}
-
 /// The line of a file, whose first one is the mark, in which front matter is malformed.
 fn line_of(error: &Error) -> Option<usize> {
     let line = error.details().and_then(|details| details["line"].as_u64());
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
 }
 
-fn naming(file: &str, error: Error) -> Error {
+pub(super) fn naming(file: &str, error: Error) -> Error {
     Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
 }
 

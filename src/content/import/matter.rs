@@ -202,12 +202,34 @@ fn scalar(map: &mut Map<String, Value>, yaml: &str, key: &str) -> Option<String>
 /// Puts the values of the top level in quotes, where they begin like something else than text.
 fn quoted(yaml: &str) -> String {
     let quote = |line: &str| {
-        let (key, value) = line.split_once(": ")?;
-        let value = value.trim();
-        let plain = !key.starts_with([' ', '-', '#', '"', '\'']) && !value.starts_with(['"', '\'', '|', '>']);
-        (plain && !value.is_empty()).then(|| format!("{key}: '{}'", value.replace('\'', "''")))
+        let (key, value) = plain(line)?;
+        Some(format!("{key}: '{}'", value.replace('\'', "''")))
     };
     yaml.lines().map(|line| quote(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+}
+
+/// Returns the YAML with quotes around those values that keep it from being YAML, and around no others; `None` where it is
+/// YAML as it stands, or is none with the quotes either.
+pub fn requoted(yaml: &str) -> Option<String> {
+    if yaml.len() > MAX_YAML || read(yaml).is_ok() {
+        return None;
+    }
+    let requote = |line: &str| {
+        let text = line.trim_end_matches(['\r', '\n']);
+        let (key, value) = plain(text).filter(|_| read(text).is_err())?;
+        Some(format!("{key}: {}{}", quote(value), &line[text.len()..]))
+    };
+    let mended: String =
+        yaml.split_inclusive('\n').map(|line| requote(line).unwrap_or_else(|| line.to_owned())).collect();
+    read(&mended).is_ok().then_some(mended)
+}
+
+/// Returns the key and the value of a line of the top level, where the value is not quoted.
+fn plain(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(": ")?;
+    let value = value.trim();
+    let is_plain = !key.starts_with([' ', '-', '#', '"', '\'']) && !value.starts_with(['"', '\'', '|', '>']);
+    (is_plain && !value.is_empty()).then_some((key, value))
 }
 
 #[derive(Deserialize)]

@@ -12,7 +12,7 @@ use crate::clock::{Clock, Millis};
 use crate::content::answer::text;
 use crate::content::command;
 use crate::content::command::skill::split_front;
-use crate::content::formats::{self, sections::with_newline};
+use crate::content::formats::{self, sections::with_newline, skill};
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
@@ -166,7 +166,8 @@ fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i6
                 .any(|scheme| attributes.uri.starts_with(scheme) && resource.attributes.uri == attributes.uri);
             let is_whole = equal
                 || (item.entry.origin.path.is_none() && is_text_of(db, item, blob)?)
-                || is_subagent_of(db, item, resource)?;
+                || is_subagent_of(db, item, resource)?
+                || is_skill_of(db, item, resource)?;
             Ok(is_named_by_uri && is_whole && resource.attributes.executable == attributes.executable)
         }
         _ => Ok(false),
@@ -179,6 +180,16 @@ fn is_subagent_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool>
     let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
     let (own, file) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
     Ok(deployed::is_form_of(name, resource.attributes.description.as_deref(), &own, agent, &file))
+}
+
+/// Whether a SKILL.md is what a deploy writes of the one that is there.
+fn is_skill_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
+    let uri = &resource.attributes.uri;
+    if !uri.starts_with("skill://") || !uri.ends_with("/SKILL.md") {
+        return Ok(false);
+    }
+    let (own, file) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
+    Ok(skill::mended(&own).is_some_and(|mended| *mended == *file))
 }
 
 /// Returns the instructions that a rule was written from, by the name of its file, where it says what they do.

@@ -27,6 +27,7 @@ mod folders;
 pub(super) mod links;
 mod note;
 mod only;
+mod skills;
 mod twins;
 pub(in crate::content) mod walk;
 

@@ -121,6 +121,13 @@ pub fn main(folder: &str, text: &str) -> Main {
     Main { matter, problems, other_name }
 }
 
+/// Returns the problem of a `SKILL.md` with a byte order mark: agents that show skills over MCP take it, and some that
+/// read the file do not.
+pub fn mark(text: &str) -> Option<Problem> {
+    let why = "it begins with a byte order mark; Codex and Gemini do not load it";
+    text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))
+}
+
 /// Checks where the files of the skill `folder` are, by URI and size, and whether `SKILL.md` is among them.
 pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) -> Vec<Problem> {
     let mut problems = Vec::new();

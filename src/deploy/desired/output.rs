@@ -31,6 +31,10 @@ pub enum Form {
     Rule,
     /// A subagent as TOML: its text is the module's without the front matter.
     Toml,
+    /// A SKILL.md as agents load it that would reject the module's own.
+    Skill,
+    /// The file that keeps Codex from using a skill unasked, for what its SKILL.md says.
+    SkillPolicy,
     /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
     CommandSkill,
     /// A command with its arguments spelled out.

@@ -95,6 +95,18 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                 found.edit(first, first.with_body(text.as_bytes()));
             }
         }
+        Form::Skill => {
+            let (ours, theirs) = (split_front(&output.bytes), split_front(disk));
+            let head = |file: &[u8], body: &[u8]| file.len() - body.len();
+            if output.bytes[..head(&output.bytes, ours.1)] == disk[..head(disk, theirs.1)] {
+                found.edit(first, first.with_body(theirs.1));
+            } else {
+                found.edit(first, disk.to_vec());
+            }
+        }
+        Form::SkillPolicy => {
+            return Err("mcpkg writes it for what SKILL.md says by `disable-model-invocation`".to_owned());
+        }
         Form::CommandSkill => {
             let (ours, _) = split_front(&output.bytes);
             let (theirs, body) = split_front(disk);

@@ -1,9 +1,6 @@
 //! Claude Code.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
-    Rules, Subagents, UserPlaces,
-};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
 use crate::content::formats::subagent;
 use crate::content::formats::rule::CLAUDE_CODE;
@@ -56,7 +53,18 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::CLAUDE_CODE,
         takes_plain: true,
     }),
-    reading: Reading { import_hops: 4, drops_comments: true, user_skills_win: true, ..Reading::PLAIN },
+    reading: Reading {
+        import_hops: 4,
+        drops_comments: true,
+        user_skills_win: true,
+        skills: SkillReading {
+            called_by: Some(CalledBy::Folder),
+            finds_nested: Some(false),
+            manual: Some(Manual::Key),
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: true,
     original_user: &[
         OriginalPlace {

@@ -1,9 +1,8 @@
 //! Codex.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, Subagents, UserPlaces,
-};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
+use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent;
 use crate::deploy::module::Kind;
 
@@ -45,7 +44,17 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::CODEX,
         takes_plain: false,
     }),
-    reading: Reading::PLAIN,
+    reading: Reading {
+        skills: SkillReading {
+            called_by: Some(CalledBy::Name),
+            called_by_dollar: true,
+            finds_nested: Some(true),
+            rejects: &[Fault::Mark],
+            manual: Some(Manual::OpenaiYaml),
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: false,
     original_user: &[
         OriginalPlace {

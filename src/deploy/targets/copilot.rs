@@ -1,9 +1,8 @@
 //! Copilot's command line.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, Subagents, UserPlaces,
-};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
+use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent;
 use crate::content::formats::rule::COPILOT;
 
@@ -48,7 +47,17 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::VSCODE,
         takes_plain: false,
     }),
-    reading: Reading { import_hops: 4, equal_once: true, ..Reading::PLAIN },
+    reading: Reading {
+        import_hops: 4,
+        equal_once: true,
+        skills: SkillReading {
+            called_by: Some(CalledBy::Name),
+            finds_nested: Some(true),
+            rejects: &[Fault::NotYaml, Fault::LongDescription],
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[],

@@ -1,9 +1,6 @@
 //! Cursor.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading,
-    Rules, Subagents, UserPlaces,
-};
+use super::facts::{AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
 use crate::content::formats::subagent;
 use crate::content::formats::rule::CURSOR;
@@ -52,7 +49,10 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::CURSOR,
         takes_plain: false,
     }),
-    reading: Reading::PLAIN,
+    reading: Reading {
+        skills: SkillReading { always_applies: true, ..SkillReading::UNKNOWN },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: false,
     original_user: &[],
     original_project: &[OriginalPlace {

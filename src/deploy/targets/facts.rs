@@ -1,6 +1,7 @@
 //! The facts that a target's own file states.
 
 use crate::content::formats::RuleFormat;
+use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent::SubagentForm;
 use crate::deploy::module::Kind;
 
@@ -49,6 +50,57 @@ pub struct Reading {
     pub user_skills_win: bool,
     /// Whether a command that both the user and the project have keeps its name in neither.
     pub renames_commands: bool,
+    /// How it reads skills.
+    pub skills: SkillReading,
+}
+
+/// How a target reads skills. What is not known of it is `None`, or the value that nothing is said about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkillReading {
+    /// What it calls a skill by.
+    pub called_by: Option<CalledBy>,
+    /// Whether `$NAME` in a prompt calls a skill; not where two have the name, or where it has a dot.
+    pub called_by_dollar: bool,
+    /// Whether it finds skills in the folder of another one.
+    pub finds_nested: Option<bool>,
+    /// What keeps it from loading a skill.
+    pub rejects: &'static [Fault],
+    /// What keeps it from using a skill unasked.
+    pub manual: Option<Manual>,
+    /// Whether it always loads a skill that says `alwaysApply: true`.
+    pub always_applies: bool,
+}
+
+/// What a target calls a skill by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalledBy {
+    /// The name of its folder.
+    Folder,
+    /// `name` in its SKILL.md.
+    Name,
+}
+
+/// What keeps a target from using a skill unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manual {
+    /// `disable-model-invocation: true` in its SKILL.md.
+    Key,
+    /// The policy in `agents/openai.yaml` beside it.
+    OpenaiYaml,
+    /// Nothing.
+    Nothing,
+}
+
+impl SkillReading {
+    /// Of an agent of which none of it is known.
+    pub const UNKNOWN: Self = Self {
+        called_by: None,
+        called_by_dollar: false,
+        finds_nested: None,
+        rejects: &[],
+        manual: None,
+        always_applies: false,
+    };
 }
 
 impl Reading {
@@ -59,6 +111,7 @@ impl Reading {
         equal_once: false,
         user_skills_win: false,
         renames_commands: false,
+        skills: SkillReading::UNKNOWN,
     };
 }
 

@@ -1,10 +1,8 @@
 //! Gemini CLI.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Subagents,
-    UserPlaces,
-};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, OwnInstructions, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
+use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent;
 
 /// It reads GEMINI.md alone, which can import AGENTS.md.
@@ -45,7 +43,18 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::GEMINI,
         takes_plain: false,
     }),
-    reading: Reading { import_hops: 5, renames_commands: true, ..Reading::PLAIN },
+    reading: Reading {
+        import_hops: 5,
+        renames_commands: true,
+        skills: SkillReading {
+            called_by: Some(CalledBy::Name),
+            finds_nested: Some(false),
+            rejects: &[Fault::Mark],
+            manual: Some(Manual::Nothing),
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: true,
     original_user: &[],
     original_project: &[],

@@ -1,8 +1,6 @@
 //! OpenCode.
 
-use super::facts::{
-    AgentsMd, Commands, Facts, FolderFile, ProjectPlaces, Reading, Subagents, UserPlaces,
-};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
 use crate::content::formats::subagent;
 
@@ -44,7 +42,15 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         form: subagent::OPENCODE,
         takes_plain: false,
     }),
-    reading: Reading::PLAIN,
+    reading: Reading {
+        skills: SkillReading {
+            called_by: Some(CalledBy::Name),
+            finds_nested: Some(true),
+            manual: Some(Manual::Nothing),
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
     runs_shell_lines: true,
     original_user: &[],
     original_project: &[],

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::files::{of_kind, prompt_files, skills};
-use super::{commands, instructions, servers, subagents};
+use super::files::{of_kind, prompt_files};
+use super::{commands, instructions, servers, skills, subagents};
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::module::{Kind, Module};
@@ -74,9 +74,8 @@ fn skills_and_commands(
     if !target.facts().runs_shell_lines {
         warn_of_shell_lines(builder, modules, target);
     }
-    let skills_folder = base.join(skills_folder);
-    skills(builder, modules, target, &skills_folder)?;
-    commands::add(builder, modules, target, base, &skills_folder, commands)
+    skills::add(builder, modules, target, base, skills_folder)?;
+    commands::add(builder, modules, target, base, &base.join(skills_folder), commands)
 }
 
 /// Warns of commands that run something before their text in Claude Code, where the target takes that for text.

@@ -9,6 +9,7 @@ mod instructions;
 mod original;
 mod scoped;
 mod servers;
+mod skills;
 mod subagents;
 
 use std::collections::HashSet;
@@ -48,6 +49,8 @@ pub fn desired(
     let current: Vec<&TargetConfig> = reachable.iter().filter(|config| config.layout == Layout::Current).collect();
     current::add(&mut builder, modules, &current, present, bases)?;
     let mut desired = builder.finish(selected);
+    let chosen: Vec<Target> = current.iter().map(|config| config.target).filter(|t| selected.contains(t)).collect();
+    desired.notes.extend(skills::notes(modules, &chosen));
     warn_of_unplaced(&mut desired, modules, configs, selected);
     Ok(desired)
 }

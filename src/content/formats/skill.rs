@@ -1,0 +1,156 @@
+//! What agents make of a skill's `SKILL.md`: what keeps some of them from loading it, and the same file without that.
+
+use serde_json::{Map, Value};
+
+use crate::content::command::skill::MAX_DESCRIPTION;
+use crate::content::import::matter;
+
+/// Where Codex reads in a skill's folder whether it may use the skill unasked.
+pub const OPENAI_YAML: &str = "agents/openai.yaml";
+
+/// The file that a deploy writes there for a skill that is [`Main::manual`].
+pub const MANUAL_YAML: &str = "# Kept by mcpkg: SKILL.md says `disable-model-invocation: true`.\n\
+    policy:\n  allow_implicit_invocation: false\n";
+
+const MARK: char = '\u{feff}';
+
+/// What keeps some agents from loading a `SKILL.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// It begins with a byte order mark.
+    Mark,
+    /// Its front matter is YAML only with more quotes, such as `description: Review: it`.
+    NotYaml,
+    /// Its description has more than 1,024 characters.
+    LongDescription,
+}
+
+/// What a `SKILL.md` says of its skill.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Main {
+    /// `name`.
+    pub name: Option<String>,
+    /// Whether agents may not use it unasked: `disable-model-invocation`.
+    pub manual: bool,
+    /// Whether Cursor takes it for a rule that always applies: `alwaysApply`.
+    pub always: bool,
+    /// What keeps some agents from loading it.
+    pub faults: Vec<Fault>,
+}
+
+impl Main {
+    /// Reads a `SKILL.md`, as leniently as the agents that load it do.
+    pub fn read(text: &str) -> Self {
+        let mut main = Self::default();
+        if text.starts_with(MARK) {
+            main.faults.push(Fault::Mark);
+        }
+        let Some(keys) = keys(text) else { return main };
+        if keys.odd.is_some() {
+            main.faults.push(Fault::NotYaml);
+        }
+        if is_long(&keys.map) {
+            main.faults.push(Fault::LongDescription);
+        }
+        main.name = keys.map.get("name").and_then(Value::as_str).map(str::to_owned);
+        main.manual = is_true(&keys.map, "disable-model-invocation");
+        main.always = is_true(&keys.map, "alwaysApply");
+        main
+    }
+}
+
+fn keys(text: &str) -> Option<matter::Keys> {
+    let (yaml, _) = matter::split(text).ok()??;
+    matter::keys(yaml).ok()
+}
+
+fn is_long(keys: &Map<String, Value>) -> bool {
+    let description = keys.get("description").and_then(Value::as_str);
+    description.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION)
+}
+
+fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
+    // Of front matter that is no YAML every value is read as a text.
+    keys.get(key).is_some_and(|value| value == &Value::Bool(true) || value == "true")
+}
+
+/// Returns a `SKILL.md` without the [`Fault`]s that it has: no byte order mark, quotes where YAML needs them, and of a long
+/// description as much as agents take, on one line. `None` where it has none that can be mended.
+pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(file).ok()?;
+    let unmarked = text.strip_prefix(MARK).unwrap_or(text);
+    match with_sound_front(unmarked) {
+        Some(mended) => Some(mended.into_bytes()),
+        None if unmarked.len() < text.len() => Some(unmarked.as_bytes().to_vec()),
+        None => None,
+    }
+}
+
+/// Returns a text whose front matter every agent reads; `None` where they do so already, or cannot.
+fn with_sound_front(text: &str) -> Option<String> {
+    let (yaml, body) = matter::split(text).ok()??;
+    let keys = matter::keys(yaml).ok()?;
+    if keys.odd.is_none() && !is_long(&keys.map) {
+        return None;
+    }
+    let quoted = matter::requoted(yaml).unwrap_or_else(|| yaml.to_owned());
+    let first = text.split_inclusive('\n').next()?.len();
+    let last = &text[first + yaml.len()..text.len() - body.len()];
+    let mut front = [&text[..first], &quoted, last].concat();
+    if let Some(long) = keys.map.get("description").and_then(Value::as_str).filter(|_| is_long(&keys.map)) {
+        let cut: String = long.chars().take(MAX_DESCRIPTION).collect();
+        front = matter::replace(&front, "description", &matter::line("description", &cut));
+    }
+    let mended = front + body;
+    let is_sound = self::keys(&mended).is_some_and(|keys| keys.odd.is_none() && !is_long(&keys.map));
+    is_sound.then_some(mended)
+}
+
+/// Whether an `agents/openai.yaml` lets Codex use its skill unasked.
+pub fn is_allowed_unasked(policy: &[u8]) -> bool {
+    let keys = std::str::from_utf8(policy).ok().and_then(|yaml| matter::keys(yaml).ok());
+    let allows = keys.and_then(|keys| keys.map.get("policy")?.get("allow_implicit_invocation")?.as_bool());
+    allows.unwrap_or(true)
+}
+
+/// Whether two files of skills at this path say the same, as a deploy writes them.
+pub fn is_same(path: &str, one: &[u8], other: &[u8]) -> bool {
+    let as_written = |file: &[u8]| mended(file).unwrap_or_else(|| file.to_vec());
+    one == other || (path == "SKILL.md" && as_written(one) == as_written(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(text: &str) -> Option<String> {
+        super::mended(text.as_bytes()).map(|bytes| String::from_utf8(bytes).expect("text"))
+    }
+
+    #[test]
+    fn a17_what_agents_reject_is_mended_and_nothing_else_changes() {
+        let odd = "\u{feff}---\r\nname: pdf # n\r\ndescription: Review: \"it\"\r\ndisable-model-invocation: true\r\n---\r\n\r\nBody: x\r\n";
+        let sound = "---\r\nname: pdf # n\r\ndescription: \"Review: \\\"it\\\"\"\r\ndisable-model-invocation: true\r\n---\r\n\r\nBody: x\r\n";
+        assert_eq!(mended(odd).as_deref(), Some(sound));
+        assert_eq!(Main::read(odd).faults, [Fault::Mark, Fault::NotYaml]);
+        assert!(Main::read(odd).manual && Main::read(sound).manual);
+        let long = format!("---\ndescription: >\n  {}\n  more\nname: a\n---\nText\n", "é ".repeat(600));
+        let cut = mended(&long).expect("mended");
+        assert_eq!(Main::read(&long).faults, [Fault::LongDescription]);
+        assert!(cut.lines().nth(1).is_some_and(|line| line.starts_with("description: \"é é")), "{cut}");
+        for mended_text in [sound.to_owned(), cut] {
+            assert_eq!((mended(&mended_text), Main::read(&mended_text).faults), (None, Vec::new()));
+        }
+        for sound in ["", "Text", "---\nname: a\n---\n", "---\n{{{\n---\n", "---\nno end"] {
+            assert_eq!(mended(sound), None, "{sound}");
+        }
+    }
+
+    #[test]
+    fn a21_the_policy_is_yaml_that_says_so() {
+        assert!(!is_allowed_unasked(MANUAL_YAML.as_bytes()));
+        for other in ["", "policy: x", "policy:\n  allow_implicit_invocation: true\n", "{{"] {
+            assert!(is_allowed_unasked(other.as_bytes()), "{other}");
+        }
+    }
+}

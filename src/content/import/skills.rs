@@ -1,0 +1,211 @@
+//! The files of skills: one that lies in the folders of several agents is one, also where a deploy wrote it for one of them.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use super::agents::{PLACES, Role};
+use super::free_name;
+use super::item::{Item, MAX_DESCRIBED, Understood, naming};
+use super::manifest::{Origin, What};
+use super::matter;
+use super::place::{Destination, InSkill};
+use super::scan::File;
+use crate::content::answer::text;
+use crate::content::command::skill::MAX_DESCRIPTION;
+use crate::content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
+use crate::content::uri::encode;
+use crate::error::Result;
+use crate::store::modules::Applies;
+use crate::store::source::Source;
+
+/// The file that makes a folder a skill.
+const MAIN: &str = "SKILL.md";
+
+impl Understood {
+    /// Adds a skill: under its folder's name, unless another, different one has it.
+    pub(super) fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
+        let folder = |name: &str| if name.is_empty() { String::new() } else { format!("{name}/") };
+        let below = folder(&skill.folder);
+        let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
+        let main = format!("{below}{MAIN}");
+        let mut hasher = DefaultHasher::new();
+        let files = self.without_policy(files, &path_of, &main)?;
+        for file in &files {
+            let path = path_of(file);
+            (file.executable, &path).hash(&mut hasher);
+            match mended(file, &path)? {
+                Some(mended) => Source::from(mended).hash(&mut hasher),
+                None => file.content.hash(&mut hasher),
+            }
+        }
+        let twin = (skill.name.clone(), hasher.finish());
+        let known = self.skills.get(&twin).cloned();
+        if let Some(same) = known.map(|name| self.same_skill(&name, &files, &path_of)).transpose()?.flatten() {
+            for (file, at) in files.iter().zip(same) {
+                self.take_own(file, &path_of(file), at)?;
+            }
+            return Ok(());
+        }
+        let taken = &mut self.skill_names;
+        let origins = place.origins(&main);
+        let mut names = free_name::names(skill.name.clone(), &origins, &main);
+        let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
+        for file in &files {
+            let added = self.file_of_skill(file, place, &name, &path_of(file), &main);
+            added.map_err(|error| naming(&file.relative, error))?;
+        }
+        self.skills.entry(twin).or_insert(name);
+        Ok(())
+    }
+
+    /// Takes the policy out that a deploy writes for Codex where a skill may not be used unasked.
+    fn without_policy<'f>(
+        &mut self,
+        files: &[&'f File],
+        path_of: impl Fn(&File) -> String,
+        main: &str,
+    ) -> Result<Vec<&'f File>> {
+        let mut others = Vec::new();
+        let is_manual = match files.iter().find(|file| file.relative == main) {
+            Some(file) if is_described(file) => Main::read(&text(file.content.bytes()?.into_owned())?).manual,
+            _ => false,
+        };
+        for file in files {
+            let is_policy = is_manual
+                && path_of(file) == OPENAI_YAML
+                && file.content.size() == MANUAL_YAML.len() as u64
+                && *file.content.bytes()? == *MANUAL_YAML.as_bytes();
+            if is_policy {
+                self.same.push((file.relative.clone(), main.to_owned()));
+            } else {
+                others.push(*file);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Returns the items of the skill `name` that the files are the same as, where all of them are.
+    fn same_skill(&self, name: &str, files: &[&File], path_of: impl Fn(&File) -> String) -> Result<Option<Vec<usize>>> {
+        let mut twins = Vec::new();
+        for file in files {
+            let path = path_of(file);
+            let uri = format!("skill://{}", encode(&format!("{name}/{path}")));
+            let Some(at) = self.uris.get(&uri) else { return Ok(None) };
+            let twin = &self.items[*at];
+            let says = || -> Result<bool> {
+                Ok(path == MAIN && skill::is_same(&path, &twin.content.bytes()?, &file.content.bytes()?))
+            };
+            if is_executable(twin) != file.executable || !(twin.content == file.content || says()?) {
+                return Ok(None);
+            }
+            twins.push(*at);
+        }
+        Ok(Some(twins))
+    }
+
+    /// Tells a file as the same as an item; where the item is only what a deploy writes of the file, the file takes its
+    /// place.
+    fn take_own(&mut self, file: &File, path: &str, at: usize) -> Result<()> {
+        let item = &mut self.items[at];
+        if item.content == file.content || mended(file, path)?.is_none() {
+            self.same.push((file.relative.clone(), item.path.clone()));
+            return Ok(());
+        }
+        item.content = file.content.clone();
+        let before = std::mem::replace(&mut item.path, file.relative.clone());
+        self.same.push((before, file.relative.clone()));
+        Ok(())
+    }
+
+    fn file_of_skill(&mut self, file: &File, place: &Destination, skill: &str, path: &str, main: &str) -> Result<()> {
+        let described = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
+        let mut description = None;
+        if described && is_described(file) {
+            let text = text(file.content.bytes()?.into_owned())?;
+            description = self.front_matter(file, &text).description;
+            let notes = place.skill.as_ref().map(|skill| notes(skill, path, &text)).unwrap_or_default();
+            for (line, note) in notes {
+                self.note(file, line, note);
+            }
+        }
+        let whole = format!("{skill}/{path}");
+        let uri = format!("skill://{}", encode(&whole));
+        let known = self.uris.get(&uri).map(|at| self.items[*at].entry.name.clone());
+        let name = known.unwrap_or_else(|| self.name(false, free_name::letters(&whole), &[], &file.relative));
+        let origin =
+            Origin { applies: Applies::Always, agent: place.agent.map(str::to_owned), path: Some(main.to_owned()) };
+        self.resource(file, name, uri, description, origin)
+    }
+}
+
+/// Whether a file is a text whose front matter is looked at.
+fn is_described(file: &File) -> bool {
+    file.content.is_text() && file.content.size() <= MAX_DESCRIBED
+}
+
+/// Returns what a `SKILL.md` is in the form in which every agent loads it; `None` where it has that form already, and of
+/// any other file.
+fn mended(file: &File, path: &str) -> Result<Option<Vec<u8>>> {
+    Ok(if path == MAIN && is_described(file) { skill::mended(&file.content.bytes()?) } else { None })
+}
+
+fn is_executable(item: &Item) -> bool {
+    matches!(&item.entry.what, What::Resource(attributes) if attributes.executable)
+}
+
+/// Returns what agents make of a skill's file other than what it says, each with its line.
+fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)> {
+    let mut notes = Vec::new();
+    if path != MAIN {
+        if path.ends_with("/SKILL.md") {
+            notes.push((
+                None,
+                format!("lies in the skill '{}', where Claude Code and Gemini do not find it", skill.name),
+            ));
+        }
+        return notes;
+    }
+    let main = Main::read(text);
+    for fault in &main.faults {
+        notes.push(match fault {
+            Fault::Mark => (Some(1), "begins with a byte order mark; Codex and Gemini do not load it".to_owned()),
+            Fault::NotYaml => {
+                let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
+                let (why, line) = keys.and_then(|keys| keys.odd).unwrap_or_default();
+                let note = format!("has front matter that is no YAML ({why}); Copilot does not load it");
+                (Some(line + 1), note)
+            }
+            Fault::LongDescription => {
+                let note =
+                    format!("has a description of more than {MAX_DESCRIPTION} characters; Copilot does not load it");
+                (None, note)
+            }
+        });
+    }
+    let name = main.name.as_deref().unwrap_or(&skill.name);
+    if name != skill.name {
+        let folder = &skill.name;
+        notes.push((
+            None,
+            format!("is `{folder}` to Claude Code, by its folder, and `{name}` to other agents, by `name`"),
+        ));
+    }
+    if name.contains('.') {
+        notes.push((None, format!("is not called by `${name}` in Codex, since the name has a dot")));
+    }
+    if is_in_group(&skill.folder) {
+        notes.push((
+            None,
+            "lies deeper than Claude Code and Gemini look for skills; a deploy writes it where they do".to_owned(),
+        ));
+    }
+    notes
+}
+
+/// Whether the folder of a skill does not lie directly in an agent's folder of skills.
+fn is_in_group(folder: &str) -> bool {
+    let parts: Vec<&str> = folder.split('/').collect();
+    let is_of_skills =
+        |window: &[&str]| PLACES.iter().any(|place| place.role == Role::Skill && place.folder == *window);
+    parts.windows(2).position(is_of_skills).is_some_and(|at| parts.len() > at + 3)
+}

@@ -1,0 +1,179 @@
+//! Skills: each in a folder of its name, as the agents that read the folder load them; and what each agent makes of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::files::of_kind;
+use crate::content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
+use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::output::{Form, part};
+use crate::deploy::module::{Kind, Module, ModuleFile};
+use crate::deploy::targets::Target;
+use crate::deploy::targets::facts::{CalledBy, Manual, SkillReading};
+use crate::error::Result;
+
+/// The file that makes a folder a skill.
+const MAIN: &str = "SKILL.md";
+
+/// Adds skills to a target's folder below `base`, the deploy root or the home folder.
+///
+/// # Errors
+/// As [`Builder::add`].
+pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, base: &Path, folder: &str) -> Result<()> {
+    let root = base.join(folder);
+    builder.root(target, &root, true);
+    let mends = is_read_strictly(folder);
+    for module in of_kind(modules, Kind::Skill, target) {
+        for file in &module.files {
+            let relative = format!("{}/{}", module.name(), file.path);
+            match (file.path == MAIN && mends).then(|| skill::mended(&file.bytes)).flatten() {
+                Some(mended) => {
+                    let parts = vec![part(module, file)];
+                    builder.add(&[target], &root, &relative, Form::Skill, parts, mended.into(), file.executable)?;
+                }
+                None => builder.copy(target, &root, &relative, module, file)?,
+            }
+        }
+        let by_file = target.facts().reading.skills.manual == Some(Manual::OpenaiYaml);
+        if by_file
+            && own_policy(module).is_none()
+            && let Some((file, Main { manual: true, .. })) = main(module)
+        {
+            let relative = format!("{}/{OPENAI_YAML}", module.name());
+            let bytes = MANUAL_YAML.as_bytes().into();
+            builder.add(&[target], &root, &relative, Form::SkillPolicy, vec![part(module, file)], bytes, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of the agents that read this folder rejects what others load: all of them are then given what it loads, so
+/// that the choice of targets does not change the file.
+fn is_read_strictly(folder: &str) -> bool {
+    Target::ALL.iter().map(|target| target.facts()).any(|facts| {
+        [facts.project.skills, facts.user.skills].contains(&folder) && !facts.reading.skills.rejects.is_empty()
+    })
+}
+
+fn main(module: &Module) -> Option<(&ModuleFile, Main)> {
+    let file = module.files.iter().find(|file| file.path == MAIN)?;
+    Some((file, Main::read(std::str::from_utf8(&file.bytes).ok()?)))
+}
+
+fn own_policy(module: &Module) -> Option<&ModuleFile> {
+    module.files.iter().find(|file| file.path == OPENAI_YAML)
+}
+
+/// A skill with the targets that it is for.
+struct Skill<'m> {
+    module: &'m Module,
+    file: &'m ModuleFile,
+    main: Main,
+    targets: Vec<Target>,
+}
+
+/// Returns what each of the targets makes of the skills other than what they say, for a person.
+pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for module in modules.iter().filter(|module| module.kind == Kind::Skill) {
+        let targets = targets.iter().copied().filter(|target| module.is_for(*target)).collect();
+        let Some((file, main)) = main(module) else { continue };
+        let skill = Skill { module, file, main, targets };
+        if !skill.titles(|reading| reading.called_by_dollar).is_empty() {
+            named.entry(skill.name().to_owned()).or_default().push(&module.id);
+        }
+        let said = [skill.named(), skill.faulty(), skill.dotted(), skill.nested(), skill.manual(), skill.always()];
+        let said = said.into_iter().flatten();
+        notes.extend(said.map(|said| format!("module '{}' {said}", module.id)));
+    }
+    let titles = titles(targets, |reading| reading.called_by_dollar);
+    for (name, ids) in named.into_iter().filter(|(_, ids)| ids.len() > 1) {
+        notes.push(format!("`${name}` calls no skill in {titles}, since {} have that name", ids.join(" and ")));
+    }
+    notes
+}
+
+impl Skill<'_> {
+    fn titles(&self, are: impl Fn(&SkillReading) -> bool) -> String {
+        titles(&self.targets, are)
+    }
+
+    /// The name that agents go by that do not go by the folder's.
+    fn name(&self) -> &str {
+        self.main.name.as_deref().unwrap_or(self.module.name())
+    }
+
+    fn named(&self) -> Option<String> {
+        let (folder, name) = (self.module.name(), self.name());
+        let by = |called_by| self.titles(|reading| reading.called_by == Some(called_by));
+        let said = [(by(CalledBy::Folder), folder), (by(CalledBy::Name), name)];
+        let said: Vec<String> =
+            said.iter().filter(|(by, _)| !by.is_empty()).map(|(by, name)| format!("`{name}` to {by}")).collect();
+        (folder != name && !said.is_empty())
+            .then(|| format!("is {}: `name` in its SKILL.md is not the name of its folder", said.join(" and ")))
+    }
+
+    fn faulty(&self) -> Option<String> {
+        let faults = &self.main.faults;
+        let by = self.titles(|reading| reading.rejects.iter().any(|fault| faults.contains(fault)));
+        if by.is_empty() {
+            return None;
+        }
+        if skill::mended(&self.file.bytes).is_none() {
+            return Some(format!("is not loaded by {by}, and its front matter cannot be mended"));
+        }
+        let how: Vec<&str> = faults
+            .iter()
+            .map(|fault| match fault {
+                Fault::Mark => "without a byte order mark",
+                Fault::NotYaml => "with quotes in the front matter",
+                Fault::LongDescription => "with the first 1,024 characters of the description",
+            })
+            .collect();
+        Some(format!("is written {}, since {by} would not load it", how.join(", ")))
+    }
+
+    fn dotted(&self) -> Option<String> {
+        let by = self.titles(|reading| reading.called_by_dollar);
+        let name = self.name();
+        (name.contains('.') && !by.is_empty())
+            .then(|| format!("is not called by `${name}` in {by}, since the name has a dot"))
+    }
+
+    fn nested(&self) -> Option<String> {
+        let by = self.titles(|reading| reading.finds_nested == Some(false));
+        let paths = self.module.files.iter().map(|file| file.path.as_str());
+        let nested: Vec<&str> = paths.filter_map(|path| path.strip_suffix("/SKILL.md")).collect();
+        (!nested.is_empty() && !by.is_empty())
+            .then(|| format!("holds skills that {by} would not find: {}", nested.join(", ")))
+    }
+
+    fn manual(&self) -> Option<String> {
+        if !self.main.manual {
+            return None;
+        }
+        let unasked = "may use it unasked, whatever `disable-model-invocation` says";
+        let heedless = self.titles(|reading| reading.manual == Some(Manual::Nothing));
+        let by_file = self.titles(|reading| reading.manual == Some(Manual::OpenaiYaml));
+        let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
+        let of_file = match (by_file.is_empty(), policy) {
+            (true, _) | (false, Some(false)) => None,
+            (false, None) => Some(format!("gets {OPENAI_YAML}, by which {by_file} does not use it unasked")),
+            (false, Some(true)) => Some(format!("has an {OPENAI_YAML} of its own, by which {by_file} {unasked}")),
+        };
+        let of_others = (!heedless.is_empty()).then(|| format!("is one that {heedless} {unasked}"));
+        let said: Vec<String> = of_file.into_iter().chain(of_others).collect();
+        (!said.is_empty()).then(|| said.join(", and "))
+    }
+
+    fn always(&self) -> Option<String> {
+        let by = self.titles(|reading| reading.always_applies);
+        (self.main.always && !by.is_empty()).then(|| format!("is always loaded by {by}: it says `alwaysApply: true`"))
+    }
+}
+
+fn titles(targets: &[Target], are: impl Fn(&SkillReading) -> bool) -> String {
+    let chosen = targets.iter().map(|target| target.facts()).filter(|facts| are(&facts.reading.skills));
+    chosen.map(|facts| facts.title).collect::<Vec<_>>().join(", ")
+}
