@@ -123,7 +123,8 @@ impl Walked {
     fn pass_over(&mut self, error: &ignore::Error, file: Option<&Path>, line: Option<u64>) -> bool {
         match error {
             ignore::Error::Partial(errors) => {
-                errors.iter().fold(false, |any, error| self.pass_over(error, file, line) || any)
+                let passed = errors.iter().filter(|error| self.pass_over(error, file, line)).count();
+                passed > 0
             }
             ignore::Error::WithPath { path, err } => self.pass_over(err, Some(path), line),
             ignore::Error::WithLineNumber { line, err } => self.pass_over(err, file, Some(*line)),
