@@ -13,6 +13,8 @@ pub struct Dialect {
     pub document: Document,
     /// Its file in a project's folder, where it reads one.
     pub project: Option<&'static str>,
+    /// The file in a project's folder that it reads in place of its own, where both stand.
+    pub hidden_by: Option<&'static str>,
     /// The keys of a file that are the servers' or hooks; `None` where the file holds nothing else.
     pub keeps: Option<&'static [&'static str]>,
     /// What it fills in.
@@ -63,6 +65,7 @@ const COMMON: Dialect = Dialect {
     agent: "",
     document: Document::new(JSON, "mcpServers"),
     project: None,
+    hidden_by: None,
     keeps: None,
     expansion: Expansion::NONE,
     form: Form::Common,
@@ -98,6 +101,7 @@ pub static DIALECTS: &[Dialect] = &[
     Dialect {
         agent: "copilot",
         project: Some(".github/mcp.json"),
+        hidden_by: Some(".mcp.json"),
         expansion: BARE,
         types: (Some("local"), true),
         cwd: true,

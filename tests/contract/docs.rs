@@ -8,6 +8,7 @@ use mcpkg::content::formats::subagent::{SubagentForm, ToolNames};
 use mcpkg::deploy::targets::Target;
 use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg::error::Code;
+use mcpkg::mcp_servers::dialect::Dialect;
 use mcpkg::operations;
 
 pub(super) fn check(name: &str, text: &str) {
@@ -125,6 +126,7 @@ fn docs_of_the_targets_are_current() {
                 format!("`AGENTS.md` where none of these hides it, there or above: `{}`", files.join("`, `"))
             }
             AgentsMd::ImportedBy(file) => format!("`AGENTS.md`, which `{file}` imports"),
+            AgentsMd::Never => "none".to_owned(),
         };
         let own = project.own_instructions.map(|own| match own {
             OwnInstructions::Rules(rules) => format!("`{}/NAME{}`", rules.folder, rules.ending),
@@ -147,6 +149,16 @@ fn docs_of_the_targets_are_current() {
             .map_or_else(|| "none".to_owned(), |file| format!("`~/{}/{file}`{moved}", facts.own_folder));
         writeln!(page, "\n## {} (`{}`)\n\n| what | project | user |\n| --- | --- | --- |", facts.title, facts.name)
             .expect("text");
+        let dialect = Dialect::of(facts.name).expect("a form of MCP servers");
+        let below = dialect.project.map_or_else(|| "left out".to_owned(), |file| format!("`{file}`"));
+        let hidden = dialect.hidden_by.map_or(String::new(), |file| format!("; not read beside `{file}`"));
+        let key = dialect.document.key();
+        let of_user = if facts.name == "claude_code" { "left out" } else { "its own file for the user" };
+        let servers = format!("| MCP servers, below `{key}` | {below}{hidden} | {of_user} |");
+        if facts.servers_only {
+            writeln!(page, "{servers}").expect("text");
+            continue;
+        }
         writeln!(page, "| instructions for several agents | {shared} | {instructions} |").expect("text");
         writeln!(page, "| instructions for it alone | {own} | {instructions} |").expect("text");
         let rules = |rules: Rules, home: &str| {
@@ -197,6 +209,7 @@ fn docs_of_the_targets_are_current() {
             );
             writeln!(page, "| subagents | {below} | {home} |").expect("text");
         }
+        writeln!(page, "{servers}").expect("text");
         if let Some(folder) = project.prompt_files {
             writeln!(page, "| prompt files, where asked for | `{folder}` | none |").expect("text");
         }
@@ -237,6 +250,11 @@ fn docs_of_the_agents_name_every_place_of_their_targets() {
         let from = page.find(&begin).unwrap_or_else(|| panic!("no section begins with {begin:?}"));
         let section = page[from + 3..].split("\n## ").next().unwrap_or_default();
         let (project, user) = (&facts.project, &facts.user);
+        let servers = Dialect::of(facts.name).and_then(|dialect| dialect.project);
+        assert!(servers.is_none_or(|file| section.contains(&format!("`{file}`"))), "{begin} names no file of servers");
+        if facts.servers_only {
+            continue;
+        }
         let mut places: Vec<String> = vec![project.skills.to_owned(), format!("~/{}", user.skills)];
         places.extend(project.always_loaded.iter().map(|file| (*file).to_owned()));
         places.extend(user.instructions.map(|file| format!("~/{}/{file}", facts.own_folder)));

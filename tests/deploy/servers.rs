@@ -1,5 +1,6 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
+use mcpkg::deploy::targets::Target;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};
@@ -64,6 +65,200 @@ fn each_agent_gets_servers_in_its_own_file_and_form() {
     assert_eq!((&plan["left_out"], &plan["changes"]), (&left, &json!([])));
     // Nothing is pending, and a second deploy has nothing to consent to.
     assert_eq!(place.data(&["deploy", "--apply", "--yes"])["reason"], "no_changes");
+}
+
+/// What each target is given of the servers: its file for the project and for the user, the key in it, and the entries.
+fn of_targets() -> Vec<(&'static str, Option<&'static str>, Option<&'static str>, &'static str, Value)> {
+    let url = "https://docs.example/mcp";
+    let (sse, args) = ("https://old.example/sse", json!(["-y", "server-files", "a b"]));
+    let bearer = |token: &str| json!({ "Authorization": format!("Bearer {token}") });
+    let program = |env: &str| json!({ "command": "npx", "args": args, "env": { "ROOT_DIR": env } });
+    let plain = json!({ "command": "node", "args": ["server.js"] });
+    let typed = |word: &str, mut entry: Value| {
+        let rest = std::mem::take(entry.as_object_mut().expect("an entry"));
+        entry["type"] = word.into();
+        entry.as_object_mut().expect("an entry").extend(rest);
+        entry
+    };
+    let claude = json!({
+        "docs": { "type": "http", "url": url, "headers": bearer("${DOCS_TOKEN}") },
+        "files": typed("stdio", program("${ROOT_DIR}")),
+        "old": { "type": "sse", "url": sse },
+        "plain": typed("stdio", plain.clone()),
+    });
+    let copilot = json!({
+        "docs": { "type": "http", "url": url, "headers": bearer("${DOCS_TOKEN}") },
+        "files": typed("local", program("${ROOT_DIR}")),
+        "old": { "type": "sse", "url": sse },
+        "plain": typed("local", plain.clone()),
+    });
+    let cursor = json!({
+        "docs": { "url": url, "headers": bearer("${env:DOCS_TOKEN}") },
+        "files": program("${env:ROOT_DIR}"),
+        "old": { "type": "sse", "url": sse },
+        "plain": plain,
+    });
+    let gemini = json!({
+        "docs": { "httpUrl": url, "headers": bearer("${DOCS_TOKEN}") },
+        "files": program("${ROOT_DIR}"),
+        "old": { "url": sse },
+        "plain": plain,
+    });
+    let opencode = json!({
+        "docs": { "type": "remote", "url": url, "headers": bearer("{env:DOCS_TOKEN}") },
+        "files": { "type": "local", "command": ["npx", "-y", "server-files", "a b"], "environment": { "ROOT_DIR": "{env:ROOT_DIR}" } },
+        "plain": { "type": "local", "command": ["node", "server.js"] },
+    });
+    let vscode = json!({
+        "docs": { "type": "http", "url": url, "headers": bearer("${env:DOCS_TOKEN}") },
+        "files": typed("stdio", program("${env:ROOT_DIR}")),
+        "old": { "type": "sse", "url": sse },
+        "plain": typed("stdio", plain.clone()),
+    });
+    let windsurf = json!({
+        "docs": { "serverUrl": url, "headers": bearer("${env:DOCS_TOKEN}") },
+        "files": program("${env:ROOT_DIR}"),
+        "plain": plain,
+    });
+    vec![
+        ("claude_code", Some(".mcp.json"), None, "mcpServers", claude),
+        (
+            "claude_desktop",
+            None,
+            Some(".config/Claude/claude_desktop_config.json"),
+            "mcpServers",
+            json!({ "plain": plain }),
+        ),
+        ("codex", Some(".codex/config.toml"), Some(".codex/config.toml"), "", Value::Null),
+        ("copilot", Some(".github/mcp.json"), Some(".copilot/mcp-config.json"), "mcpServers", copilot),
+        ("cursor", Some(".cursor/mcp.json"), Some(".cursor/mcp.json"), "mcpServers", cursor),
+        ("gemini", Some(".gemini/settings.json"), Some(".gemini/settings.json"), "mcpServers", gemini),
+        ("opencode", Some("opencode.json"), Some(".config/opencode/opencode.json"), "mcp", opencode),
+        ("vscode", Some(".vscode/mcp.json"), Some(".config/Code/User/mcp.json"), "servers", vscode),
+        ("windsurf", None, Some(".codeium/windsurf/mcp_config.json"), "mcpServers", windsurf),
+    ]
+}
+
+#[test]
+fn every_target_gets_servers_in_its_own_file_and_form() {
+    let place = place();
+    place.ok(&["mcp", "add", "plain", "--", "node", "server.js"]);
+    place.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
+    let targets = of_targets();
+    assert_eq!(targets.iter().map(|target| target.0).collect::<Vec<_>>(), Target::all_names());
+    let left_out = |scope: &[&str]| {
+        let plan = place.data(&[&["plan"], scope].concat());
+        let said = |item: &Value| {
+            let id = word(&item["module_id"]).trim_start_matches("mcp_server:").to_owned();
+            format!("{} {id} {}", word(&item["target"]), word(&item["reason_code"]))
+        };
+        let mut left_out: Vec<String> = plan["left_out"].as_array().expect("a list").iter().map(said).collect();
+        left_out.sort();
+        left_out
+    };
+    let all =
+        |target: &str, reason: &str| ["docs", "files", "old", "plain"].map(|id| format!("{target} {id} {reason}"));
+    let never = |target: &str| format!("{target} old transport");
+    let mut for_project = [all("claude_desktop", "no_servers"), all("windsurf", "no_servers")].concat();
+    for_project.extend([never("codex"), never("opencode")]);
+    for_project.sort();
+    assert_eq!(left_out(&[]), for_project);
+    let mut for_user = all("claude_code", "own_state").to_vec();
+    for_user.extend(["codex", "opencode", "windsurf", "claude_desktop"].map(never));
+    for_user.extend(["claude_desktop docs transport", "claude_desktop files no_variables"].map(str::to_owned));
+    for_user.sort();
+    assert_eq!(left_out(&["--scope", "user"]), for_user);
+
+    let before = place.tree();
+    for (scope, base) in [("project", "root"), ("user", "home")] {
+        if deploy(&place, &["--scope", scope]).is_none() {
+            return skipped("there is no script(1)");
+        }
+        for (target, project, user, key, entries) in &targets {
+            let Some(file) = (if scope == "project" { project } else { user }) else { continue };
+            let file = format!("{base}/{file}");
+            if key.is_empty() {
+                let toml = place.read(&file);
+                let tables = ["[mcp_servers.docs]", "[mcp_servers.files]", "[mcp_servers.plain]"];
+                assert!(tables.iter().all(|table| toml.contains(table)) && !toml.contains("old"), "{target}: {toml}");
+                continue;
+            }
+            assert_eq!(json_of(&place, &file), json!({ *key: entries }), "{target}: {file}");
+        }
+        assert_eq!(place.planned(&["--scope", scope]), [""; 0], "{scope}");
+        place.data(&["rollback", "--to", "pristine", "--scope", scope, "--yes"]);
+        assert_eq!(place.tree(), before, "{scope}");
+    }
+}
+
+#[test]
+fn opencode_keeps_its_file_with_comments() {
+    let place = place();
+    let mine = "{\n  // mine\n  \"model\": \"x\",\n}\n";
+    place.write("root/opencode.jsonc", mine);
+    if deploy(&place, &["--target", "opencode"]).is_none() {
+        return skipped("there is no script(1)");
+    }
+    let text = place.read("root/opencode.jsonc");
+    assert!(text.contains("// mine") && text.contains("server-files"), "{text}");
+    assert!(!place.exists("root/opencode.json"), "one of the two is enough");
+    place.data(&["rollback", "--to", "pristine", "--target", "opencode", "--yes"]);
+    assert_eq!(place.read("root/opencode.jsonc"), mine);
+}
+
+#[test]
+fn a34_a_plan_says_that_copilot_reads_another_file() {
+    let place = place();
+    place.ok(&["target", "enable", "copilot"]);
+    let says = |words: &[&str]| {
+        let ran = place.run(words);
+        ran.stderr.contains("Copilot CLI reads `.mcp.json`, and not `.github/mcp.json` where both stand")
+    };
+    assert!(says(&["plan"]), "both are to be written");
+    assert!(!says(&["plan", "--target", "copilot"]), "only its own is");
+    place.write("root/.mcp.json", "{}");
+    assert!(says(&["plan", "--target", "copilot"]) && says(&["status", "--target", "copilot"]), "the user has one");
+    assert!(!says(&["plan", "--target", "cursor"]));
+}
+
+#[test]
+fn hooks_of_two_agents_go_to_both_and_those_of_opencode_to_it() {
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.write("from/.github/hooks/hooks.json", "{ \"version\": 1, \"hooks\": {} }");
+    place.write("from/.opencode/plugin/a.js", "export const A = async () => ({})\n");
+    place.ok(&["import", "../from"]);
+    place.ok(&["target", "enable", "copilot", "opencode"]);
+    let plan = place.data(&["plan"]);
+    let changes = plan["changes"].as_array().expect("changes").iter();
+    let mut files: Vec<String> =
+        changes.map(|change| format!("{} {}", change["targets"], place.short(word(&change["path"])))).collect();
+    files.sort();
+    assert_eq!(
+        files,
+        ["[\"copilot\",\"vscode\"] root/.github/hooks/hooks.json", "[\"opencode\"] root/.opencode/plugin/a.js"]
+    );
+    assert_eq!(plan["code"].as_array().map(Vec::len), Some(2), "{plan:#}");
+}
+
+#[test]
+fn a36_what_opencode_writes_into_its_folder_is_no_extra() {
+    let place = Place::new();
+    place.ok(&["project", "create", "p"]);
+    place.prompt("review", "Review.\n");
+    let own = ["package.json", ".gitignore", "bun.lock", "package-lock.json", "node_modules/a/index.js"];
+    for (scope, folder) in [("project", "root/.opencode"), ("user", "home/.config/opencode")] {
+        place.deploy(&["--target", "opencode", "--scope", scope]);
+        for file in own {
+            place.write(&format!("{folder}/{file}"), "{}");
+        }
+        let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
+        assert_eq!(status["drift"], json!([]), "{status:#}");
+        // A file of the user's among the deployed ones is one.
+        place.write(&format!("{folder}/command/mine.md"), "Mine.\n");
+        let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
+        assert_eq!(status["drift"].as_array().map(Vec::len), Some(1), "{status:#}");
+    }
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     assert_eq!(targets(&["-p", "q"]), json!(["claude_code", "cursor", "vscode"]));
     assert_snapshot!(place.ok(&["-p", "q", "target", "list"]), @r"
     claude_code	Claude Code	on	all projects
+    claude_desktop	Claude Desktop	off	all projects
     codex	Codex	off	all projects
     copilot	Copilot CLI	off	all projects
     cursor	Cursor	on	all projects

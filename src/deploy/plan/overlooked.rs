@@ -10,6 +10,7 @@ use crate::deploy::targets::facts::{AgentsMd, Commands};
 use crate::deploy::targets::{Layout, Target, TargetConfig};
 use crate::disk;
 use crate::error::Result;
+use crate::mcp_servers::dialect::Dialect;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
@@ -28,7 +29,23 @@ pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
         said.extend(skills(config.target, site, desired));
         said.extend(commands(config.target, site, desired));
     }
+    said.extend(servers(site, desired));
     Ok(said)
+}
+
+/// Returns a sentence for each target whose file of MCP servers below the root is hidden by another agent's.
+pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
+    let Some(root) = &site.bases.root else { return Vec::new() };
+    let stands = |file: &str| root.join(file).is_file() || desired.outputs.contains_key(&root.join(file));
+    let chosen = site.configs.iter().filter(|config| config.project && config.layout == Layout::Current);
+    let chosen = chosen.map(|config| config.target).filter(|target| site.selected.contains(target));
+    let hidden = chosen.filter_map(|target| {
+        let dialect = Dialect::of(target.name())?;
+        let (own, other) = (dialect.project?, dialect.hidden_by?);
+        (stands(own) && stands(other))
+            .then(|| format!("{} reads `{other}`, and not `{own}` where both stand", target.facts().title))
+    });
+    hidden.collect()
 }
 
 /// A file that keeps a target from reading the AGENTS.md of the root.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::code::{self, Code};
 use super::json::{changes_json, summary};
-use super::{After, Plan, RowChange, compare, names};
+use super::{After, Plan, RowChange, compare, names, overlooked};
 use crate::deploy::desired::{LeftOut, layout, left_out};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::repo::Checkouts;
@@ -102,7 +102,8 @@ impl Prepared {
     pub fn said_with_plan(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         let code = code::lines(&code::of(&self.plan.changes));
-        left_out::lines(&desired.left_out).into_iter().chain(desired.notes.iter().cloned()).chain(code).collect()
+        let notes = desired.notes.iter().cloned().chain(overlooked::servers(&self.site, desired));
+        left_out::lines(&desired.left_out).into_iter().chain(notes).chain(code).collect()
     }
 }
 

@@ -26,8 +26,8 @@ pub const INSTRUCTIONS: &str = "instructions://";
 pub const SUBAGENT: &str = "subagent://";
 
 /// The folders at the root in which agents read files of their own.
-const AGENT_FOLDERS: [&str; 8] =
-    [".claude/", ".codex/", ".copilot/", ".cursor/", ".devin/", ".gemini/", ".github/", ".windsurf/"];
+const AGENT_FOLDERS: [&str; 9] =
+    [".claude/", ".codex/", ".copilot/", ".cursor/", ".devin/", ".gemini/", ".github/", ".opencode/", ".windsurf/"];
 
 /// A module of a project, before its content is read.
 #[derive(Clone, Debug)]
@@ -274,9 +274,10 @@ impl Catalog {
         self.add(Kind::McpServer, &name, row, vec![part]);
     }
 
-    /// Adds a file of one agent alone, where that is a target and reads the file at the root.
+    /// Adds a file of one agent alone for the targets that read the file at the root.
     fn agent_file(&mut self, file: AgentFile) {
-        let target = Target::ALL.iter().find(|target| target.is_called(&file.agent));
+        let targets = Target::ALL.iter().filter(|target| target.is_called(&file.agent));
+        let targets: Vec<String> = targets.map(|target| target.name().to_owned()).collect();
         let reads = match file.kind {
             agent_files::Kind::Hook | agent_files::Kind::Permission | agent_files::Kind::Settings => {
                 AGENT_FOLDERS.iter().any(|folder| file.path.starts_with(folder))
@@ -284,9 +285,10 @@ impl Catalog {
             agent_files::Kind::Ignore => true,
             agent_files::Kind::Plugin | agent_files::Kind::Servers => false,
         };
-        let Some(target) = target.filter(|_| reads && is_inside(&file.path)) else { return };
+        if targets.is_empty() || !reads || !is_inside(&file.path) {
+            return;
+        }
         let (row, _) = self.row(format!("agent_file:{}", file.path));
-        let targets = vec![target.name().to_owned()];
         let row = Row { targets, agent: Some(file.agent.clone()), path: Some(file.path.clone()), ..row };
         let path = file.path.clone();
         let part = Part { path: path.clone(), source: Item::AgentFile(Box::new(file)) };

@@ -24,6 +24,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &["claude"],
     own_folder: ".claude",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: ".claude/rules",
         lists_extras: true,

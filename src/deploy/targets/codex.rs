@@ -14,6 +14,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &[],
     own_folder: ".codex",
     moved_by: Some(MovedBy { variable: "CODEX_HOME", option: "codex_home" }),
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: "",
         lists_extras: false,

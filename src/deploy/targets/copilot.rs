@@ -14,6 +14,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &["vscode"],
     own_folder: ".copilot",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: ".github",
         lists_extras: false,

@@ -20,6 +20,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &[],
     own_folder: ".cursor",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: ".cursor/rules",
         lists_extras: true,

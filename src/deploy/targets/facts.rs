@@ -19,6 +19,8 @@ pub struct Facts {
     pub own_folder: &'static str,
     /// How users say that its own folder lies elsewhere.
     pub moved_by: Option<MovedBy>,
+    /// Whether it reads MCP servers and nothing else that is deployed.
+    pub servers_only: bool,
     /// Where it reads what is deployed below the deploy root.
     pub project: ProjectPlaces,
     /// Where it reads what is deployed for the user.
@@ -153,6 +155,25 @@ pub struct ProjectPlaces {
     pub prompt_files: Option<&'static str>,
 }
 
+impl ProjectPlaces {
+    /// Of an agent that reads none of it.
+    pub const NONE: Self = Self {
+        instructions_folder: "",
+        lists_extras: false,
+        agents_md: AgentsMd::Never,
+        agents_md_limit: None,
+        agents_md_override: None,
+        always_loaded: &[],
+        own_instructions: None,
+        scoped_rules: None,
+        also_reads: &[],
+        folder_files: &[],
+        skills: "",
+        commands: Commands::Skills,
+        prompt_files: None,
+    };
+}
+
 /// When a target reads AGENTS.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
@@ -163,6 +184,8 @@ pub enum AgentsMd {
     UnlessHiddenBy(&'static [&'static str]),
     /// Only where this file, which it reads, imports it.
     ImportedBy(&'static str),
+    /// Never.
+    Never,
 }
 
 /// Where a target reads a text that no other target shall see.
@@ -233,6 +256,12 @@ pub struct UserPlaces {
     pub skills: &'static str,
     /// How it reads commands.
     pub commands: Commands,
+}
+
+impl UserPlaces {
+    /// Of an agent that reads none of it.
+    pub const NONE: Self =
+        Self { instructions: None, max_characters: None, scoped_rules: None, skills: "", commands: Commands::Skills };
 }
 
 /// Where and how a target reads subagents, each in a file.

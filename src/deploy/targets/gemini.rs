@@ -13,6 +13,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &[],
     own_folder: ".gemini",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: "",
         lists_extras: false,

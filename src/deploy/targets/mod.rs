@@ -23,7 +23,7 @@ macro_rules! targets {
     };
 }
 
-targets!(claude_code, codex, copilot, cursor, gemini, opencode, vscode, windsurf);
+targets!(claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf);
 
 impl Target {
     /// Returns the target called `name`.

@@ -12,6 +12,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &[],
     own_folder: ".config/opencode",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: "",
         lists_extras: false,

@@ -15,6 +15,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     also_called: &["devin"],
     own_folder: ".codeium/windsurf",
     moved_by: None,
+    servers_only: false,
     project: ProjectPlaces {
         instructions_folder: ".windsurf/rules",
         lists_extras: true,

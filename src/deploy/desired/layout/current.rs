@@ -23,17 +23,19 @@ pub(super) fn add(
     present: &[Target],
     bases: &Bases,
 ) -> Result<()> {
+    let reads_text = |config: &&TargetConfig| !config.target.facts().servers_only;
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
-        instructions::for_project(builder, modules, &for_project, present, bases, root)?;
-        for config in &for_project {
+        let with_text: Vec<&TargetConfig> = for_project.iter().copied().filter(reads_text).collect();
+        instructions::for_project(builder, modules, &with_text, present, bases, root)?;
+        for config in &with_text {
             let places = &config.target.facts().project;
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
         }
-        for config in &for_project {
+        for config in &with_text {
             subagents::for_project(builder, modules, config.target, root)?;
         }
-        for config in &for_project {
+        for config in &with_text {
             extra_prompt_files(builder, modules, config, root)?;
         }
         for config in &for_project {
@@ -41,11 +43,14 @@ pub(super) fn add(
         }
     }
     let for_user: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.user).collect();
-    instructions::for_user(builder, modules, &for_user, bases)?;
-    for config in &for_user {
+    let with_text: Vec<&TargetConfig> = for_user.iter().copied().filter(reads_text).collect();
+    instructions::for_user(builder, modules, &with_text, bases)?;
+    for config in &with_text {
         let places = &config.target.facts().user;
         skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
         subagents::for_user(builder, modules, config.target, &bases.own(config))?;
+    }
+    for config in &for_user {
         servers::for_user(builder, modules, config.target)?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::of_kind;
-use crate::client::user_file;
+use crate::client::{project_file, user_file};
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, Part, part};
@@ -30,9 +30,11 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
             builder.copy(target, root, &file.path, module, file)?;
         }
     }
-    match Dialect::of(target.name()).and_then(|dialect| Some((dialect, dialect.project?))) {
-        Some((dialect, relative)) => servers(builder, modules, target, dialect, root, relative),
-        None => {
+    let file = project_file(target.name(), root);
+    let relative = file.as_deref().and_then(|file| file.strip_prefix(root).ok()?.to_str());
+    match (Dialect::of(target.name()), relative) {
+        (Some(dialect), Some(relative)) => servers(builder, modules, target, dialect, root, relative),
+        _ => {
             leave_out(builder, modules, target, Reason::NoServers);
             Ok(())
         }

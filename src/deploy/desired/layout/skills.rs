@@ -153,16 +153,18 @@ impl Skill<'_> {
         if !self.main.manual {
             return None;
         }
-        let unasked = "may use it unasked, whatever `disable-model-invocation` says";
+        let unasked = "unasked, whatever `disable-model-invocation` says";
         let heedless = self.titles(|reading| reading.manual == Some(Manual::Nothing));
         let by_file = self.titles(|reading| reading.manual == Some(Manual::OpenaiYaml));
         let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
         let of_file = match (by_file.is_empty(), policy) {
             (true, _) | (false, Some(false)) => None,
             (false, None) => Some(format!("gets {OPENAI_YAML}, by which {by_file} does not use it unasked")),
-            (false, Some(true)) => Some(format!("has an {OPENAI_YAML} of its own, by which {by_file} {unasked}")),
+            (false, Some(true)) => {
+                Some(format!("has an {OPENAI_YAML} of its own, by which {by_file} may use it {unasked}"))
+            }
         };
-        let of_others = (!heedless.is_empty()).then(|| format!("is one that {heedless} {unasked}"));
+        let of_others = (!heedless.is_empty()).then(|| format!("is one that {heedless} may use {unasked}"));
         let said: Vec<String> = of_file.into_iter().chain(of_others).collect();
         (!said.is_empty()).then(|| said.join(", and "))
     }

@@ -70,7 +70,7 @@ impl<'p> Files<'p> {
             let is_read = match project.agents_md {
                 AgentsMd::Always => true,
                 AgentsMd::UnlessHiddenBy(files) => hidden::by(root, &bases.home, files)?.is_none(),
-                AgentsMd::ImportedBy(_) => false,
+                AgentsMd::ImportedBy(_) | AgentsMd::Never => false,
             };
             if is_read {
                 let file = self.of_folder(target, root);
