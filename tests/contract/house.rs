@@ -161,6 +161,7 @@ fn imports_go_down_only() {
                 "content::skills",
                 "content::uri",
                 // Where each agent reads the user's MCP servers.
+                "client::project_file",
                 "client::user_file",
                 // `doctor` asks each domain how it is.
                 "DOMAINS",

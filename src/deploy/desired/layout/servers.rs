@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::of_kind;
-use crate::client::{project_file, user_file};
+use crate::client::project_file;
+use crate::client::user_file;
 use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::left_out::Reason;
 use crate::deploy::desired::output::{Form, Part, part};
