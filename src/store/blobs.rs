@@ -143,7 +143,11 @@ pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]
 
 /// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
 pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
-    let mut bytes: Vec<u8> = db.single(sql!("SELECT head FROM blob WHERE id = ?1"), params![id], |row| row.get(0))?;
+    let head = sql!("SELECT head, size FROM blob WHERE id = ?1");
+    let (mut bytes, size): (Vec<u8>, i64) = db.single(head, params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if size <= PIECE as i64 {
+        return Ok(bytes);
+    }
     let sql = sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n");
     db.each(sql, params![id, pieces], |row| {
         bytes.extend_from_slice(row.get(0)?);
@@ -268,10 +272,10 @@ fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
 
-/// Removes the blobs that nothing refers to.
-pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
-    let sql = sql!(
-        "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
+/// Says of a row of `blob` that nothing refers to it.
+macro_rules! unreferenced {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM agent_file WHERE blob_id = blob.id)
@@ -284,8 +288,17 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
                             AND NOT EXISTS (SELECT 1 FROM sync_item WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM sync_write WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)"
-    );
-    db.run(sql, params![]).map(drop)
+    };
+}
+
+/// Removes the blobs that nothing refers to.
+pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
+    db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
+}
+
+/// Removes the blob with key `id`, if nothing refers to it.
+pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM blob WHERE id = ?1 AND ", unreferenced!()), params![id]).map(drop)
 }
 
 /// Returns the SHA-256 of the blob with key `id`.

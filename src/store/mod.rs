@@ -34,6 +34,7 @@ pub mod tasks;
 pub mod validators;
 pub mod watch;
 
+mod ahead;
 mod compact;
 mod db;
 mod deadline;
@@ -46,6 +47,7 @@ mod store;
 mod sums;
 mod text;
 
+pub use ahead::Ahead;
 pub use db::Db;
 pub use engine::sqlite::{Access, SCHEMA_VERSION};
 pub use engine::{BUSY_TIMEOUT, Version};

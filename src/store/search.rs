@@ -27,6 +27,14 @@ pub(super) fn index(
     engine::index(db, (kind, id), project, name, description.unwrap_or(""), body)
 }
 
+/// Runs `f`, which writes many items in this transaction, with more memory for the index, which is merged less often then.
+///
+/// # Errors
+/// What `f` returns; `E_DB_BUSY`, `E_STORAGE`.
+pub fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    engine::with_many(db, f)
+}
+
 /// Takes an item out of the index.
 pub(super) fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
     engine::unindex(db, (kind, id))

@@ -71,7 +71,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; clients ask their users.
     ("consent", &["deploy/", "mcp/"]),
-    // Where each agent reads the user's MCP servers.
+    // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.
     ("database", &["cli/globals.rs", "client/"]),
@@ -160,7 +160,7 @@ fn imports_go_down_only() {
                 "content::proposals",
                 "content::skills",
                 "content::uri",
-                // Where each agent reads the user's MCP servers.
+                // Where each agent reads MCP servers.
                 "client::project_file",
                 "client::user_file",
                 // `doctor` asks each domain how it is.

@@ -15,6 +15,7 @@ use crate::content::command::skill::split_front;
 use crate::content::formats::{self, sections::with_newline, skill};
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
+use crate::op::Context;
 use crate::store::agent_files::{self, New};
 use crate::store::links::{self, Link};
 use crate::store::modules::{self, Applies, Row};
@@ -23,7 +24,8 @@ use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
 use crate::store::servers::{self, Definition};
-use crate::store::{Db, blobs};
+use crate::store::source::Source;
+use crate::store::{Ahead, Db, blobs, search};
 
 /// What happens to an item.
 #[derive(Clone, Debug)]
@@ -264,25 +266,52 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
     ))
 }
 
-/// Does what was planned.
+/// Items written between two looks at whether the user gave up.
+const BATCH: usize = 64;
+
+/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+/// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
+/// `E_STORAGE`.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     clock: &Clock,
-    items: &[Item],
-    actions: Vec<Action>,
+    items: &[&Item],
+    actions: &[Action],
+    mut written: impl FnMut(usize) -> Result<()>,
 ) -> Result<()> {
-    let mut rows: HashMap<String, Row> = HashMap::new();
-    for row in modules::all(db, project.id)? {
-        rows.insert(row.item.clone(), row);
-    }
+    let rows = modules::all(db, project.id)?.into_iter();
+    let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
+    let mut done = 0;
+    let mut all = || {
+        for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
+            written(done)?;
+            apply_some(db, author, project, clock, items, actions, &mut rows)?;
+            done += items.len();
+        }
+        written(done)
+    };
+    if items.len() > MANY { search::with_many(db, all) } else { all() }
+}
+
+/// More items than this are indexed with more memory.
+const MANY: usize = 1000;
+
+fn apply_some(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    clock: &Clock,
+    items: &[&Item],
+    actions: &[Action],
+    rows: &mut HashMap<String, Row>,
+) -> Result<()> {
     for (item, action) in items.iter().zip(actions) {
         let name = item.entry.name.clone();
-        let uuid = match (item.entry.what.clone(), action) {
+        let uuid = match (item.entry.what.clone(), action.clone()) {
             (What::Server, Action::Create | Action::Update(Existing::Server)) => {
                 let before = servers::find(db, project.id, &name)?;
                 put_server(db, project, clock, before, server_item::read(&item.entry, &item.content)?, author.now)?;
@@ -315,9 +344,33 @@ pub fn apply(
                 return Err(Error::internal("a conflict came to be written"));
             }
         };
-        say(db, project, module(&item.entry.what, uuid), &item.entry.origin, &mut rows)?;
+        say(db, project, module(&item.entry.what, uuid), &item.entry.origin, rows)?;
     }
     Ok(())
+}
+
+/// Stores the contents that the plan needs, where they are many, before the transaction that applies it: that one is then
+/// short, and others write meanwhile.
+///
+/// # Errors
+/// As [`Store::store_ahead`](crate::store::Store::store_ahead); `E_CANCELLED`.
+pub fn store_ahead<'c, 'i>(
+    context: &'c Context,
+    planned: impl IntoIterator<Item = (&'i Item, &'i Action)>,
+    cancelled: fn() -> Error,
+) -> Result<Ahead<'c>> {
+    let wanted = |(item, action): (&'i Item, &Action)| -> Option<&'i Source> {
+        let is_stored = !matches!(item.entry.what, What::Server);
+        let is_written = matches!(action, Action::Create | Action::Update(_));
+        (is_stored && is_written).then_some(&item.content)
+    };
+    context.store.store_ahead(planned.into_iter().filter_map(wanted), |stored, total| {
+        if context.is_cancelled() {
+            return Err(cancelled());
+        }
+        (context.progress)("Storing", stored, total);
+        Ok(())
+    })
 }
 
 /// Keeps the links of the tree, and forgets those where a file stands now.

@@ -2,8 +2,8 @@
 //!
 //! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the tables
 //! of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`], [`applies`],
-//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]) in one
-//! transaction, and the MCP servers of agents' files ([`kept`]) with them ([`servers`]). What became of each file stands in
+//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]), and the MCP
+//! servers of agents' files ([`kept`]) with them ([`servers`]): their content first, then all else in one transaction ([`write`]). What became of each file stands in
 //! the [`account`]; a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself.
 
 pub mod account;
@@ -30,6 +30,7 @@ mod only;
 mod skills;
 mod twins;
 pub(in crate::content) mod walk;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -51,9 +52,7 @@ use item::Item;
 use kept::KeptFiles;
 use merge::Action;
 use place::Kind;
-
-/// Items written between two looks at whether the user gave up.
-const BATCH: usize = 64;
+use write::{Content, Plan};
 
 /// Import files and folders
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -141,47 +140,27 @@ impl Operation for Import {
             left_out: [left_out, understood.left_out].concat(),
             notes: [notes, understood.notes].concat(),
         };
+        let content = Content { items: &items, servers: &servers, links: &links, update: self.update };
         let mut reply = if self.dry_run {
-            let ((actions, of_servers), project) = context.read(|db, project| {
-                let of_servers = servers::plan(db, project, &servers, self.update)?;
-                Ok(((merge::plan(db, project, &items, self.update)?, of_servers), project.name.clone()))
-            })?;
+            let Plan { actions, of_servers, project, .. } = content.plan(context)?;
             let taken = items.iter().zip(&actions).map(|(item, action)| row(item, action));
             let taken = taken.chain(servers.iter().zip(&of_servers).map(|(found, action)| servers::row(found, action)));
             let others = account.rows().map(|[what, why, path]| vec![what, String::new(), String::new(), why, path]);
             let columns = &["ACTION", "KIND", "NAME", "URI", "FILE"];
             let rows = taken.chain(others).collect();
             let table = Table { columns, rows, empty: "Found nothing to import".to_owned() };
-            let mut data = data(&project, &items, &actions, &account);
+            let mut data = data(&project.name, &items, &actions, &account);
             data["servers"] = servers::data(&servers, &of_servers);
             Reply::new(Body::Table(table), data)
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
-            let (mut written, total) = (0, items.len() as u64);
-            let ((actions, of_servers), project) =
-                context.write("import", &self.subject(), |db, project, author| {
-                    let actions = merge::plan(db, project, &items, self.update)?;
-                    let of_servers = servers::plan(db, project, &servers, self.update)?;
-                    merge::refuse_conflicts(&items, &actions)?;
-                    servers::refuse_conflicts(&servers, &of_servers)?;
-                    for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
-                        if context.is_cancelled() {
-                            return Err(scan::cancelled());
-                        }
-                        merge::apply(db, author, project, &context.clock, items, actions.to_vec())?;
-                        written += items.len() as u64;
-                        (context.progress)("Writing", written, total);
-                    }
-                    merge::keep_links(db, project, &links, &items)?;
-                    servers::apply(db, project, &context.clock, author.now, &servers, &of_servers)?;
-                    Ok(((actions, of_servers), project.name.clone()))
-                })?;
-            let mut data = data(&project, &items, &actions, &account);
+            let Plan { actions, of_servers, project, .. } = content.write(context, &self.subject())?;
+            let mut data = data(&project.name, &items, &actions, &account);
             data["servers"] = servers::data(&servers, &of_servers);
             let of_servers = servers::sentence(&of_servers);
-            Reply::sentence(sentence(&project, &items, &actions, of_servers), data)
+            Reply::sentence(sentence(&project.name, &items, &actions, of_servers), data)
         };
         reply.hints = account.hints();
         reply.hints.extend(among(&items));

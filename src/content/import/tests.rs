@@ -3,6 +3,7 @@
 mod accounts;
 mod hostile;
 mod kept;
+mod large;
 mod layouts;
 mod round_trip;
 

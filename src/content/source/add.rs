@@ -126,9 +126,11 @@ impl Operation for Add {
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(offer.body(&origin, &contents), &format!("Add the source '{name}' to project '{project}'?"))?;
         approval::approve(context, &origin)?;
+        let ahead = write::store_ahead(context, &offer, &contents)?;
         let offer = context.write("source.add", &name, |db, project, author| {
             write::first(db, project, author, &origin, &contents, context)
         })?;
+        ahead.keep();
         let sentence = format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
         let reply = Reply::sentence(sentence, told(&offer, true)).hint(format!(
             "`mcpkg source update {name}` brings later changes in; `mcpkg source show {name}` lists its items"

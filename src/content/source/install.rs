@@ -15,6 +15,7 @@ use crate::content::GROUP;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
+use crate::store::Ahead;
 use crate::store::sources::{Kind, Origin};
 
 /// Install what a lock names
@@ -74,14 +75,15 @@ impl Operation for Install {
             locked.compare(&contents)?;
             all.push((origin, contents));
         }
-        let bodies = context.read(|db, project| {
-            let body = |(origin, contents): &(Origin, Contents)| {
+        let offers = context.read(|db, project| {
+            let offer = |(origin, contents): &(Origin, Contents)| {
                 let offer = Offer::new(db, project, contents, 0)?;
                 offer.refuse_clashes(origin, contents)?;
-                Ok(offer.body(origin, contents))
+                Ok(offer)
             };
-            all.iter().map(body).collect::<Result<Vec<_>>>()
+            all.iter().map(offer).collect::<Result<Vec<_>>>()
         })?;
+        let bodies = offers.iter().zip(&all).map(|(offer, (origin, contents))| offer.body(origin, contents)).collect();
         if self.dry_run {
             return Ok(Reply::new(Body::Several(bodies), data(&lock.sources, &all, false)));
         }
@@ -89,12 +91,15 @@ impl Operation for Install {
         for (origin, _) in &all {
             approval::approve(context, origin)?;
         }
+        let ahead = offers.iter().zip(&all).map(|(offer, (_, contents))| write::store_ahead(context, offer, contents));
+        let ahead = ahead.collect::<Result<Vec<_>>>()?;
         let project = context.write("source.install", &self.subject(), |db, project, author| {
             for (origin, contents) in &all {
                 write::first(db, project, author, origin, contents, context)?;
             }
             Ok(project.name.clone())
         })?;
+        ahead.into_iter().for_each(Ahead::keep);
         let told: Vec<_> = all
             .iter()
             .map(|(origin, contents)| format!("{} from '{}'", counted(&contents.items), origin.name))

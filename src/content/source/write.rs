@@ -8,13 +8,10 @@ use crate::content::import::merge;
 use crate::content::stored;
 use crate::error::{Error, Result};
 use crate::op::Context;
-use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::sources::{self, ItemRow, Origin};
-
-/// Items written between two looks at whether the user gave up.
-const BATCH: usize = 64;
+use crate::store::{Ahead, Db};
 
 /// Writes a new source with its items, in the transaction that `db` is.
 ///
@@ -33,22 +30,30 @@ pub fn first(
     let offer = Offer::new(db, project, contents, id)?;
     offer.refuse_clashes(origin, contents)?;
     let rows = stored::rows(db, project)?;
-    let (mut written, total) = (0, contents.items.len() as u64);
-    for (taken, actions) in contents.items.chunks(BATCH).zip(offer.actions.chunks(BATCH)) {
+    let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();
+    let total = items.len() as u64;
+    merge::apply(db, author, project, &context.clock, &items, &offer.actions, |written| {
         if context.is_cancelled() {
             return Err(given_up());
         }
-        let items: Vec<_> = taken.iter().map(|taken| taken.item.clone()).collect();
-        merge::apply(db, author, project, &context.clock, &items, actions.to_vec())?;
-        for taken in taken {
-            let found = stored::find(db, project, &rows, &taken.item.entry)?;
-            let found = found.ok_or_else(|| Error::internal("an item that was written is not there"))?;
-            sources::put_item(db, id, &row(db, taken, found.key())?)?;
-        }
-        written += taken.len() as u64;
-        (context.progress)("Writing", written, total);
+        (context.progress)("Writing", written as u64, total);
+        Ok(())
+    })?;
+    for taken in &contents.items {
+        let found = stored::find(db, project, &rows, &taken.item.entry)?;
+        let found = found.ok_or_else(|| Error::internal("an item that was written is not there"))?;
+        sources::put_item(db, id, &row(db, taken, found.key())?)?;
     }
     Ok(offer)
+}
+
+/// Stores the content that a new source brings, before the transaction that writes its items.
+///
+/// # Errors
+/// As [`merge::store_ahead`].
+pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
+    let items = contents.items.iter().map(|taken| &taken.item);
+    merge::store_ahead(context, items.zip(&offer.actions), given_up)
 }
 
 /// Returns the row that says what a file became: the base of the next update.

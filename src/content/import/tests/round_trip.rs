@@ -116,7 +116,7 @@ proptest! {
             }
             let _ = from.context.write("test", "", |db, project, author| {
                 let item = item::Item { path: String::new(), entry, content };
-                merge::apply(db, author, project, &from.context.clock, &[item], vec![Action::Create])
+                merge::apply(db, author, project, &from.context.clock, &[&item], &[Action::Create], |_| Ok(()))
             });
         }
         let out = from.path("out");

@@ -28,6 +28,21 @@ pub(in crate::store) fn index(
     db.run(sql, params![rowid(kind, id), format!("p{project}"), name, description, body]).map(drop)
 }
 
+/// Bytes of words that FTS5 gathers in memory before it writes them as a segment, which it merges with others later: its own
+/// default, and where many items are written at once. That saves a third of the time that indexing 60 MB takes.
+const GATHERED: i64 = 1 << 20;
+const GATHERED_OF_MANY: i64 = 8 << 20;
+
+/// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
+pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let gather =
+        |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);
+    gather(GATHERED_OF_MANY)?;
+    let value = f()?;
+    gather(GATHERED)?;
+    Ok(value)
+}
+
 /// Takes an item out of the index.
 pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM search WHERE rowid = ?1"), params![rowid(kind, id)]).map(drop)

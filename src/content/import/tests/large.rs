@@ -1,0 +1,103 @@
+//! Imports of more files than one short transaction takes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::store::backup::Progress;
+
+const FILES: usize = 2100;
+
+fn world() -> World {
+    let world = World::new();
+    for n in 0..FILES {
+        world.file(&format!("docs/{}/f{n}.md", n % 7), format!("# File {n}\n"));
+    }
+    world
+}
+
+/// Returns the same database, opened by somebody else.
+fn beside(world: &World) -> Context {
+    let store = Store::open(&world.folder.path().join("db/mcpkg.db")).unwrap();
+    Context::shell(store, Selection::default())
+}
+
+fn create(context: &Context, name: &str) {
+    let made = context.write("prompt.create", name, |db, project, author| {
+        prompts::insert(db, author, project, context.clock.uuid(), name, prompts::Attributes::default(), "beside")
+            .map(drop)
+    });
+    made.unwrap();
+}
+
+fn contents(world: &World) -> usize {
+    world.context.store.inspect(&Progress::new(&|_, _| {}, &CancellationToken::new())).unwrap().verified as usize
+}
+
+#[test]
+fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
+    let mut world = world();
+    let (other, calls) = (beside(&world), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&calls);
+    world.context.progress = Arc::new(move |doing, _, _| {
+        if doing == "Storing" {
+            let call = counted.fetch_add(1, Ordering::Relaxed);
+            create(&other, &format!("beside-{call}"));
+            // Nothing refers to what was stored so far: it goes, and is stored again.
+            other.store.compact().unwrap();
+        }
+    });
+    world.import(&[], &["docs"]).unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), FILES.div_ceil(1000));
+    let items = world.items();
+    assert_eq!(items.len(), FILES + FILES.div_ceil(1000));
+    assert_eq!(world.resource("file:///0/f7.md").1, b"# File 7\n");
+    let trail = world.trail();
+    assert_eq!(trail.iter().filter(|line| *line == "import ok").count(), 1, "{trail:?}");
+}
+
+#[test]
+fn a_name_that_is_taken_meanwhile_refuses_all_of_it() {
+    let mut world = world();
+    let other = beside(&world);
+    world.file("docs/.claude/commands/c.md", "Do it");
+    world.context.progress = Arc::new(move |doing, done, _| {
+        if doing == "Storing" && done == 0 {
+            create(&other, "c");
+        }
+    });
+    let error = world.import(&[], &["docs"]).unwrap_err();
+    assert_eq!(error.code(), Code::ImportConflict, "{error}");
+    assert_eq!(world.items().len(), 1, "only what the other wrote is there");
+    assert_eq!(contents(&world), 1, "what was stored for the import was taken back");
+}
+
+#[test]
+fn a_large_import_that_is_given_up_leaves_nothing() {
+    let mut world = world();
+    let cancelled = world.context.cancelled.clone();
+    world.context.progress = Arc::new(move |doing, done, _| {
+        if doing == "Storing" && done > 0 {
+            cancelled.cancel();
+        }
+    });
+    let error = world.import(&[], &["docs"]).unwrap_err();
+    assert_eq!(error.code(), Code::Cancelled, "{error}");
+    assert_eq!((world.items().len(), contents(&world)), (0, 0));
+}
+
+#[test]
+fn what_is_there_already_is_not_written() {
+    let world = World::new();
+    world.file("docs/a.md", "a").file(".mcp.json", r#"{"mcpServers": {"s": {"command": "s"}}}"#);
+    world.import(&[], &[""]).unwrap();
+    let trail = world.trail();
+    let mut again = beside(&world);
+    again.store = again.store.reading();
+    let reading = World { folder: world.folder, context: again };
+    let reply = reading.import(&[], &[""]).unwrap();
+    assert!(sentence_of(&reply).contains("unchanged"), "{}", sentence_of(&reply));
+    assert_eq!(reading.trail(), trail);
+}

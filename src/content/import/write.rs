@@ -1,0 +1,98 @@
+//! Writing what an import found: the content first, then all rows in one transaction.
+
+use super::item::Item;
+use super::kept::Found;
+use super::merge::{self, Action};
+use super::{scan, servers};
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::links::Link;
+use crate::store::projects::Project;
+use crate::store::{Db, events, links};
+
+/// What an import found.
+#[derive(Clone, Copy)]
+pub(super) struct Content<'c> {
+    pub(super) items: &'c [Item],
+    pub(super) servers: &'c [Found],
+    pub(super) links: &'c [Link],
+    /// Whether what differs is updated.
+    pub(super) update: bool,
+}
+
+/// What it does to the project.
+pub(super) struct Plan {
+    pub(super) actions: Vec<Action>,
+    pub(super) of_servers: Vec<servers::Action>,
+    pub(super) project: Project,
+    changes_links: bool,
+    /// The newest event by then: while there is no newer one, nothing was changed.
+    newest: i64,
+}
+
+impl Content<'_> {
+    /// Compares all with the project.
+    ///
+    /// # Errors
+    /// As [`merge::plan`].
+    pub(super) fn plan(self, context: &Context) -> Result<Plan> {
+        context.read(|db, project| self.plan_in(db, project))
+    }
+
+    fn plan_in(self, db: &Db<'_>, project: &Project) -> Result<Plan> {
+        let known = links::all(db, project.id)?;
+        Ok(Plan {
+            actions: merge::plan(db, project, self.items, self.update)?,
+            of_servers: servers::plan(db, project, self.servers, self.update)?,
+            project: project.clone(),
+            changes_links: !known.is_empty() || !self.links.is_empty(),
+            newest: events::newest(db)?,
+        })
+    }
+
+    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of the content.
+    ///
+    /// # Errors
+    /// `E_IMPORT_CONFLICT`; as [`merge::plan`], [`merge::store_ahead`] and [`merge::apply`].
+    pub(super) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
+        let plan = self.plan(context)?;
+        self.refuse_conflicts(&plan)?;
+        if plan.is_empty() {
+            return Ok(plan);
+        }
+        let ahead = merge::store_ahead(context, self.items.iter().zip(&plan.actions), scan::cancelled)?;
+        let plan = context.write("import", subject, |db, project, author| {
+            let is_current = plan.project == *project && plan.newest == events::newest(db)?;
+            let plan = if is_current { plan } else { self.plan_in(db, project)? };
+            self.refuse_conflicts(&plan)?;
+            let items: Vec<&Item> = self.items.iter().collect();
+            let total = items.len() as u64;
+            merge::apply(db, author, project, &context.clock, &items, &plan.actions, |written| {
+                if context.is_cancelled() {
+                    return Err(scan::cancelled());
+                }
+                (context.progress)("Writing", written as u64, total);
+                Ok(())
+            })?;
+            merge::keep_links(db, project, self.links, self.items)?;
+            servers::apply(db, project, &context.clock, author.now, self.servers, &plan.of_servers)?;
+            Ok(plan)
+        })?;
+        ahead.keep();
+        Ok(plan)
+    }
+
+    fn refuse_conflicts(self, plan: &Plan) -> Result<()> {
+        merge::refuse_conflicts(self.items, &plan.actions)?;
+        servers::refuse_conflicts(self.servers, &plan.of_servers)
+    }
+}
+
+impl Plan {
+    /// Whether all is there already.
+    fn is_empty(&self) -> bool {
+        !self.changes_links
+            && self.actions.iter().all(|action| matches!(action, Action::Unchanged))
+            && self.of_servers.iter().all(|action| matches!(action, servers::Action::Unchanged))
+    }
+}

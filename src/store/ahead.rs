@@ -1,0 +1,184 @@
+//! Content that is stored before the transaction that refers to it.
+//!
+//! Whoever writes many files stores their content first, in short transactions, so that others who write wait for one of those
+//! and not for all. Content is addressed by its hash, so that storing it again changes nothing: the last transaction stores what
+//! is gone by then. Until it is committed nothing refers to what was stored, and nobody sees it; what a killed process leaves
+//! so is freed by `mcpkg compact`.
+
+use std::collections::HashSet;
+
+use super::source::Source;
+use super::{Store, blobs};
+use crate::error::Result;
+
+/// Contents and bytes that one transaction stores. So many or fewer are left to the transaction that refers to them.
+const AT_ONCE: (usize, u64) = (1000, 16 << 20);
+
+/// Contents that were stored ahead; on drop those that nothing refers to are taken back.
+#[must_use = "dropping it takes back what was stored"]
+pub struct Ahead<'s> {
+    store: &'s Store,
+    stored: Vec<i64>,
+}
+
+impl Ahead<'_> {
+    /// Leaves the contents stored, since a transaction that refers to them was committed.
+    pub fn keep(mut self) {
+        self.stored.clear();
+    }
+}
+
+impl Drop for Ahead<'_> {
+    fn drop(&mut self) {
+        for ids in self.stored.chunks(AT_ONCE.0) {
+            if let Err(error) = self.store.write(|db| ids.iter().try_for_each(|id| blobs::take_back(db, *id))) {
+                tracing::warn!(%error, "content that nothing refers to stays stored; `mcpkg compact` frees it");
+                return;
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Stores those of `contents` that are not stored yet, where they are too many for one short transaction. Calls `between` before
+    /// each transaction, while none is open, with how many are stored and how many will be.
+    ///
+    /// # Errors
+    /// What `between` returns, with what was stored taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or
+    /// is no longer what it was.
+    pub fn store_ahead<'c>(
+        &self,
+        contents: impl IntoIterator<Item = &'c Source>,
+        mut between: impl FnMut(u64, u64) -> Result<()>,
+    ) -> Result<Ahead<'_>> {
+        let mut ahead = Ahead { store: self, stored: Vec::new() };
+        let missing = self.missing(contents)?;
+        let batches = batches(&missing);
+        if batches.len() < 2 {
+            return Ok(ahead);
+        }
+        let (mut done, total) = (0, missing.len() as u64);
+        for batch in batches {
+            between(done, total)?;
+            let stored = self.write(|db| {
+                let mut stored = Vec::with_capacity(batch.len());
+                for content in batch {
+                    // Another process may have stored it by now; then it is not ours to take back.
+                    if blobs::find(db, content)?.is_none() {
+                        stored.push(blobs::put_source(db, content)?);
+                    }
+                }
+                Ok(stored)
+            })?;
+            ahead.stored.extend(stored);
+            done += batch.len() as u64;
+        }
+        Ok(ahead)
+    }
+
+    /// Returns each of `contents` that is not stored, once.
+    fn missing<'c>(&self, contents: impl IntoIterator<Item = &'c Source>) -> Result<Vec<&'c Source>> {
+        self.read(|db| {
+            let (mut seen, mut missing) = (HashSet::new(), Vec::new());
+            for content in contents {
+                if seen.insert(content.sha256()) && blobs::find(db, content)?.is_none() {
+                    missing.push(content);
+                }
+            }
+            Ok(missing)
+        })
+    }
+}
+
+/// Cuts contents into parts of at most [`AT_ONCE`] each, or of one content that is larger.
+fn batches<'a, 'c>(contents: &'a [&'c Source]) -> Vec<&'a [&'c Source]> {
+    let (most, most_bytes) = AT_ONCE;
+    let (mut batches, mut rest) = (Vec::new(), contents);
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fit = rest.iter().take(most).take_while(|content| {
+            bytes += content.size();
+            bytes <= most_bytes
+        });
+        let (batch, after) = rest.split_at(fit.count().max(1));
+        batches.push(batch);
+        rest = after;
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Code, Error};
+    use crate::store::engine::{params, sql};
+
+    fn contents(count: usize) -> Vec<Source> {
+        (0..count).map(|n| format!("content {n}").into_bytes().into()).collect()
+    }
+
+    fn stored(store: &Store) -> i64 {
+        store.read(|db| db.single(sql!("SELECT count(*) FROM blob"), params![], |row| row.get(0))).unwrap()
+    }
+
+    #[test]
+    fn batches_hold_all_contents_in_order_within_the_limits() {
+        let small = contents(2 * AT_ONCE.0 + 1);
+        let large: Vec<Source> = [1, AT_ONCE.1 as usize + 1, 2].map(|size| vec![7; size].into()).into();
+        for (contents, lengths) in [(&small, &[AT_ONCE.0, AT_ONCE.0, 1][..]), (&large, &[1, 1, 1]), (&Vec::new(), &[])]
+        {
+            let contents: Vec<&Source> = contents.iter().collect();
+            let batches = batches(&contents);
+            assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), lengths);
+            assert!(batches.concat() == contents);
+        }
+    }
+
+    #[test]
+    fn others_write_between_batches_and_a_failure_takes_back_what_was_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let other = Store::open(&folder.path().join("test.db")).unwrap();
+        let contents = contents(2 * AT_ONCE.0 + 1);
+        let mut told = Vec::new();
+        let ahead = store
+            .store_ahead(&contents, |done, total| {
+                told.push((done, total));
+                other.write(|db| blobs::put(db, format!("beside {done}").as_bytes()).map(drop))
+            })
+            .unwrap();
+        assert_eq!(told, [(0, 2001), (1000, 2001), (2000, 2001)]);
+        assert_eq!(stored(&store), 2001 + 3);
+        drop(ahead);
+        assert_eq!(stored(&store), 3, "only what others stored is left");
+        let cancelled = store.store_ahead(&contents, |done, _| match done {
+            0 => Ok(()),
+            _ => Err(Error::new(Code::Cancelled, "given up")),
+        });
+        assert!(cancelled.is_err_and(|error| error.code() == Code::Cancelled));
+        assert_eq!(stored(&store), 3);
+        store.store_ahead(&contents, |_, _| Ok(())).unwrap().keep();
+        assert_eq!(stored(&store), 2001 + 3);
+        let none = store.store_ahead(&contents, |_, _| panic!("all are stored")).unwrap();
+        drop(none);
+        assert_eq!(stored(&store), 2001 + 3, "what was there before is not taken back");
+    }
+
+    #[test]
+    fn what_a_killed_process_leaves_is_freed_by_compact() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        std::mem::forget(store.store_ahead(&contents(AT_ONCE.0 + 1), |_, _| Ok(())).unwrap());
+        assert_eq!(stored(&store), 1001);
+        store.compact().unwrap();
+        assert_eq!(stored(&store), 0);
+    }
+
+    #[test]
+    fn a_few_are_left_to_the_transaction_that_refers_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        store.store_ahead(&contents(AT_ONCE.0), |_, _| panic!("they are few")).unwrap().keep();
+        assert_eq!(stored(&store), 0);
+    }
+}
