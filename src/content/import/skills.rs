@@ -29,7 +29,7 @@ impl Understood {
         let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
         let main = format!("{below}{MAIN}");
         let mut hasher = DefaultHasher::new();
-        let files = self.without_policy(files, &path_of, &main)?;
+        let files = self.without_policy(files, path_of, &main)?;
         for file in &files {
             let path = path_of(file);
             (file.executable, &path).hash(&mut hasher);
@@ -40,7 +40,7 @@ impl Understood {
         }
         let twin = (skill.name.clone(), hasher.finish());
         let known = self.skills.get(&twin).cloned();
-        if let Some(same) = known.map(|name| self.same_skill(&name, &files, &path_of)).transpose()?.flatten() {
+        if let Some(same) = known.map(|name| self.same_skill(&name, &files, path_of)).transpose()?.flatten() {
             for (file, at) in files.iter().zip(same) {
                 self.take_own(file, &path_of(file), at)?;
             }
