@@ -7,7 +7,7 @@
 //! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`, `--handler FILE`.
+//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -23,6 +23,8 @@ mod disk;
 mod hour;
 #[path = "speed/http.rs"]
 mod http;
+#[path = "speed/imports.rs"]
+mod imports;
 #[path = "load/mixed.rs"]
 mod mixed;
 #[path = "speed/peer.rs"]
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         ["--replay", file] => references::replay(Path::new(file)),
         ["--write", from, to] => references::write(Path::new(from), Path::new(to)),
         ["--handler", file] => references::handler(Path::new(file)),
+        ["--take", folder, database] => references::take(Path::new(folder), Path::new(database)),
         ["--hand", database] => references::hand(Path::new(database)),
         _ => {
             let quick = words.contains(&"--quick");
@@ -118,6 +121,7 @@ fn measure(quick: bool, filter: &str) {
     deploys::measure(&data, &effort, &mut table);
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);
+    imports::measure(&data, &effort, &mut table);
     print!("{table}");
 }
 
