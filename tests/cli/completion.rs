@@ -62,7 +62,7 @@ fn names_of_every_kind_are_completed() {
         (&["module", "set", "skill:pdf", "--targets", "codex,cur"], &["codex,cursor"]),
         (&["access", "revoke", ""], &["laptop"]),
         (&["limit", "set", "ev"], &["events"]),
-        (&["plan", "--target", "co"], &["codex"]),
+        (&["plan", "--target", "co"], &["codex", "copilot"]),
         (&["client", "show", "claude-c"], &["claude-code"]),
         (&["serve", "--groups", "content,dep"], &["content,deploy"]),
         (&["rollback", "--to", "pri"], &["pristine"]),

@@ -22,6 +22,7 @@ impl Operation for List {
     const TITLE: &'static str = "List the targets";
     const ABOUT: &'static str = "List the agents that can be deployed to, and which of them `all` means";
     const HELP: &'static str = "Each one can be named with --target, switched on or not.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg target list", "mcpkg target list --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
