@@ -136,7 +136,7 @@ fn what_makes_no_sense_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: No target is called 'claude-code'; there are claude_code, codex, copilot, cursor, gemini, opencode, vscode, windsurf
+    error: No target is called 'claude-code'; there are claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
     hint: did you mean 'claude_code'?
     "#);
     assert_snapshot!(scratch.run(&["module", "set", "command:focus", "--type", "instructions"]), @r#"

@@ -137,7 +137,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     );
     assert_eq!(
         place.reasons(&[]),
-        ["codex not_a_folder", "gemini not_a_folder", "opencode not_a_folder"],
+        ["claude_desktop only_servers", "codex not_a_folder", "gemini not_a_folder", "opencode not_a_folder"],
         "Copilot and VS Code read `.claude/rules`"
     );
     // VS Code and Copilot share one file where Claude Code is none of the targets.
@@ -159,7 +159,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
         ["root/.github/instructions/py.instructions.md", "root/src/py/AGENTS.md", "root/src/py/GEMINI.md"]
     );
     assert!(place.read("root/src/py/GEMINI.md").contains("\n@AGENTS.md\n"));
-    assert_eq!(place.reasons(&[]), [""; 0]);
+    assert_eq!(place.reasons(&[]), ["claude_desktop only_servers"]);
     // For Gemini alone the text is in its own file.
     let place = self::place();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
@@ -292,6 +292,18 @@ fn what_is_longer_than_windsurf_reads_is_left_out() {
     assert_eq!(place.reasons(&["--target", "windsurf"]).len(), 2);
     let notes = place.notes(&["plan", "--target", "windsurf", "--scope", "user"]);
     assert!(notes.iter().any(|note| note.contains("6000 bytes of global_rules.md")), "{notes:?}");
+}
+
+#[test]
+fn claude_desktop_is_given_mcp_servers_alone() {
+    let place = place();
+    place.instructions("style", "Be brief.\n");
+    place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");
+    for scope in [&["--target", "claude_desktop"][..], &["--target", "claude_desktop", "--scope", "user"]] {
+        assert_eq!(place.planned(scope), [""; 0]);
+        assert_eq!(place.reasons(scope), ["claude_desktop only_servers", "claude_desktop only_servers"]);
+    }
+    assert_eq!(place.reasons(&[]), [""; 0], "`all` does not mean it");
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub enum Reason {
     TooLong,
     /// It has no subagents.
     NoSubagents,
+    /// It reads MCP servers and nothing else.
+    OnlyServers,
     /// Its text holds what the target would fill in, and no escape would keep it from that.
     Placeholders,
     /// Its text holds what the target alone would run.
@@ -90,6 +92,7 @@ impl Reason {
             Reason::EntryTaken => "entry_taken",
             Reason::TooLong => "too_long",
             Reason::NoSubagents => "no_subagents",
+            Reason::OnlyServers => "only_servers",
             Reason::Placeholders => "placeholders",
             Reason::WouldRun => "would_run",
         }
@@ -117,6 +120,7 @@ impl Reason {
             Reason::EntryTaken => "an entry of that name is another server's",
             Reason::TooLong => "it has more characters than are read there",
             Reason::NoSubagents => "there are no subagents",
+            Reason::OnlyServers => "only MCP servers are read there",
             Reason::Placeholders => "a part of its text would be filled in there",
             Reason::WouldRun => "a part of its text would be run there",
         }

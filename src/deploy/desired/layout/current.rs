@@ -6,6 +6,7 @@ use super::files::{of_kind, prompt_files};
 use super::{commands, instructions, servers, skills, subagents};
 use crate::content::command::words::{self, Spelling};
 use crate::deploy::desired::builder::Builder;
+use crate::deploy::desired::left_out::Reason;
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::Commands;
@@ -23,6 +24,12 @@ pub(super) fn add(
     present: &[Target],
     bases: &Bases,
 ) -> Result<()> {
+    for config in configs.iter().filter(|config| config.target.facts().servers_only) {
+        let text = modules.iter().filter(|module| !matches!(module.kind, Kind::McpServer | Kind::AgentFile));
+        for module in text.filter(|module| module.is_for(config.target)) {
+            builder.leave_out(module, config.target, Reason::OnlyServers);
+        }
+    }
     let reads_text = |config: &&TargetConfig| !config.target.facts().servers_only;
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
