@@ -67,8 +67,10 @@ fn each_agent_gets_servers_in_its_own_file_and_form() {
     assert_eq!(place.data(&["deploy", "--apply", "--yes"])["reason"], "no_changes");
 }
 
-/// What each target is given of the servers: its file for the project and for the user, the key in it, and the entries.
-fn of_targets() -> Vec<(&'static str, Option<&'static str>, Option<&'static str>, &'static str, Value)> {
+/// What a target is given of the servers: its name, its file for the project and for the user, the key in it, the entries.
+type Given = (&'static str, Option<&'static str>, Option<&'static str>, &'static str, Value);
+
+fn of_targets() -> Vec<Given> {
     let url = "https://docs.example/mcp";
     let (sse, args) = ("https://old.example/sse", json!(["-y", "server-files", "a b"]));
     let bearer = |token: &str| json!({ "Authorization": format!("Bearer {token}") });
