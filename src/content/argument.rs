@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::error::{Code, Error, Result};
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 /// Content as a caller named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// The content.
-    pub content: Source,
+    pub content: NewContent,
     /// Where it came from.
     pub origin: Origin,
 }
@@ -72,7 +72,7 @@ impl Content {
                 Given { content: bytes.into(), origin: Origin::Shell }
             }
             Self::File(path) => {
-                let content = Source::file(&path)
+                let content = NewContent::file(&path)
                     .map_err(|error| error.hint("`@PATH` reads a file, `-` standard input; `@@` is a literal `@`"))?;
                 Given { content, origin: Origin::File(path) }
             }

@@ -25,8 +25,8 @@ use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
 use crate::store::links::{self as stored_links, Link};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
-use crate::store::source::Source;
 use crate::store::{self, Db};
 
 /// Export the project as files
@@ -95,7 +95,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         let all = store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
         Ok((items, all.collect::<Vec<_>>(), links, project.name.clone()))
     })?;
-    let say = |(entry, content): (Entry, Source)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
+    let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
     let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
     let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
     let counts = Counts {
@@ -110,7 +110,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let (files, read) = settle(files, &expected)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
-    let manifest = (manifest::FILE, &Source::from(listing.bytes()?), false);
+    let manifest = (manifest::FILE, &NewContent::from(listing.bytes()?), false);
     let paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     let links = links::fitting(links, &paths);
     let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
@@ -142,7 +142,7 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
 }
 
 /// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
-fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, Source)>> {
+fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, NewContent)>> {
     let rows = stored::rows(db, project)?;
     let all = stored::all(db, project, &rows)?.into_iter().filter_map(|stored| {
         let blob = stored.own_blob()?;
@@ -152,7 +152,12 @@ fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> 
 }
 
 /// Writes each content to a file in `scratch`, from where it moves to its place.
-pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context: &Context) -> Result<Vec<(T, Source)>> {
+pub(super) fn fetch<T>(
+    db: &Db<'_>,
+    all: Vec<(T, i64)>,
+    scratch: &Path,
+    context: &Context,
+) -> Result<Vec<(T, NewContent)>> {
     let total = all.len() as u64;
     let mut items = Vec::new();
     for (done, (item, blob)) in (1..).zip(all) {
@@ -165,7 +170,7 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
             }
             file.write_all(piece).map_err(failed)
         })?;
-        items.push((item, Source::file(&path)?));
+        items.push((item, NewContent::file(&path)?));
         (context.progress)("Exporting", done, total);
     }
     Ok(items)
@@ -177,7 +182,7 @@ pub(super) fn fetch<T>(db: &Db<'_>, all: Vec<(T, i64)>, scratch: &Path, context:
 /// asked again.
 pub(in crate::content) fn settle(
     mut files: Vec<File>,
-    expected: &[Option<&(Entry, Source)>],
+    expected: &[Option<&(Entry, NewContent)>],
 ) -> Result<(Vec<File>, Vec<Found>)> {
     loop {
         let mut order: Vec<&File> = files.iter().collect();
@@ -225,7 +230,7 @@ fn comes_back(read: &Entry, entry: &Entry) -> bool {
 /// all are there.
 pub(super) fn write<'f>(
     folder: &Path,
-    files: impl IntoIterator<Item = (&'f str, &'f Source, bool)>,
+    files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>,
     links: &[Link],
 ) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
@@ -257,7 +262,7 @@ fn write_link(path: &Path, target: &str) -> Result<()> {
 }
 
 /// Moves the file that holds the content, or writes it.
-fn write_file(path: &Path, content: &Source, executable: bool) -> Result<()> {
+fn write_file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
     let failed = |error| Error::file("write", path, error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;

@@ -8,10 +8,10 @@ use super::media::{self, Media};
 use super::uri;
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Author;
-use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
 /// Bytes of a file whose front matter is looked at.
@@ -21,7 +21,7 @@ const MAX_DESCRIBED: u64 = 16 << 20;
 #[derive(Clone, Debug)]
 pub struct File {
     /// Its content.
-    pub content: Source,
+    pub content: NewContent,
     /// Whether it can be executed.
     pub executable: bool,
 }
@@ -37,7 +37,7 @@ pub fn replace(
     resource: Resource,
     bytes: &[u8],
 ) -> Result<Resource> {
-    let file = File { content: Source::from(bytes.to_vec()), executable: resource.attributes.executable };
+    let file = File { content: NewContent::from(bytes.to_vec()), executable: resource.attributes.executable };
     Ok(change(db, author, project, resource, &file)?.0)
 }
 
@@ -60,7 +60,7 @@ pub fn change(
     let attributes = &mut resource.attributes;
     attributes.executable = file.executable;
     if attributes.description.is_some() && attributes.text && resource.size <= MAX_DESCRIBED as i64 {
-        let before = Source::from(blobs::get(db, resource.blob)?);
+        let before = NewContent::from(blobs::get(db, resource.blob)?);
         if attributes.description == description(&before)? {
             attributes.description = description(&file.content)?;
         }
@@ -100,13 +100,13 @@ pub fn add_to_skill(
     resources::insert(db, author, project, clock.uuid(), &name, attributes, &content)
 }
 
-fn decide(content: &Source, mime_type: Option<&str>, name: &str) -> Result<Media> {
+fn decide(content: &NewContent, mime_type: Option<&str>, name: &str) -> Result<Media> {
     let decide = |mime_type| media::from_file(content.clone(), mime_type, Path::new(name));
     decide(mime_type).or_else(|_| decide(None))
 }
 
 /// What front matter says that a file is for.
-fn description(content: &Source) -> Result<Option<String>> {
+fn description(content: &NewContent) -> Result<Option<String>> {
     if !content.is_text() || content.size() > MAX_DESCRIBED {
         return Ok(None);
     }

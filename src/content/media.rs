@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::argument::{Given, Origin};
 use super::names;
 use crate::error::{Code, Error, Result};
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 /// The MIME type of content for which nobody named one (contract 001).
 pub const DEFAULT: &str = "text/plain";
@@ -23,7 +23,7 @@ pub struct Media {
     /// Whether it is served as text.
     pub text: bool,
     /// The content.
-    pub content: Source,
+    pub content: NewContent,
 }
 
 /// Whether a MIME type means text.
@@ -72,7 +72,7 @@ pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media>
     }
 }
 
-fn from_agent(content: Source, mime_type: &str) -> Result<Media> {
+fn from_agent(content: NewContent, mime_type: &str) -> Result<Media> {
     let mime_type = mime_type.to_owned();
     let bytes = content.bytes()?;
     if is_textual(&mime_type) {
@@ -98,7 +98,7 @@ fn from_agent(content: Source, mime_type: &str) -> Result<Media> {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where `mime_type` is textual and the content is not.
-pub fn from_file(content: Source, mime_type: Option<&str>, name: &Path) -> Result<Media> {
+pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> Result<Media> {
     let readable = content.is_text();
     if let Some(mime_type) = mime_type {
         let text = fits(mime_type, readable)?;

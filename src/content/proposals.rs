@@ -5,10 +5,10 @@ use super::import::manifest::{self, Entry};
 use super::stored::{self, Rows, Stored};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, NewProposal, Origin, Proposal};
 use crate::store::revisions::Author;
-use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
 /// What is proposed for an item.
@@ -104,7 +104,7 @@ pub fn accept(
     match (proposal.action, proposal.blob, ours) {
         (Action::Change, Some(blob), ours) => {
             let entry = entry(proposal)?;
-            let content = Source::from(blobs::get(db, blob)?);
+            let content = NewContent::from(blobs::get(db, blob)?);
             manifest::check(&entry, &content)?;
             stored::put(db, author, project, clock, &mut rows, ours, &entry, &content)?;
             Ok(format!("{label} is as {} has it", place(proposal)))

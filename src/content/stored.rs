@@ -11,13 +11,13 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::store::agent_files::{self, AgentFile, New};
 use crate::store::modules::{self, Applies, Row};
+use crate::store::new_content::NewContent;
 use crate::store::page::Page;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
 use crate::store::servers::{self, Server};
-use crate::store::source::Source;
 use crate::store::{Db, blobs};
 
 /// An item as it is stored.
@@ -211,7 +211,7 @@ pub fn put(
     rows: &mut Rows,
     before: Option<Stored>,
     entry: &Entry,
-    content: &Source,
+    content: &NewContent,
 ) -> Result<String> {
     let name = entry.name.clone();
     let uuid = match (entry.what.clone(), before.map(|before| before.item)) {
@@ -279,6 +279,6 @@ pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
     }
 }
 
-fn document(server: &Server) -> Result<Source> {
+fn document(server: &Server) -> Result<NewContent> {
     Ok(server_item::of(&server.clone().into())?.1)
 }

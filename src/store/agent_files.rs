@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::engine::{Row, params, sql};
+use super::new_content::NewContent;
 use super::projects::Project;
-use super::source::Source;
 use super::{Db, blobs, revisions};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
@@ -123,7 +123,7 @@ pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &Source, now: Millis) -> Result<()> {
+pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: Millis) -> Result<()> {
     let before = find(db, project, new.path)?;
     let blob = blobs::put_source(db, content)?;
     let New { path, kind, agent, executable } = new;

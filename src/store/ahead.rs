@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use super::source::Source;
+use super::new_content::NewContent;
 use super::{Store, blobs};
 use crate::error::Result;
 
@@ -48,7 +48,7 @@ impl Store {
     /// is no longer what it was.
     pub fn store_ahead<'c>(
         &self,
-        contents: impl IntoIterator<Item = &'c Source>,
+        contents: impl IntoIterator<Item = &'c NewContent>,
         mut between: impl FnMut(u64, u64) -> Result<()>,
     ) -> Result<Ahead<'_>> {
         let mut ahead = Ahead { store: self, stored: Vec::new() };
@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Returns each of `contents` that is not stored, once.
-    fn missing<'c>(&self, contents: impl IntoIterator<Item = &'c Source>) -> Result<Vec<&'c Source>> {
+    fn missing<'c>(&self, contents: impl IntoIterator<Item = &'c NewContent>) -> Result<Vec<&'c NewContent>> {
         self.read(|db| {
             let (mut seen, mut missing) = (HashSet::new(), Vec::new());
             for content in contents {
@@ -91,7 +91,7 @@ impl Store {
 }
 
 /// Cuts contents into parts of at most [`AT_ONCE`] each, or of one content that is larger.
-fn batches<'a, 'c>(contents: &'a [&'c Source]) -> Vec<&'a [&'c Source]> {
+fn batches<'a, 'c>(contents: &'a [&'c NewContent]) -> Vec<&'a [&'c NewContent]> {
     let (most, most_bytes) = AT_ONCE;
     let (mut batches, mut rest) = (Vec::new(), contents);
     while !rest.is_empty() {
@@ -113,7 +113,7 @@ mod tests {
     use crate::error::{Code, Error};
     use crate::store::engine::{params, sql};
 
-    fn contents(count: usize) -> Vec<Source> {
+    fn contents(count: usize) -> Vec<NewContent> {
         (0..count).map(|n| format!("content {n}").into_bytes().into()).collect()
     }
 
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn batches_hold_all_contents_in_order_within_the_limits() {
         let small = contents(2 * AT_ONCE.0 + 1);
-        let large: Vec<Source> = [1, AT_ONCE.1 as usize + 1, 2].map(|size| vec![7; size].into()).into();
+        let large: Vec<NewContent> = [1, AT_ONCE.1 as usize + 1, 2].map(|size| vec![7; size].into()).into();
         for (contents, lengths) in [(&small, &[AT_ONCE.0, AT_ONCE.0, 1][..]), (&large, &[1, 1, 1]), (&Vec::new(), &[])]
         {
-            let contents: Vec<&Source> = contents.iter().collect();
+            let contents: Vec<&NewContent> = contents.iter().collect();
             let batches = batches(&contents);
             assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), lengths);
             assert!(batches.concat() == contents);

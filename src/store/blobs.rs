@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
-use super::source::{PIECE, Source, Text};
+use super::new_content::{NewContent, PIECE, Text};
 use crate::error::{Code, Error, Result};
 
 /// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
@@ -190,7 +190,7 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
-pub fn put_source(db: &Db<'_>, content: &Source) -> Result<i64> {
+pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
     insert(db, &content.sha256, content.checksum, content.size(), content.pieces())
 }
 
@@ -264,7 +264,7 @@ pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn find(db: &Db<'_>, content: &Source) -> Result<Option<i64>> {
+pub fn find(db: &Db<'_>, content: &NewContent) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }
 

@@ -128,7 +128,7 @@ fn the_scheme_is_not_the_users_but_what_is_stored_goes_first() {
                 text: true,
                 executable: false,
             };
-            let content = mcpkg::store::source::Source::from(b"old".to_vec());
+            let content = mcpkg::store::new_content::NewContent::from(b"old".to_vec());
             mcpkg::store::resources::insert(db, author, project, context.clock.uuid(), "old", attributes, &content)
         })
         .expect("a resource");

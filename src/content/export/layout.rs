@@ -12,8 +12,8 @@ use crate::content::import::place::decode;
 use crate::content::import::scan::File;
 use crate::content::{answer, command};
 use crate::error::Result;
+use crate::store::new_content::NewContent;
 use crate::store::prompts::Attributes;
-use crate::store::source::Source;
 
 /// Where files go that have no place of their own.
 const OTHERS: &str = "mcpkg.files";
@@ -39,7 +39,7 @@ impl Layout {
     ///
     /// # Errors
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-    pub fn file(&mut self, entry: &Entry, content: &Source) -> Result<File> {
+    pub fn file(&mut self, entry: &Entry, content: &NewContent) -> Result<File> {
         let (relative, is_own) = self.place(entry);
         let listed = (!is_own).then(|| entry.clone());
         file(relative, entry, content, listed)
@@ -80,7 +80,7 @@ impl Layout {
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED` where the content cannot be read.
-pub fn file(relative: String, entry: &Entry, content: &Source, listed: Option<Entry>) -> Result<File> {
+pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {
         What::Prompt(attributes) if listed.is_none() => prompt(entry, attributes, content)?,
@@ -90,7 +90,7 @@ pub fn file(relative: String, entry: &Entry, content: &Source, listed: Option<En
 }
 
 /// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.
-fn prompt(entry: &Entry, attributes: &Attributes, content: &Source) -> Result<Source> {
+fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let comes_back = |file: &String| {
         let toml = attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);

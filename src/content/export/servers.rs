@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
 use crate::mcp_servers::document::{Change, Fault};
 use crate::store::agent_files::Kind;
+use crate::store::new_content::NewContent;
 use crate::store::servers::Origin;
-use crate::store::source::Source;
 
 /// Returns the servers that are not read from the exported files as they are.
 pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
@@ -19,7 +19,7 @@ pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
 ///
 /// # Errors
 /// `E_FILE_FAILED` where its content is gone.
-pub fn say(entry: &Entry, content: Source, servers: &[Server]) -> Result<Source> {
+pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
     // What cannot be edited is given back as it is; the manifest has the servers.

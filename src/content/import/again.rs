@@ -17,7 +17,7 @@ use crate::content::media;
 use crate::content::uri::{decode, encode};
 use crate::error::Result;
 use crate::store::modules::Applies;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 impl Understood {
     /// Adds the instructions that a deploy gathered in a file, and what the user wrote beside them; returns whether the
@@ -49,7 +49,7 @@ impl Understood {
         let mut twin = Some(format!("{folder}AGENTS.md"));
         for (name, text) in instructions {
             let uri = format!("instructions://{}", encode(&name));
-            let content = Source::from(text.clone());
+            let content = NewContent::from(text.clone());
             let known = self.uris.get(&uri).copied().filter(|at| self.items[*at].content == content);
             if let Some(at) = known {
                 let item = &mut self.items[at];

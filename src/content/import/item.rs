@@ -22,9 +22,9 @@ use crate::content::formats::{self, Scope};
 use crate::content::{media, names};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
+use crate::store::new_content::NewContent;
 use crate::store::prompts::Attributes;
 use crate::store::resources;
-use crate::store::source::Source;
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Item {
     /// Name and attributes.
     pub entry: Entry,
     /// The content.
-    pub content: Source,
+    pub content: NewContent,
 }
 
 impl Item {
@@ -363,7 +363,7 @@ impl Understood {
     }
 
     /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.
-    fn add(&mut self, file: &File, entry: Entry, content: Source) {
+    fn add(&mut self, file: &File, entry: Entry, content: NewContent) {
         let path = file.relative.clone();
         let item = Item { path, entry, content };
         let kept = format!("agent-file:{}", item.entry.name);

@@ -17,8 +17,8 @@ use crate::mcp_servers::intake::Taken;
 use crate::mcp_servers::secrets::Secrets;
 use crate::redact::holds_token;
 use crate::store::agent_files::Kind;
+use crate::store::new_content::NewContent;
 use crate::store::servers::{Definition, Origin};
-use crate::store::source::Source;
 
 /// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
 const MAX_READ: u64 = 4 << 20;
@@ -49,7 +49,7 @@ pub struct KeptFile {
     /// What it is to its agent.
     pub kind: Kind,
     /// Its content.
-    pub content: Source,
+    pub content: NewContent,
     /// What people should know of it.
     pub notes: Vec<Note>,
 }

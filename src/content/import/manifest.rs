@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
+use crate::store::new_content::NewContent;
 use crate::store::servers::{self, Definition};
-use crate::store::source::Source;
 use crate::store::{agent_files, prompts, resources};
 
 /// The manifest's name; it stands at the root of an exported folder.
@@ -206,7 +206,7 @@ fn stays_inside(path: &str) -> bool {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
-pub fn check(entry: &Entry, content: &Source) -> Result<()> {
+pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     check_origin(&entry.origin)?;
     match &entry.what {
         What::Prompt(prompts::Attributes { description, template, dialect, arguments, front_matter, file }) => {
@@ -302,7 +302,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(serde_json::to_value(&entry).unwrap()["kind"], "resource");
-        let content = |byte: u8| Source::from(vec![byte]);
+        let content = |byte: u8| NewContent::from(vec![byte]);
         assert!(check(&entry, &content(b'a')).is_ok());
         assert!(check(&entry, &content(0xff)).is_err());
         assert!(check(&Entry { name: "..".to_owned(), ..entry }, &content(b'a')).is_err());

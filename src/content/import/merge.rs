@@ -19,12 +19,12 @@ use crate::op::Context;
 use crate::store::agent_files::{self, New};
 use crate::store::links::{self, Link};
 use crate::store::modules::{self, Applies, Row};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
 use crate::store::revisions::Author;
 use crate::store::servers::{self, Definition};
-use crate::store::source::Source;
 use crate::store::{Ahead, Db, blobs, search};
 
 /// What happens to an item.
@@ -359,7 +359,7 @@ pub fn store_ahead<'c, 'i>(
     planned: impl IntoIterator<Item = (&'i Item, &'i Action)>,
     cancelled: fn() -> Error,
 ) -> Result<Ahead<'c>> {
-    let wanted = |(item, action): (&'i Item, &Action)| -> Option<&'i Source> {
+    let wanted = |(item, action): (&'i Item, &Action)| -> Option<&'i NewContent> {
         let is_stored = !matches!(item.entry.what, What::Server);
         let is_written = matches!(action, Action::Create | Action::Update(_));
         (is_stored && is_written).then_some(&item.content)

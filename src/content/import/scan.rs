@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::Context;
 use crate::store::links::Link;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 /// A file that is to be imported.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct File {
     /// Where it lies below the import root, `/` between.
     pub relative: String,
     /// Its content.
-    pub content: Source,
+    pub content: NewContent,
     /// Whether it can be executed.
     pub executable: bool,
     /// What the manifest says of it.
@@ -405,7 +405,7 @@ impl Listing {
     }
 
     /// Returns the file at `path` below the folder, with what it is; `None` where it is left out.
-    pub fn file(&self, path: &str, content: Source, executable: bool) -> Option<(File, Destination)> {
+    pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
         let relative = format!("{}{}{path}", self.places.prefix, self.above);
         let place = self.places.of(&relative).ok()?;
         Some((File { relative, content, executable, listed: None }, place))
@@ -451,7 +451,7 @@ pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
 }
 
 /// Reads a file, and returns whether it can be executed; `kept` counts the bytes that are in memory.
-pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(Source, bool)> {
+pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(NewContent, bool)> {
     let failed = |error| Error::file("read", path, error);
     let metadata = std::fs::metadata(path).map_err(failed)?;
     let executable = is_executable(&metadata);
@@ -460,7 +460,7 @@ pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(Source, b
         *kept += bytes.len() as u64;
         return Ok((bytes.into(), executable));
     }
-    Ok((Source::file(path)?, executable))
+    Ok((NewContent::file(path)?, executable))
 }
 
 /// Refuses a path that leads out of `root` by a link.

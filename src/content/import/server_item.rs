@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, Entry, Origin, Server, What};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
+use crate::store::new_content::NewContent;
 use crate::store::servers::{self, Definition};
-use crate::store::source::Source;
 
 /// What the paths of servers begin with. No file has such a path: a colon is none that every disk takes.
 const PATH: &str = "mcp_server:";
@@ -35,7 +35,7 @@ pub fn is_path(path: &str) -> bool {
 ///
 /// # Errors
 /// Never, but for a bug.
-pub fn of(server: &Server) -> Result<(Entry, Source)> {
+pub fn of(server: &Server) -> Result<(Entry, NewContent)> {
     let Server { name, definition, origin, .. } = server.clone();
     let document = Document { definition, entry: origin.entry };
     let mut json = serde_json::to_vec_pretty(&document)
@@ -49,7 +49,7 @@ pub fn of(server: &Server) -> Result<(Entry, Source)> {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the content is no server's; `E_FILE_FAILED`.
-pub fn read(entry: &Entry, content: &Source) -> Result<Server> {
+pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
     let document = serde_json::from_slice(&content.bytes()?);
     let Document { definition, entry: in_file } = document.map_err(|error| {
         let message = format!("What should be the MCP server '{}' is none: {error}", entry.name);

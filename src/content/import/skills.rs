@@ -16,7 +16,7 @@ use crate::content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML
 use crate::content::uri::encode;
 use crate::error::Result;
 use crate::store::modules::Applies;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";
@@ -34,7 +34,7 @@ impl Understood {
             let path = path_of(file);
             (file.executable, &path).hash(&mut hasher);
             match mended(file, &path)? {
-                Some(mended) => Source::from(mended).hash(&mut hasher),
+                Some(mended) => NewContent::from(mended).hash(&mut hasher),
                 None => file.content.hash(&mut hasher),
             }
         }

@@ -2,11 +2,11 @@
 
 use crate::content::command::words::{self, Spelling};
 use crate::content::command::{self, convert_to, skill};
+use crate::store::new_content::NewContent;
 use crate::store::prompts::Attributes;
-use crate::store::source::Source;
 
 /// Returns the files of a prompt for the agents that have commands.
-pub fn forms(name: &str, attributes: &Attributes, content: &Source) -> Vec<String> {
+pub fn forms(name: &str, attributes: &Attributes, content: &NewContent) -> Vec<String> {
     let Some(own) = claude(name, attributes, content) else { return Vec::new() };
     let spelled = words::spell(&own, &attributes.arguments, Spelling::Words).into_owned();
     let opencode = convert_to::opencode(&own, &attributes.arguments).ok();
@@ -15,7 +15,7 @@ pub fn forms(name: &str, attributes: &Attributes, content: &Source) -> Vec<Strin
 }
 
 /// Returns the skill of a prompt for agents without commands: its name, and its SKILL.md.
-pub fn skill(name: &str, attributes: &Attributes, content: &Source) -> Option<(String, Vec<u8>)> {
+pub fn skill(name: &str, attributes: &Attributes, content: &NewContent) -> Option<(String, Vec<u8>)> {
     let own = claude(name, attributes, content)?;
     let path = command::path(name, attributes);
     let skill = skill::name(path.strip_suffix(".md").unwrap_or(&path));
@@ -24,7 +24,7 @@ pub fn skill(name: &str, attributes: &Attributes, content: &Source) -> Option<(S
 }
 
 /// Returns the file of a prompt for Claude Code.
-fn claude(name: &str, attributes: &Attributes, content: &Source) -> Option<String> {
+fn claude(name: &str, attributes: &Attributes, content: &NewContent) -> Option<String> {
     let content = content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok())?;
     command::to_file(name, attributes, &content).ok()
 }

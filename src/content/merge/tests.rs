@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::content::import::manifest::{Origin, What};
 use crate::error::Error;
+use crate::store::new_content::NewContent;
 use crate::store::resources::Attributes;
-use crate::store::source::Source;
 
 /// An item of one side.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Item {
     }
 
     fn version(&self) -> Version<'_> {
-        Version { entry: &self.entry, sha256: Source::from(self.content.clone()).sha256() }
+        Version { entry: &self.entry, sha256: NewContent::from(self.content.clone()).sha256() }
     }
 }
 

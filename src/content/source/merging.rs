@@ -16,10 +16,10 @@ use crate::content::stored::{self, Rows, Stored};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::modules;
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self as kept, Origin, Proposal, State};
 use crate::store::revisions::Author;
-use crate::store::source::Source;
 use crate::store::sources::{self, ItemRow, SourceRow};
 use crate::store::{Db, blobs};
 
@@ -291,7 +291,7 @@ impl Planning<'_> {
     /// Proposes what merged by lines and may not be stored so, such as a template that no longer parses.
     fn checked(&self, merged: Box<Merged>, taken: Option<usize>) -> Result<Done> {
         let content = match &merged.content {
-            Content::New(bytes) => Source::from(bytes.clone()),
+            Content::New(bytes) => NewContent::from(bytes.clone()),
             Content::Of(Side::Theirs) => match taken {
                 Some(at) => self.contents.items[at].item.content.clone(),
                 None => return Err(Error::internal("a side that is merged has no content")),
@@ -390,9 +390,9 @@ impl Applying<'_> {
             Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),
             Done::Merged(merged) => {
                 let content = match &merged.content {
-                    Content::New(bytes) => Source::from(bytes.clone()),
+                    Content::New(bytes) => NewContent::from(bytes.clone()),
                     Content::Of(Side::Theirs) => taken.item.content.clone(),
-                    Content::Of(_) => Source::from(self.ours(step)?),
+                    Content::Of(_) => NewContent::from(self.ours(step)?),
                 };
                 Some(self.put(step, &merged.entry, &content))
             }
@@ -437,7 +437,7 @@ impl Applying<'_> {
         sources::delete_item(self.db, self.source.id, &step.path)
     }
 
-    fn put(&mut self, step: &Step, entry: &Entry, content: &Source) -> Result<String> {
+    fn put(&mut self, step: &Step, entry: &Entry, content: &NewContent) -> Result<String> {
         self.follow_skill(step, entry)?;
         let (db, clock) = (self.db, &self.context.clock);
         stored::put(db, self.author, self.project, clock, self.modules, step.ours.clone(), entry, content)

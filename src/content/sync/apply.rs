@@ -10,10 +10,10 @@ use crate::content::import::manifest::{Entry, Origin};
 use crate::content::proposals::{self, New, Proposed};
 use crate::content::stored::{self, Stored};
 use crate::error::{Error, Result};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::Origin as From;
 use crate::store::revisions::Author;
-use crate::store::source::Source;
 use crate::store::syncs::{self, Base, Write};
 use crate::store::{Db, blobs};
 
@@ -89,7 +89,7 @@ impl Change<'_> {
             let listed = there.is_some_and(|there| there.listed);
             Ok(Base { path: step.path.clone(), item, version, listed, proposal: None })
         };
-        let both = |item: String, entry: &Entry, content: &Source| -> Result<Base> {
+        let both = |item: String, entry: &Entry, content: &NewContent| -> Result<Base> {
             let version = Some((json(&plain(entry))?, blobs::put_source(self.db, content)?));
             Ok(Base { path: step.path.clone(), item, version, listed: false, proposal: None })
         };

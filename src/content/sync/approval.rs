@@ -8,8 +8,8 @@ use crate::approved::Kind;
 use crate::error::Result;
 use crate::hex;
 use crate::op::Context;
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
-use crate::store::source::Source;
 
 /// Whether this user synced the project with the folder on this machine.
 ///
@@ -33,5 +33,5 @@ pub(super) fn give(context: &Context, project: &Project, folder: &Path) -> Resul
 
 fn key(project: &Project, folder: &Path) -> String {
     let text = [project.uuid.as_bytes(), folder.as_os_str().as_encoded_bytes()].concat();
-    hex::encode(&Source::from(text).sha256())
+    hex::encode(&NewContent::from(text).sha256())
 }

@@ -8,7 +8,7 @@ use crate::content::export::{self, layout};
 use crate::content::import::manifest::Entry;
 use crate::content::import::scan::File;
 use crate::error::Result;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 /// A file of the folder that is to be written.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct FileWrite {
     /// The SHA-256 of what stands there.
     pub(super) before: Option<[u8; 32]>,
     /// What will; `None` for nothing.
-    pub(super) bytes: Option<Source>,
+    pub(super) bytes: Option<NewContent>,
     /// Whether it can be executed.
     pub(super) executable: bool,
     /// What the manifest will say of it.
@@ -41,7 +41,7 @@ pub(super) fn writes(
     };
     let mut new_paths = HashSet::new();
     if first_manifest || !steps.iter().all(is_quiet) {
-        let (files, expected): (Vec<File>, Vec<Option<(Entry, Source)>>) = files(steps, look, listed)?;
+        let (files, expected): (Vec<File>, Vec<Option<(Entry, NewContent)>>) = files(steps, look, listed)?;
         let (settled, _) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
         for file in settled {
             let there = look.items.get(&file.relative);
@@ -71,7 +71,7 @@ pub(super) fn writes(
     Ok(writes)
 }
 
-type Files = (Vec<File>, Vec<Option<(Entry, Source)>>);
+type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
 /// Returns the files of the folder as they shall be, each with the item that is to come back from it.
 fn files(steps: &[Step], look: &Look, listed: &HashSet<String>) -> Result<Files> {

@@ -14,7 +14,7 @@ use crate::content::import::walk::{self, Take};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 use crate::store::syncs::{Base, Seen};
 
 /// What the names of files begin with that are being written.
@@ -26,9 +26,9 @@ pub(super) struct There {
     /// Its name and attributes.
     pub(super) entry: Entry,
     /// Its content.
-    pub(super) content: Source,
+    pub(super) content: NewContent,
     /// The bytes of the file: a prompt's begin with front matter.
-    pub(super) file: Source,
+    pub(super) file: NewContent,
     /// Whether the file can be executed.
     pub(super) executable: bool,
     /// Whether the manifest lists it.
@@ -177,7 +177,7 @@ impl Look {
         let places: Vec<_> = files.iter().map(|file| places.of(&file.relative).ok()).collect();
         let Understood { items, same, left_out, clashes, .. } =
             item::understand(files.iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
-        let mut found: HashMap<String, (Entry, Source)> =
+        let mut found: HashMap<String, (Entry, NewContent)> =
             items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
         let same: HashMap<String, String> = same.into_iter().collect();
         let why: HashMap<String, String> = left_out

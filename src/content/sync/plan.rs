@@ -11,9 +11,9 @@ use crate::content::import::manifest::{self, Entry, Origin};
 use crate::content::merge::{self, Content, Outcome, Side, Version};
 use crate::content::stored::{self, Rows, Stored};
 use crate::error::{Error, Result};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, Proposal, State};
-use crate::store::source::Source;
 use crate::store::syncs::Base;
 use crate::store::{Db, blobs};
 
@@ -238,14 +238,14 @@ fn act(
         Outcome::Unchanged => Act::Same,
         Outcome::Taken => Act::Take,
         Outcome::Kept => match ours {
-            Some(ours) => Act::Give(ours.entry.clone(), Source::from(ours.content(db)?)),
+            Some(ours) => Act::Give(ours.entry.clone(), NewContent::from(ours.content(db)?)),
             None => Act::Same,
         },
         Outcome::Merged(merged) => {
             let content = match (merged.content, there) {
                 (Content::Of(Side::Theirs), Some(there)) => there.content.clone(),
-                (Content::New(bytes), _) => Source::from(bytes),
-                _ => Source::from(load(Side::Ours)?),
+                (Content::New(bytes), _) => NewContent::from(bytes),
+                _ => NewContent::from(load(Side::Ours)?),
             };
             let lay = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
             let origin = Origin { applies: merged.entry.origin.applies.clone(), ..lay };

@@ -2,7 +2,7 @@
 
 use crate::content::import::manifest::Entry;
 use crate::content::stored::Stored;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 use crate::store::syncs::Base;
 
 /// What happens to an item.
@@ -15,9 +15,9 @@ pub(super) enum Act {
     /// The project takes what the folder has.
     Take,
     /// The folder is given what stands here.
-    Give(Entry, Source),
+    Give(Entry, NewContent),
     /// Both get what holds the changes of both.
-    Merge(Entry, Source),
+    Merge(Entry, NewContent),
     /// The file is deleted, as a person accepted.
     DeleteFile,
     /// What the folder has is proposed; the parts that exclude each other.

@@ -10,9 +10,9 @@ use crate::store::blobs::{self, Verify};
 use crate::store::engine::{Unique, params, sql};
 use crate::store::items;
 use crate::store::lists::{self, Difference};
+use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::revisions::{self, Author, Change, Kind, Revision};
-use crate::store::source::Source;
 use crate::store::{Db, search};
 
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
@@ -29,7 +29,7 @@ pub fn insert(
     uuid: Uuid,
     name: &str,
     attributes: Attributes,
-    content: &Source,
+    content: &NewContent,
 ) -> Result<Resource> {
     let blob = blobs::put_source(db, content)?;
     let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size()))?;
@@ -47,7 +47,7 @@ pub fn update(
     project: &Project,
     mut resource: Resource,
     action: &str,
-    content: Option<&Source>,
+    content: Option<&NewContent>,
 ) -> Result<Resource> {
     if let Some(content) = content {
         resource.blob = blobs::put_source(db, content)?;

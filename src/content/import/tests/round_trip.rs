@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::content::import::manifest::{Entry, Origin};
 use crate::content::media;
-use crate::store::source::Source;
+use crate::store::new_content::NewContent;
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
@@ -68,7 +68,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-bA-B.]{1,3}", "[A-Za-z0-9._-]{1,20}", "[a-z]{250,255}", Just("CLAUDE.md".to_owned())]
 }
 
-fn resource() -> impl Strategy<Value = (Entry, Source)> {
+fn resource() -> impl Strategy<Value = (Entry, NewContent)> {
     let mime_type =
         prop_oneof![Just(None), Just(Some("text/markdown")), Just(Some("image/png")), Just(Some("application/json"))];
     (name(), uri(), description(), mime_type, any::<bool>(), content()).prop_filter_map(
@@ -82,7 +82,7 @@ fn resource() -> impl Strategy<Value = (Entry, Source)> {
     )
 }
 
-fn prompt() -> impl Strategy<Value = (Entry, Source)> {
+fn prompt() -> impl Strategy<Value = (Entry, NewContent)> {
     let argument = ("[a-c]|arg1|arguments", description(), any::<bool>())
         .prop_map(|(name, description, required)| prompts::Argument { name, description, required });
     let text = prop_oneof![

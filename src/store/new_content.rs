@@ -18,7 +18,7 @@ pub(super) const PIECE: usize = 1 << 20;
 
 /// Content that can be read from its beginning any number of times. Two are equal whose bytes are.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct NewContent {
     holder: Holder,
     size: u64,
     pub(super) sha256: [u8; 32],
@@ -33,7 +33,7 @@ enum Holder {
     File(PathBuf),
 }
 
-impl Source {
+impl NewContent {
     /// Looks through the file at `path`, which is to stay there: what it holds is read again where it is needed.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Source {
     }
 }
 
-impl From<Vec<u8>> for Source {
+impl From<Vec<u8>> for NewContent {
     fn from(bytes: Vec<u8>) -> Self {
         let mut survey = Survey::default();
         survey.add(&bytes);
@@ -115,15 +115,15 @@ impl From<Vec<u8>> for Source {
     }
 }
 
-impl PartialEq for Source {
+impl PartialEq for NewContent {
     fn eq(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
     }
 }
 
-impl Eq for Source {}
+impl Eq for NewContent {}
 
-impl Hash for Source {
+impl Hash for NewContent {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.sha256.hash(state);
     }
@@ -131,7 +131,7 @@ impl Hash for Source {
 
 /// A file that was looked through, read again. What was added at its end meanwhile is not seen.
 struct Again<'s> {
-    source: &'s Source,
+    source: &'s NewContent,
     path: &'s Path,
     file: Option<std::io::Take<File>>,
     seen: Survey,
@@ -193,8 +193,8 @@ impl Survey {
         self.hash.clone().finalize().into()
     }
 
-    fn source(self, holder: Holder) -> Source {
-        Source {
+    fn source(self, holder: Holder) -> NewContent {
+        NewContent {
             holder,
             size: self.size,
             sha256: self.sha256(),
@@ -254,9 +254,9 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
         file.write_all(&bytes).unwrap();
-        let source = Source::file(file.path()).unwrap();
+        let source = NewContent::file(file.path()).unwrap();
         assert_eq!((source.size(), source.is_text()), (bytes.len() as u64, false));
-        assert_eq!(source, Source::from(bytes.clone()));
+        assert_eq!(source, NewContent::from(bytes.clone()));
         let lengths: Vec<_> = source.pieces().map(|piece| piece.unwrap().len()).collect();
         assert_eq!(lengths, [PIECE, PIECE / 2]);
         // A log that goes on being written holds what it held.
@@ -265,8 +265,8 @@ mod tests {
         file.as_file().set_len(10).unwrap();
         let error = source.bytes().unwrap_err();
         assert!(error.code() == Code::FileFailed && error.message().contains("was changed"), "{error}");
-        assert_eq!(Source::file(Path::new("/no/such/file")).unwrap_err().code(), Code::NotFound);
-        assert_eq!(Source::from(Vec::new()).pieces().count(), 0);
+        assert_eq!(NewContent::file(Path::new("/no/such/file")).unwrap_err().code(), Code::NotFound);
+        assert_eq!(NewContent::from(Vec::new()).pieces().count(), 0);
     }
 
     proptest! {
