@@ -99,7 +99,8 @@ impl Lockfile {
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = file::read_text(path, file::TEXT).map_err(|error| Error::file("read", path, error))?;
+        let text = file::read_text(path, file::TEXT)
+            .map_err(|error| Error::file("read", path, error).hint("`mcpkg source lock` writes a lock"))?;
         Self::parse(&text).map_err(|error| {
             Error::new(error.code(), format!("`{}` {error}", path.display())).hint("`mcpkg source lock` writes it")
         })
