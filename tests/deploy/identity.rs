@@ -120,77 +120,96 @@ fn named(data: &Value, key: &str) -> Vec<String> {
     items.map(|item| item["uri"].as_str().unwrap_or_else(|| word(&item["name"])).to_owned()).collect()
 }
 
+/// Deploys, imports what was deployed, and deploys that.
+fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
+    let place = wanted.place();
+    let given = wanted.given(&place);
+    if given.is_empty() {
+        return Ok(());
+    }
+    let planned = place.planned(&[]);
+    place.deploy(&[]);
+    let import = |words: &[&str]| {
+        let ran = place.scratch.finish(place.command().args(["--json"]).args(words));
+        assert_eq!(ran.status, 0, "{wanted:?}: {ran}");
+        serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
+    };
+
+    // The project has all of it. Where no target has commands, a command comes back as a skill.
+    let again = import(&["import", ".", "--dry-run"]);
+    let as_skill =
+        |id: &str| id.strip_prefix("command:").map(|name| format!("skill://{}/SKILL.md", name.replace('.', "-")));
+    let skills: BTreeSet<String> =
+        given.iter().filter(|(_, has_file)| !**has_file).filter_map(|(id, _)| as_skill(id)).collect();
+    let created: BTreeSet<String> = named(&again, "created").into_iter().collect();
+    prop_assert_eq!(&created, &skills, "{:?}\n{:#}", planned, again);
+    for key in ["updated", "conflicts"] {
+        prop_assert_eq!(named(&again, key), [""; 0], "{}: {:#}", key, again);
+    }
+
+    // A fresh project has each of them once, with when it applies; and nothing else.
+    place.ok(&["project", "create", "q"]);
+    import(&["-p", "q", "import", "."]);
+    let modules = |project: &str| {
+        let listed = import(&["-p", project, "module", "list"]);
+        let modules = listed["modules"].as_array().expect("modules").clone();
+        let told = |module: &Value| {
+            let id = word(&module["id"]);
+            let stem = [".instructions.md", ".mdc", ".md"].iter().find_map(|ending| id.strip_suffix(ending));
+            let mut applies = module["applies"].clone();
+            if let Some(globs) = applies.get_mut("globs").and_then(Value::as_array_mut) {
+                globs.sort_by_key(ToString::to_string);
+            }
+            (stem.unwrap_or(id).to_owned(), applies.to_string())
+        };
+        modules.iter().map(told).collect::<Vec<(String, String)>>()
+    };
+    let mut expected: Vec<(String, String)> =
+        modules("p").into_iter().filter(|(id, _)| given.contains_key(id)).collect();
+    for (id, applies) in &mut expected {
+        if let (Some(name), false) = (id.strip_prefix("command:"), given[id.as_str()]) {
+            (*id, *applies) = (format!("skill:{}", name.replace('.', "-")), "null".to_owned());
+        }
+    }
+    let mut found = modules("q");
+    expected.sort();
+    found.sort();
+    prop_assert_eq!(found, expected, "{:?}: {:?}", wanted, planned);
+
+    // And deploys as the first one did.
+    let first = place.tree();
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    let names: Vec<&str> = wanted.targets.iter().map(|target| target.name()).collect();
+    place.ok(&[&["-p", "q", "target", "enable"], &names[..]].concat());
+    let off: Vec<&str> = Target::all_names().into_iter().filter(|name| !names.contains(name)).collect();
+    if !off.is_empty() {
+        place.ok(&[&["-p", "q", "target", "disable"], &off[..]].concat());
+    }
+    let has_files = wanted.targets.iter().any(|target| !matches!(target.facts().project.commands, Commands::Skills));
+    place.deploy(&["-p", "q"]);
+    let paths = |tree: &BTreeMap<String, String>| tree.keys().cloned().collect::<Vec<_>>();
+    if has_files {
+        prop_assert_eq!(paths(&place.tree()), paths(&first), "{:?}", wanted);
+    }
+    Ok(())
+}
+
+#[test]
+fn instructions_for_two_agents_are_imported_once() {
+    for (at, first) in Target::ALL.iter().enumerate() {
+        for second in &Target::ALL[at + 1..] {
+            let (instructions, targets) = (vec![(0, false), (0, true)], vec![*first, *second]);
+            let wanted = Wanted { instructions, commands: Vec::new(), tools: None, skill: false, targets };
+            comes_back(&wanted).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_was_deployed_is_imported_as_what_it_was_made_of(wanted in wanted()) {
-        let place = wanted.place();
-        let given = wanted.given(&place);
-        if given.is_empty() {
-            return Ok(());
-        }
-        let planned = place.planned(&[]);
-        place.deploy(&[]);
-        let import = |words: &[&str]| {
-            let ran = place.scratch.finish(place.command().args(["--json"]).args(words));
-            assert_eq!(ran.status, 0, "{wanted:?}: {ran}");
-            serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
-        };
-
-        // The project has all of it. Where no target has commands, a command comes back as a skill.
-        let again = import(&["import", ".", "--dry-run"]);
-        let as_skill = |id: &str| id.strip_prefix("command:").map(|name| format!("skill://{}/SKILL.md", name.replace('.', "-")));
-        let skills: BTreeSet<String> =
-            given.iter().filter(|(_, has_file)| !**has_file).filter_map(|(id, _)| as_skill(id)).collect();
-        let created: BTreeSet<String> = named(&again, "created").into_iter().collect();
-        prop_assert_eq!(&created, &skills, "{:?}\n{:#}", planned, again);
-        for key in ["updated", "conflicts"] {
-            prop_assert_eq!(named(&again, key), [""; 0], "{}: {:#}", key, again);
-        }
-
-        // A fresh project has each of them once, with when it applies; and nothing else.
-        place.ok(&["project", "create", "q"]);
-        import(&["-p", "q", "import", "."]);
-        let modules = |project: &str| {
-            let listed = import(&["-p", project, "module", "list"]);
-            let modules = listed["modules"].as_array().expect("modules").clone();
-            let told = |module: &Value| {
-                let id = word(&module["id"]);
-                let stem = [".instructions.md", ".mdc", ".md"].iter().find_map(|ending| id.strip_suffix(ending));
-                let mut applies = module["applies"].clone();
-                if let Some(globs) = applies.get_mut("globs").and_then(Value::as_array_mut) {
-                    globs.sort_by_key(ToString::to_string);
-                }
-                (stem.unwrap_or(id).to_owned(), applies.to_string())
-            };
-            modules.iter().map(told).collect::<Vec<(String, String)>>()
-        };
-        let mut expected: Vec<(String, String)> = modules("p").into_iter().filter(|(id, _)| given.contains_key(id)).collect();
-        for (id, applies) in &mut expected {
-            if let (Some(name), false) = (id.strip_prefix("command:"), given[id.as_str()]) {
-                (*id, *applies) = (format!("skill:{}", name.replace('.', "-")), "null".to_owned());
-            }
-        }
-        let mut found = modules("q");
-        expected.sort();
-        found.sort();
-        prop_assert_eq!(found, expected, "{:?}: {:?}", wanted, planned);
-
-        // And deploys as the first one did.
-        let first = place.tree();
-        place.data(&["rollback", "--to", "pristine", "--yes"]);
-        let names: Vec<&str> = wanted.targets.iter().map(|target| target.name()).collect();
-        place.ok(&[&["-p", "q", "target", "enable"], &names[..]].concat());
-        let off: Vec<&str> = Target::all_names().into_iter().filter(|name| !names.contains(name)).collect();
-        if !off.is_empty() {
-            place.ok(&[&["-p", "q", "target", "disable"], &off[..]].concat());
-        }
-        let has_files = wanted.targets.iter().any(|target| !matches!(target.facts().project.commands, Commands::Skills));
-        place.deploy(&["-p", "q"]);
-        let paths = |tree: &BTreeMap<String, String>| tree.keys().cloned().collect::<Vec<_>>();
-        if has_files {
-            prop_assert_eq!(paths(&place.tree()), paths(&first), "{:?}", wanted);
-        }
+        comes_back(&wanted)?;
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
 use crate::content::formats::{self, sections};
 use crate::deploy::desired::builder::Builder;
@@ -74,8 +73,7 @@ pub(super) fn prompt_files(
     Ok(())
 }
 
-/// Adds an instructions module as a Cursor rule that always applies. Without a `description`, one that has front matter
-/// already stays as it is.
+/// Adds an instructions module as a Cursor rule that always applies.
 ///
 /// # Errors
 /// As [`Builder::add`].
@@ -85,13 +83,9 @@ pub(super) fn cursor_rule(
     root: &Path,
     name: &str,
     module: &Module,
-    description: Option<&str>,
+    description: &str,
 ) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
-    if description.is_none() && split_front(&file.bytes).0.is_some() {
-        return builder.copy(target, root, name, module, file);
-    }
-    let description = description.unwrap_or(&module.id);
     let bytes = [rule_head(description).as_bytes(), &sections::with_newline(&file.bytes)].concat();
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }

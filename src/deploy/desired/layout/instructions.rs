@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{below, cursor_rule, is_longer, of_kind, path_in};
+use super::files::{below, is_longer, of_kind, path_in};
 use super::importing::{self, AGENTS_MD};
 use super::{hidden, scoped};
 use crate::content::command::skill::{self, split_front};
@@ -158,19 +158,18 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     if about.is_of(target) && rules.format.applies(&file.bytes) == Some(Applies::Always) {
         return builder.copy(target, &folder, &name, module, file);
     }
-    if about.agent.is_some() {
-        // Its front matter says something else to this agent, or nothing.
-        let head = rules.format.write(&Applies::Always, about.description.as_deref());
-        return builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default());
+    // Front matter of another agent's says something else to this one, or nothing.
+    let says_it = about.agent.is_none()
+        && match rules.format.switch {
+            Switch::Always(_) => split_front(&file.bytes).0.is_some(),
+            Switch::Globs { .. } => true,
+            Switch::Trigger(_) => false,
+        };
+    if says_it {
+        return builder.copy(target, &folder, &name, module, file);
     }
-    match rules.format.switch {
-        Switch::Always(_) => cursor_rule(builder, target, &folder, &name, module, None),
-        Switch::Globs { .. } => builder.copy(target, &folder, &name, module, file),
-        Switch::Trigger(_) => {
-            let head = rules.format.write(&Applies::Always, about.description.as_deref());
-            builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
-        }
-    }
+    let head = rules.format.write(&Applies::Always, about.description.as_deref());
+    builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
 }
 
 /// Returns the target in whose words a rule says that it is for some files only, which no other target understands; of

@@ -46,7 +46,7 @@ fn places(
                 for module in of_kind(modules, Kind::Instructions, target) {
                     let name = format!("{}.mdc", fs_key(&module.id));
                     let description = format!("agentpack: {}", module.id);
-                    cursor_rule(builder, target, &root, &name, module, Some(&description))?;
+                    cursor_rule(builder, target, &root, &name, module, &description)?;
                 }
             }
             OriginalForm::Files(kind) => files(builder, modules, kind, target, &root)?,
