@@ -28,6 +28,7 @@ pub mod plural;
 pub mod present;
 pub mod process;
 pub mod redact;
+pub mod registry;
 pub mod schema;
 pub mod secret;
 pub mod shell;
@@ -36,8 +37,15 @@ pub mod store;
 use op::{Domain, Entry, Resource};
 
 /// The domains, in documentation order. Everything that a domain offers is in its own table.
-pub const DOMAINS: &[&Domain] =
-    &[&content::DOMAIN, &deploy::DOMAIN, &client::DOMAIN, &access::DOMAIN, &consent::DOMAIN, &database::DOMAIN];
+pub const DOMAINS: &[&Domain] = &[
+    &content::DOMAIN,
+    &deploy::DOMAIN,
+    &registry::DOMAIN,
+    &client::DOMAIN,
+    &access::DOMAIN,
+    &consent::DOMAIN,
+    &database::DOMAIN,
+];
 
 /// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
 pub fn operations() -> impl Iterator<Item = &'static Entry> {

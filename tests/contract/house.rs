@@ -185,6 +185,10 @@ fn imports_go_down_only() {
                 "content::names",
                 "database::default_path",
             ],
+            "registry" => &[
+                "op", "consent", "approved", "store", "error", "clock", "process", "http", "secret", "redact", "disk",
+                "file",
+            ],
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],
             // The editor; sources, which are fetched by git and approved on this machine; MCP servers of agents' files.

@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 9;
+pub const SCHEMA_VERSION: u32 = 10;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -28,6 +28,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
     "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
+    "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -41,6 +42,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
     ("V009__sources_sync_servers", include_str!("../../../../migrations/sqlite/V009__sources_sync_servers.sql")),
+    ("V010__tools", include_str!("../../../../migrations/sqlite/V010__tools.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.

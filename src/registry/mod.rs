@@ -1,0 +1,9 @@
+//! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
+
+use crate::op::Domain;
+
+/// The group of this domain.
+pub const GROUP: &str = "registry";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain { name: "registry", operations: &[], commands: &[], ..Domain::EMPTY };
