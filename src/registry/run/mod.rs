@@ -2,7 +2,10 @@
 
 pub mod bwrap;
 pub mod call;
+pub mod env;
+pub mod host;
 pub mod limits;
+pub mod turns;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
 pub use limits::{Limits, Wished};

@@ -2,4 +2,7 @@
 
 pub mod env;
 pub mod grants;
+pub mod installs;
+pub mod names;
 pub mod runs;
+pub mod toolsets;
