@@ -19,6 +19,15 @@ pub const USUAL: [(&str, &str); 6] = [
     ("USER", "tool"),
 ];
 
+/// Variables with their values, and those of them that are secrets.
+#[derive(Default)]
+pub struct Values {
+    /// The values by name.
+    pub values: BTreeMap<String, String>,
+    /// The secrets: what a tool prints of them is not passed on.
+    pub secrets: Vec<String>,
+}
+
 /// Returns the name of each variable and where it comes from, for who looks at a run before it is made.
 pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String, String> {
     let usual = USUAL.iter().map(|(name, _)| ((*name).to_owned(), "every run".to_owned()));
@@ -42,21 +51,23 @@ pub fn values(
     declared: &[Variable],
     set: &[env::Variable],
     cancelled: &CancellationToken,
-) -> Result<BTreeMap<String, String>> {
-    let mut values: BTreeMap<String, String> =
-        USUAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+) -> Result<Values> {
+    let usual = USUAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut values = Values { values: usual.collect(), secrets: Vec::new() };
     let mut missing = Vec::new();
     for variable in declared.iter().filter(|variable| is_free(&variable.name)) {
         let value = match set.iter().find(|set| set.name == variable.name).map(|set| &set.setting) {
             Some(Setting::Reference(reference)) => {
                 let secret = reference.parse::<Reference>()?.resolve(cancelled);
-                Some(secret.map_err(|error| unusable(tool, &variable.name, error))?.expose().to_owned())
+                let secret = secret.map_err(|error| unusable(tool, &variable.name, error))?;
+                values.secrets.push(secret.expose().to_owned());
+                Some(secret.expose().to_owned())
             }
             Some(Setting::Value(value)) => Some(value.clone()),
             None => variable.default.clone(),
         };
         match value {
-            Some(value) => drop(values.insert(variable.name.clone(), value)),
+            Some(value) => drop(values.values.insert(variable.name.clone(), value)),
             None if variable.required => missing.push(variable.name.as_str()),
             None => {}
         }
@@ -98,7 +109,8 @@ mod tests {
             setting: setting.clone(),
             set_at: 0,
         });
-        values("alice/tool", declared, &set.collect::<Vec<_>>(), &CancellationToken::new())
+        let values = values("alice/tool", declared, &set.collect::<Vec<_>>(), &CancellationToken::new())?;
+        Ok(values.values)
     }
 
     #[test]
