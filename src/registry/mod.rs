@@ -2,6 +2,8 @@
 
 use crate::op::Domain;
 
+pub mod package;
+
 /// The group of this domain.
 pub const GROUP: &str = "registry";
 
