@@ -1,5 +1,8 @@
-//! Tools: what is installed, under which names agents call it, and which sets of them users made.
+//! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
 
 pub mod installs;
 pub mod names;
+pub mod packages;
+pub mod registries;
+pub mod runs;
 pub mod toolsets;
