@@ -1,8 +1,9 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
-use crate::op::Domain;
-
+pub mod backend;
 pub mod package;
+
+use crate::op::Domain;
 
 /// The group of this domain.
 pub const GROUP: &str = "registry";
