@@ -1,10 +1,10 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
+pub mod backend;
+pub mod package;
 pub mod run;
 
 use crate::op::Domain;
-
-pub mod package;
 
 /// The group of this domain.
 pub const GROUP: &str = "registry";
