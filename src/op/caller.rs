@@ -44,6 +44,8 @@ pub enum Identity {
     Mcpkg,
     /// Contract 000: the deploy tools only.
     Agentpack,
+    /// Contract 002: the tools of registries only.
+    Enact,
 }
 
 /// What an access key allows.
@@ -151,13 +153,22 @@ impl Grant {
 
 impl Identity {
     /// Every identity.
-    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
+    pub const ALL: [Identity; 3] = [Identity::Mcpkg, Identity::Agentpack, Identity::Enact];
 
-    /// The name in serverInfo.
+    /// The name that `serve --as` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Identity::Mcpkg => "mcpkg",
             Identity::Agentpack => "agentpack",
+            Identity::Enact => "enact",
+        }
+    }
+
+    /// The name in serverInfo.
+    pub const fn server_name(self) -> &'static str {
+        match self {
+            Identity::Mcpkg | Identity::Agentpack => self.name(),
+            Identity::Enact => "enact-mcp-server",
         }
     }
 }

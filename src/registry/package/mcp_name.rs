@@ -1,0 +1,125 @@
+//! The names that tools are called by over MCP. A name is never read back: it is looked up.
+
+use sha2::{Digest, Sha256};
+
+use super::name::Name;
+use crate::hex;
+
+/// The most bytes of a name: clients put `mcp__mcpkg__` before it, and take 64.
+pub const MAX_MCP_NAME: usize = 52;
+
+/// Hex digits of the hash in a shortened name.
+const DIGITS: usize = 6;
+
+/// Hex digits where another tool has the shortened name.
+const MORE_DIGITS: usize = 12;
+
+/// Returns the name that an action is called by; `None` is the main one.
+///
+/// It depends on nothing but the tool's name and the action's, so that no order of installs changes it.
+pub fn mcp_name(tool: &Name, action: Option<&str>) -> String {
+    match plain(tool, action) {
+        Some(plain) => plain,
+        None => shortened(tool, action, DIGITS),
+    }
+}
+
+/// Returns the name of an action whose [`mcp_name`] another tool has.
+pub fn longer_mcp_name(tool: &Name, action: Option<&str>) -> String {
+    shortened(tool, action, MORE_DIGITS)
+}
+
+/// Returns the name without a hash, where no other tool and action can have the same.
+fn plain(tool: &Name, action: Option<&str>) -> Option<String> {
+    let is_plain = |part: &str| !part.contains("__") && !part.starts_with('_') && !part.ends_with('_');
+    let joined = joined(tool, action);
+    let parts = tool.segments().chain(action);
+    (!tool.as_str().starts_with('@')
+        && parts.into_iter().all(is_plain)
+        && joined.len() <= MAX_MCP_NAME
+        && ![DIGITS, MORE_DIGITS].iter().any(|digits| ends_like_a_hash(&joined, *digits)))
+    .then_some(joined)
+}
+
+/// Whether a name ends as shortened ones do: left plain, somebody could give a tool the very name of another one.
+fn ends_like_a_hash(name: &str, digits: usize) -> bool {
+    let end = name.len().checked_sub(digits + 1).map(|at| &name.as_bytes()[at..]);
+    end.is_some_and(|end| end[0] == b'_' && end[1..].iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+fn joined(tool: &Name, action: Option<&str>) -> String {
+    let tool = tool.as_str().trim_start_matches('@').replace('/', "__");
+    action.map_or(tool.clone(), |action| format!("{tool}___{action}"))
+}
+
+fn shortened(tool: &Name, action: Option<&str>, digits: usize) -> String {
+    let full = action.map_or(tool.to_string(), |action| format!("{tool}:{action}"));
+    let hash = hex::encode(&Sha256::digest(full));
+    let mut name = joined(tool, action);
+    // Names are ASCII.
+    name.truncate(MAX_MCP_NAME - 1 - digits);
+    format!("{name}_{}", &hash[..digits])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(tool: &str, action: Option<&str>) -> String {
+        mcp_name(&Name::parse(tool).unwrap(), action)
+    }
+
+    #[test]
+    fn plain_names_are_as_the_contract_has_them() {
+        assert_eq!(of("alice/utils/weather", None), "alice__utils__weather");
+        assert_eq!(of("alice/pdf", Some("extract")), "alice__pdf___extract");
+        assert_eq!(of("alice/a_b/c-d", None), "alice__a_b__c-d");
+    }
+
+    #[test]
+    fn x44_names_that_could_be_another_s_have_a_hash() {
+        let alike = [("a/b__c", None), ("a__b/c", None), ("a/b/c", None), ("@a/b/c", None), ("a/b_/c", None)];
+        let names: Vec<String> = alike.iter().map(|(tool, action)| of(tool, *action)).collect();
+        assert_eq!(names[2], "a__b__c");
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[..at].contains(name), "{names:?}");
+        }
+        assert_ne!(of("alice/utils", Some("weather")), of("alice/utils/weather", None));
+        assert_ne!(of("a/b", Some("_c")), of("a/b_", Some("c")));
+    }
+
+    #[test]
+    fn long_names_fit_and_a_hash_is_no_plain_name() {
+        let long = format!("alice/{}", "x".repeat(60));
+        assert_eq!(of(&long, None).len(), MAX_MCP_NAME);
+        let name = Name::parse(&long).unwrap();
+        assert_eq!(longer_mcp_name(&name, None).len(), MAX_MCP_NAME);
+        // Somebody names a tool like the shortened name of another.
+        let shortened = of("a/b__c", None);
+        let copy = shortened.replacen("__", "/", 1);
+        assert_ne!(of(&copy, None), shortened);
+    }
+
+    proptest! {
+        #[test]
+        fn distinct_actions_of_tools_have_distinct_legal_names(
+            tools in prop::collection::vec(("@?[ab_-]{1,3}(/[ab_-]{1,3}){0,4}", prop::option::of("[ab_-]{1,4}")), 1..40)
+        ) {
+            let mut seen: HashMap<String, (Name, Option<String>)> = HashMap::new();
+            for (tool, action) in tools {
+                let Ok(name) = Name::parse(&tool) else { continue };
+                for called in [mcp_name(&name, action.as_deref()), longer_mcp_name(&name, action.as_deref())] {
+                    prop_assert!((1..=MAX_MCP_NAME).contains(&called.len()));
+                    prop_assert!(called.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-'));
+                    let this = (name.clone(), action.clone());
+                    let other = seen.entry(called).or_insert_with(|| this.clone());
+                    prop_assert_eq!(&*other, &this);
+                }
+            }
+        }
+    }
+}

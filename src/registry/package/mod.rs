@@ -1,0 +1,15 @@
+//! Packages of tools: their names and versions, their manifest, the templates of their commands, and their archives.
+
+pub mod archive;
+pub mod manifest;
+pub mod template;
+
+mod mcp_name;
+mod name;
+mod reference;
+mod version;
+
+pub use mcp_name::{MAX_MCP_NAME, longer_mcp_name, mcp_name};
+pub use name::{Name, RESERVED};
+pub use reference::{Reference, is_action};
+pub use version::Wanted;

@@ -1,0 +1,8 @@
+//! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
+
+pub mod installs;
+pub mod names;
+pub mod packages;
+pub mod registries;
+pub mod runs;
+pub mod toolsets;
