@@ -120,6 +120,15 @@ codes! {
     TrustFailed          "E_TRUST_FAILED"                  1 -32602 Caller  "trust_failed" ["ask_user"] "Somebody whom this user trusts speaks against a tool: an audit failed, or what they signed is another archive; no policy lets it through.";
     TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 Caller  "trust_unsupported" ["ask_user"] "An attestation or identity is of a kind that this mcpkg does not check, such as a bundle of Sigstore's.";
     KeyInvalid           "E_KEY_INVALID"                   1 -32602 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
+    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 Caller  "tool_not_found" ["retry_command"] "No registry has a tool of this name.";
+    VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 Caller  "version_not_found" ["retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
+    VersionYanked        "E_VERSION_YANKED"                1 -32602 Caller  "version_yanked" ["ask_user" "retry_command"] "Its publisher took the version back; details.reason says why, details.replacement which one to use instead.";
+    DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 Caller  "digest_mismatch" ["ask_user"] "The archive is not the one that its registry named: its SHA-256 is another; nothing of it was used.";
+    DigestChanged        "E_DIGEST_CHANGED"                1 -32602 Caller  "digest_changed" ["ask_user"] "A registry has another archive as a version than it had before; nothing of it was used.";
+    RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not answer in time.";
+    RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 Caller  "registry_refused" ["ask_user"] "A registry refused the request; details.status and details.code are its own.";
+    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 Machine "registry_answer" [] "A registry answered something that is no answer of a registry, or that breaks a limit.";
+    NamespaceMismatch    "E_NAMESPACE_MISMATCH"            1 -32602 Caller  "namespace_mismatch" ["ask_user"] "The key or token may not publish in this namespace.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
     PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";

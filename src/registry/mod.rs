@@ -1,5 +1,6 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
+pub mod backend;
 pub mod package;
 pub mod run;
 pub mod trust;
