@@ -28,6 +28,8 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
+    Trust,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::Trust => "trust",
         }
     }
 }
