@@ -11,4 +11,13 @@ use crate::op::Domain;
 pub const GROUP: &str = "registry";
 
 /// What this domain offers.
-pub const DOMAIN: Domain = Domain { name: "registry", operations: &[], commands: &[], ..Domain::EMPTY };
+pub const DOMAIN: Domain = Domain {
+    name: "registry",
+    operations: &[trust::OPS],
+    commands: &[
+        ("tool", "Tools that agents find, check and run"),
+        ("tool key", "Keys that sign tools"),
+        ("tool trust", "Decide whose signatures count"),
+    ],
+    ..Domain::EMPTY
+};
