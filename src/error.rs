@@ -145,6 +145,7 @@ codes! {
     MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
+    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.
