@@ -4,6 +4,7 @@ pub mod backend;
 pub mod installed;
 pub mod package;
 pub mod run;
+pub mod trust;
 
 use crate::op::Domain;
 
