@@ -28,6 +28,10 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
+    ToolGrant,
+    /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
+    ToolSecret,
 }
 
 impl Kind {
@@ -38,6 +42,8 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::ToolGrant => "tool-grants",
+            Kind::ToolSecret => "tool-secrets",
         }
     }
 }
