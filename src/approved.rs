@@ -32,6 +32,8 @@ pub enum Kind {
     ToolGrant,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
     ToolSecret,
+    /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
+    Trust,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             Kind::Source => "sources",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolSecret => "tool-secrets",
+            Kind::Trust => "trust",
         }
     }
 }
