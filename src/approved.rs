@@ -28,6 +28,8 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
+    Registry,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::Registry => "registries",
         }
     }
 }
