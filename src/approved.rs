@@ -30,6 +30,10 @@ pub enum Kind {
     Source,
     /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
     Registry,
+    /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
+    ToolGrant,
+    /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
+    ToolSecret,
 }
 
 impl Kind {
@@ -41,6 +45,8 @@ impl Kind {
             Kind::Consent => "consents",
             Kind::Source => "sources",
             Kind::Registry => "registries",
+            Kind::ToolGrant => "tool-grants",
+            Kind::ToolSecret => "tool-secrets",
         }
     }
 }

@@ -114,6 +114,14 @@ impl Caller {
         }
     }
 
+    /// Returns the name of the access key that the caller came with.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Caller::Client(Client { key: Some(grant), .. }) => Some(&grant.key),
+            _ => None,
+        }
+    }
+
     /// Returns the name of the only project that the caller reaches, where it is only one.
     pub fn project(&self) -> Option<&str> {
         match self {

@@ -114,7 +114,7 @@ pub struct Outcome {
     pub stdout: String,
     /// What it wrote to standard error.
     pub stderr: String,
-    /// Whether a part of either was left out, or of `/output`.
+    /// Whether a part of either was left out.
     pub truncated: bool,
     /// The exit status: 0.
     pub exit_code: i32,
@@ -122,6 +122,8 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// The files that it left in `/output`.
     pub files: Vec<OutputFile>,
+    /// What it left there that was not taken: links, pipes, devices, and what was too much.
+    pub left_out: Vec<String>,
 }
 
 /// A file that a tool left in `/output`.

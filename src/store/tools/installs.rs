@@ -135,6 +135,14 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
+/// Returns the names of all tools that are installed for anybody.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
+    db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
+}
+
 /// Returns the installs of a tool in a scope, in the order in which they were made.
 ///
 /// # Errors
