@@ -28,6 +28,8 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
+    Registry,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
@@ -44,6 +46,7 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
