@@ -169,6 +169,14 @@ pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>>
     db.one(sql, params![scope.key(), name], from_row)
 }
 
+/// Whether any tool is installed, for whomever.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn any(db: &Db<'_>) -> Result<bool> {
+    Ok(db.one(sql!("SELECT 1 FROM tool_install LIMIT 1"), params![], |_| Ok(()))?.is_some())
+}
+
 fn from_row(row: &Row<'_>) -> Result<Install> {
     Ok(Install {
         id: row.get(0)?,
