@@ -35,6 +35,21 @@ pub struct Item<A> {
     pub updated_at: Millis,
 }
 
+/// What a new item is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// The id that users see, unless it goes on with that of a deleted item.
+    pub uuid: Uuid,
+    /// The key under which its words stand in the search index already; `None` where they do not.
+    pub indexed: Option<i64>,
+}
+
+impl From<Uuid> for Ids {
+    fn from(uuid: Uuid) -> Self {
+        Self { uuid, indexed: None }
+    }
+}
+
 /// The attributes of one kind of item, which a revision keeps as JSON.
 pub(super) trait Attributes: Serialize + DeserializeOwned {
     /// What they are of.
