@@ -90,17 +90,21 @@ pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Res
 fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
     let project = known.project.id;
-    let (existing, uuid, id, blob, same) = match &item.entry.what {
+    let (existing, uuid, id, content, same) = match &item.entry.what {
         What::Prompt(attributes) => {
             let Some(prompt) = prompts::find(db, project, name)? else {
                 return Ok(Action::Create);
             };
             let same = prompt.attributes == *attributes;
-            (Existing::Prompt(prompt.clone()), prompt.uuid, prompt.id, prompt.blob, same)
+            let (uuid, id, content) = (prompt.uuid, prompt.id, (prompt.blob, prompt.sha256));
+            (Existing::Prompt(prompt), uuid, id, content, same)
         }
         What::Resource(attributes) => {
             let by_name = resources::find(db, project, Key::Name(name))?;
-            let by_uri = resources::find(db, project, Key::Uri(&attributes.uri))?;
+            let by_uri = match &by_name {
+                Some(resource) if resource.attributes.uri == attributes.uri => None,
+                _ => resources::find(db, project, Key::Uri(&attributes.uri))?,
+            };
             let resource = match (by_name, by_uri) {
                 (None, None) => {
                     let is_known = rule_of(db, item, known)?.is_some();
@@ -112,7 +116,8 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
                 (Some(resource), _) | (None, Some(resource)) => resource,
             };
             let same = resource.name == *name && resource.attributes == *attributes;
-            (Existing::Resource(resource.clone()), resource.uuid, resource.id, resource.blob, same)
+            let (uuid, id, content) = (resource.uuid, resource.id, (resource.blob, resource.sha256));
+            (Existing::Resource(resource), uuid, id, content, same)
         }
         What::Server => {
             let Some(server) = servers::find(db, project, name)? else { return Ok(Action::Create) };
@@ -139,7 +144,8 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
     }
-    let equal = blobs::find(db, &item.content)? == Some(blob);
+    let (blob, sha256) = content;
+    let equal = item.content.sha256() == sha256;
     let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
     let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
     if is_same && deployed::apply_alike(applies, &item.entry.origin.applies) {

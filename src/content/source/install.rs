@@ -12,10 +12,10 @@ use super::mirror::Mirror;
 use super::offer::{Offer, counted};
 use super::{approval, write};
 use crate::content::GROUP;
+use crate::content::import::ahead::Ahead;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
-use crate::content::import::ahead::Ahead;
 use crate::store::sources::{Kind, Origin};
 
 /// Install what a lock names

@@ -9,10 +9,10 @@ use crate::content::import::merge;
 use crate::content::stored;
 use crate::error::{Error, Result};
 use crate::op::Context;
+use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::sources::{self, ItemRow, Origin};
-use crate::store::Db;
 
 /// Writes a new source with its items, in the transaction that `db` is; `ahead` is what was stored of them before.
 ///

@@ -28,8 +28,8 @@ pub fn insert(
     content: &str,
 ) -> Result<Prompt> {
     let Ids { uuid, indexed } = ids.into();
-    let blob = blobs::put(db, content.as_bytes())?;
-    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64))?;
+    let (blob, sha256) = blobs::put_hashed(db, content.as_bytes())?;
+    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64, sha256))?;
     write(db, author, project, prompt, Change { action: "create", restored: None }, (content, indexed))
 }
 
@@ -46,7 +46,7 @@ pub fn update(
     action: &str,
     content: &str,
 ) -> Result<Prompt> {
-    prompt.blob = blobs::put(db, content.as_bytes())?;
+    (prompt.blob, prompt.sha256) = blobs::put_hashed(db, content.as_bytes())?;
     prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
     write(db, author, project, prompt, Change { action, restored: None }, (content, None))
 }
@@ -102,8 +102,7 @@ fn write(
         if NAME.is_violated_by(&error) { Kind::Prompt.taken(project, &prompt.name) } else { error }
     };
     let skill = skills::name(&prompt.name);
-    let sha256 = blobs::sha256(db, prompt.blob)?;
-    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
+    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref());
     let columns = params![
         prompt.uuid,
         project.id,
@@ -135,10 +134,9 @@ fn write(
             };
         }
         let inserted = match indexed {
-            None => db.insert(
-                sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"),
-                columns,
-            ),
+            None => {
+                db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
+            }
             Some(id) => db.insert(
                 sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17) RETURNING id"),
                 &[&columns[..], params![id]].concat(),
@@ -161,7 +159,7 @@ fn write(
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Prompt)?;
     }
-    items::keep_revision(db, author, project, &prompt, &sha256, change)?;
+    items::keep_revision(db, author, project, &prompt, change)?;
     if indexed.is_none() {
         let description = prompt.attributes.description.as_deref();
         search::index(db, Kind::Prompt, prompt.id, project.id, &prompt.name, description, content)?;

@@ -31,7 +31,7 @@ pub fn insert(
 ) -> Result<Resource> {
     let Ids { uuid, indexed } = ids.into();
     let blob = blobs::put_source(db, content)?;
-    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size()))?;
+    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size(), content.sha256()))?;
     write(db, author, project, resource, Change { action: "create", restored: None }, indexed)
 }
 
@@ -50,6 +50,7 @@ pub fn update(
 ) -> Result<Resource> {
     if let Some(content) = content {
         resource.blob = blobs::put_source(db, content)?;
+        resource.sha256 = content.sha256();
         resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
     }
     write(db, author, project, resource, Change { action, restored: None }, None)
@@ -116,8 +117,7 @@ fn write(
             error
         }
     };
-    let sha256 = blobs::sha256(db, resource.blob)?;
-    let (listed_sum, row_sum) = row::sums(project.id, &resource, &sha256);
+    let (listed_sum, row_sum) = row::sums(project.id, &resource);
     let columns = params![
         resource.uuid,
         project.id,
@@ -147,10 +147,8 @@ fn write(
             };
         }
         let inserted = match indexed {
-            None => db.insert(
-                sql!("INSERT INTO resource (", columns!(), ") VALUES (", values!(), ") RETURNING id"),
-                columns,
-            ),
+            None => db
+                .insert(sql!("INSERT INTO resource (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns),
             Some(id) => db.insert(
                 sql!("INSERT INTO resource (", columns!(), ", id) VALUES (", values!(), ", ?15) RETURNING id"),
                 &[&columns[..], params![id]].concat(),
@@ -173,7 +171,7 @@ fn write(
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Resource)?;
     }
-    items::keep_revision(db, author, project, &resource, &sha256, change)?;
+    items::keep_revision(db, author, project, &resource, change)?;
     if indexed.is_some() {
         return Ok(resource);
     }

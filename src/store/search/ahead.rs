@@ -80,7 +80,7 @@ impl Store {
                 // Else what is indexed from now on would stay, and be nobody's.
                 let is_reserved = reserved.stands(db)?;
                 if is_reserved {
-                    index(db, project, ids.by_ref().zip(batch))?;
+                    index(db, project, batch.iter().zip(ids.by_ref()))?;
                 }
                 Ok(is_reserved)
             })?;
@@ -163,9 +163,8 @@ pub(in crate::store) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
         "SELECT key, value FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' ORDER BY key"
     );
     db.all(sql, params![], |row| {
-        let ids = row.get::<&str>(1)?.split_once("..").and_then(|(first, end)| {
-            Some(first.parse().ok()?..end.parse().ok()?)
-        });
+        let ids =
+            row.get::<&str>(1)?.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
         let ids = ids.ok_or_else(|| damaged_value("a reservation of the search index is malformed"))?;
         Ok(Reserved { key: row.get(0)?, ids })
     })
@@ -213,8 +212,8 @@ fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
     Ok(false)
 }
 
-fn index<'w>(db: &Db<'_>, project: i64, words: impl Iterator<Item = (i64, &'w Words<'w>)>) -> Result<()> {
-    for (id, words) in words {
+fn index<'w>(db: &Db<'_>, project: i64, words: impl Iterator<Item = (&'w Words<'w>, i64)>) -> Result<()> {
+    for (words, id) in words {
         let mut body = Vec::new();
         for piece in words.content.pieces().take(super::INDEXED) {
             body.extend_from_slice(&piece?);
@@ -240,33 +239,34 @@ mod tests {
     const COUNT: usize = 2 * AT_ONCE.0 + 1;
     const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };
 
-    /// A store with a project, and contents of which each has the word `needle`.
+    /// A store with a project, and names and contents of new prompts, each of which has the word `needle`.
     struct World {
-        folder: tempfile::TempDir,
+        _folder: tempfile::TempDir,
         store: Store,
         project: Project,
-        contents: Vec<NewContent>,
+        new: Vec<(String, NewContent)>,
     }
 
     impl World {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let store = Store::open(&folder.path().join("test.db")).unwrap();
-            let project = store.write(|db| projects::create(db, clock::unique(), "p", 0)).unwrap();
-            let contents = (0..COUNT).map(|n| format!("needle {n}").into_bytes().into()).collect();
-            Self { folder, store, project, contents }
+            let (project, _) = store.write(|db| projects::insert(db, clock::unique(), "p", 0)).unwrap();
+            let new = (0..COUNT).map(|n| (format!("new-{n}"), format!("needle {n}").into_bytes().into())).collect();
+            Self { _folder: folder, store, project, new }
         }
 
         fn words(&self) -> Vec<Words<'_>> {
-            let words = |content| Words { kind: Kind::Prompt, name: "new", description: None, content };
-            self.contents.iter().map(words).collect()
+            let all = self.new.iter();
+            all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
         }
 
         /// Writes the prompt `name` that says `needle`; as somebody else does, where there is no key.
         fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
             let ids = Ids { uuid: clock::unique(), indexed };
             self.store.write(|db| {
-                prompts::insert(db, AUTHOR, &self.project, ids, name, prompts::Attributes::default(), "needle").map(drop)
+                prompts::insert(db, AUTHOR, &self.project, ids, name, prompts::Attributes::default(), "needle")
+                    .map(drop)
             })
         }
 
@@ -277,8 +277,7 @@ mod tests {
         }
 
         fn indexed(&self) -> i64 {
-            let connection = rusqlite::Connection::open(self.folder.path().join("test.db")).unwrap();
-            connection.query_row("SELECT count(*) FROM search_docsize", [], |row| row.get(0)).unwrap()
+            self.store.read(engine::count).unwrap()
         }
 
         fn faults(&self) -> Vec<String> {
@@ -308,24 +307,22 @@ mod tests {
         });
         assert!(refused.is_err());
         assert!(world.found().iter().all(|name| name.starts_with("beside-")), "nothing was written");
-        let keys = world.store.write(|db| {
+        let written = world.store.write(|db| {
             let keys = ahead.claim(db, world.project.id)?;
-            for key in keys.clone() {
-                let (ids, name) = (Ids { uuid: clock::unique(), indexed: Some(key) }, format!("new-{key}"));
-                let content = world.contents[(key - keys.start) as usize].bytes()?;
-                let content = std::str::from_utf8(&content).unwrap();
-                // It was indexed under this name.
-                let name = if key == keys.start { "new" } else { &name };
-                prompts::insert(db, AUTHOR, &world.project, ids, name, prompts::Attributes::default(), content)?;
+            assert!(keys.start >= FREE);
+            for (key, (name, content)) in keys.zip(&world.new) {
+                let ids = Ids { uuid: clock::unique(), indexed: Some(key) };
+                let content = String::from_utf8(content.bytes()?.into_owned()).unwrap();
+                prompts::insert(db, AUTHOR, &world.project, ids, name, prompts::Attributes::default(), &content)?;
             }
-            Ok(keys)
+            Ok(())
         });
+        written.unwrap();
         ahead.keep();
-        assert!(keys.unwrap().start > FREE);
         let all = world.store.read(|db| super::super::find(db, None, &["needle"], 3000, |_, _| Ok(()))).unwrap();
         assert_eq!(all.len(), 2001 + 3);
         world.create("after", None).unwrap();
-        assert_eq!(world.indexed(), 2001 + 4);
+        assert_eq!((world.indexed(), world.faults()), (2001 + 4, Vec::new()));
     }
 
     #[test]
@@ -365,7 +362,11 @@ mod tests {
         assert_eq!(world.store.write(|db| ahead.claim(db, world.project.id)).unwrap().count(), 0);
         drop(ahead);
         assert_eq!(world.indexed(), 2001);
-        assert_eq!(world.store.write(|db| other.claim(db, world.project.id + 1)).unwrap().count(), 0, "of another project");
+        assert_eq!(
+            world.store.write(|db| other.claim(db, world.project.id + 1)).unwrap().count(),
+            0,
+            "of another project"
+        );
         assert_eq!(world.indexed(), 0);
     }
 

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::error::{Code, Result};
 use super::search::id;
+use crate::error::{Code, Result};
 use crate::store::engine::{Link, params, sql};
 use crate::store::revisions::Kind;
 use crate::store::search::ahead;

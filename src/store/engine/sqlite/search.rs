@@ -80,6 +80,12 @@ pub(in crate::store) fn id(rowid: i64) -> i64 {
     rowid >> 1
 }
 
+/// Returns how many rows the index has.
+#[cfg(test)]
+pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {
+    db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
+}
+
 /// As [`crate::store::search::find`], but for the order. With `has_others` the index has words of what is no item.
 pub(in crate::store) fn find(
     db: &Db<'_>,
