@@ -397,10 +397,15 @@ pub fn put_server(
     let Some(before) = before else {
         return Ok(servers::insert(db, project, clock.uuid(), &name, definition, origin, false, now)?.uuid);
     };
-    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
-    let enabled = before.enabled && described == before.definition;
+    let enabled = stays_on(&before, &definition);
     let after = servers::Server { name, definition, origin, enabled, ..before.clone() };
     Ok(servers::update(db, project, &before, after, now)?.uuid)
+}
+
+/// Whether a server that is switched on stays so when others make it this: only if it runs what it ran before.
+pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
+    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
+    before.enabled && described == before.definition
 }
 
 /// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `rows` are
