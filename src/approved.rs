@@ -28,6 +28,12 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
+    Registry,
+    /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
+    ToolGrant,
+    /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
+    ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
     Trust,
 }
@@ -40,6 +46,9 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::Registry => "registries",
+            Kind::ToolGrant => "tool-grants",
+            Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
         }
     }
@@ -65,6 +74,11 @@ impl Approved {
     /// Returns the records below `folder`.
     pub fn below(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
+    }
+
+    /// The folder of the records, where the user has a home.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Keeps a record with what is to be known of it; it is on the disk when this returns. `sha256` is in hex.
