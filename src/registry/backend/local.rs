@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::facts::Facts;
 use super::latest::counting;
-use super::query::{Found, Hit, Query};
+use super::listed;
+use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
@@ -64,7 +65,7 @@ impl<'c> Local<'c> {
 impl Registry for Local<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let now = self.context.clock.now();
-        self.context.store.read(|db| find(db, LOCAL, query)).map(|(hits, total)| Found {
+        self.context.store.read(|db| listed::find(db, LOCAL, query)).map(|(hits, total)| Found {
             hits,
             total,
             checked_at: now,
@@ -83,7 +84,7 @@ impl Registry for Local<'_> {
             let Facts { description, tags, license } = Facts::of(&manifest(db, row)?);
             let listed = |(version, row): (Version, PackageRow)| Listed {
                 version,
-                sha256: row.release.sha256,
+                sha256: Some(row.release.sha256),
                 published_at: row.release.published_at,
                 yank: row.release.yank,
             };
@@ -162,20 +163,6 @@ impl Registry for Local<'_> {
             packages::attest(db, &version.sha256, bundle, None, now).map(drop)
         })
     }
-}
-
-/// Finds tools of a registry whose tools are listed here.
-///
-/// # Errors
-/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn find(db: &Db<'_>, registry: &str, query: &Query) -> Result<(Vec<Hit>, u64)> {
-    let words: Vec<&str> = query.words().collect();
-    let (listings, total) = listings::find(db, registry, &words, &query.tags, query.limit)?;
-    let hit = |listing: Listing| {
-        let Listing { name, version, description, tags, .. } = listing;
-        Hit { name, version, description, tags }
-    };
-    Ok((listings.into_iter().map(hit).collect(), total))
 }
 
 /// Returns the version of a row of this database's own packages.

@@ -3,7 +3,6 @@
 //! What was seen of a version stays: its digest never changes, and it stays yanked once it was.
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
@@ -305,12 +304,7 @@ fn from_row(row: &Row<'_>) -> Result<PackageRow> {
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn attest(db: &Db<'_>, sha256: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
-    let of_bundle: [u8; 32] = Sha256::digest(bundle).into();
-    let sql = sql!(
-        "INSERT INTO tool_attestation (package_sha256, sha256, bundle, poster, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (package_sha256, sha256) DO NOTHING"
-    );
-    Ok(db.run(sql, params![sha256, of_bundle, bundle, poster, now])? > 0)
+    super::attestations::insert(db, sha256, bundle, poster, now)
 }
 
 /// Returns what was said of an archive, the oldest first.
@@ -318,6 +312,5 @@ pub fn attest(db: &Db<'_>, sha256: &[u8; 32], bundle: &str, poster: Option<&str>
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn attestations(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Vec<String>> {
-    let sql = sql!("SELECT bundle FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id");
-    db.all(sql, params![sha256], |row| row.get(0))
+    Ok(super::attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }
