@@ -115,6 +115,9 @@ codes! {
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
     SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
+    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
+    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 Caller  "archive_invalid" [] "A package holds, or would hold, what no archive may; details.entry and details.rule name it.";
+    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
     SourceChanged        "E_SOURCE_CHANGED"                1 -32602 Caller  "source_changed" ["ask_user" "retry_command"] "A source is not what it was: its history was rewritten, a tag was moved, or a file is not the one that was locked; nothing was written.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
