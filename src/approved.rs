@@ -34,6 +34,8 @@ pub enum Kind {
     ToolGrant,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
     ToolSecret,
+    /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
+    Trust,
 }
 
 impl Kind {
@@ -47,6 +49,7 @@ impl Kind {
             Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolSecret => "tool-secrets",
+            Kind::Trust => "trust",
         }
     }
 }

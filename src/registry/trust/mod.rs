@@ -5,16 +5,25 @@
 //! as a claim. [`weigh`] decides which claims count, [`judge`] does so for what the database holds, and [`require`] is the
 //! one function that every verb asks before it shows or runs anything of an archive.
 
+pub mod bundle;
 pub mod dsse;
 pub mod identity;
+pub mod judge;
 pub mod pattern;
 pub mod policy;
+pub mod records;
+pub mod require;
 pub mod ssh;
 pub mod statement;
 pub mod subject;
 pub mod verdict;
+pub mod weigh;
 
 pub use identity::Identity;
+pub use judge::{judge, judge_by};
 pub use policy::{Policy, Verb};
+pub use records::rules;
+pub use require::require;
 pub use subject::Subject;
 pub use verdict::{Counted, Form, Part, Status, Verdict};
+pub use weigh::Rules;

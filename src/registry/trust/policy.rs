@@ -90,6 +90,18 @@ impl Verb {
             Self::Import => "import",
         }
     }
+
+    /// Returns the name of the operation that does it, under which a person is asked.
+    pub const fn operation(self) -> &'static str {
+        match self {
+            Self::Learn => "enact__learn",
+            Self::Install | Self::Build => "enact__install",
+            Self::Update => "update_tool",
+            Self::Run => "enact__run",
+            Self::Call => "call_tool",
+            Self::Import => "import_tools",
+        }
+    }
 }
 
 #[cfg(test)]

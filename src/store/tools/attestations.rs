@@ -1,0 +1,51 @@
+//! Attestations: what somebody says of an archive, kept as a claim. Whether one counts is decided when it is asked.
+
+use sha2::{Digest, Sha256};
+
+use super::trust;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// An attestation's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attestation {
+    /// The SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+    /// Its bytes, which are JSON in UTF-8, or were meant to be.
+    pub bundle: String,
+    /// The name of the access key that it was sent with.
+    pub poster: Option<String>,
+    /// When it came.
+    pub added_at: Millis,
+}
+
+/// Adds an attestation of the archive with this SHA-256; returns whether it was not there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
+    let sha256: [u8; 32] = Sha256::digest(bundle).into();
+    let sql = sql!(
+        "INSERT INTO tool_attestation (package_sha256, sha256, bundle, poster, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (package_sha256, sha256) DO NOTHING"
+    );
+    let added = db.run(sql, params![package, sha256, bundle, poster, now])? == 1;
+    if added {
+        trust::raise_epoch(db)?;
+    }
+    Ok(added)
+}
+
+/// Returns the attestations of an archive, in the order in which they came.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
+    let sql =
+        sql!("SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id");
+    db.all(sql, params![package], |row| {
+        Ok(Attestation { sha256: row.get(0)?, bundle: row.get(1)?, poster: row.get(2)?, added_at: row.get(3)? })
+    })
+}
