@@ -76,6 +76,11 @@ impl Approved {
         Self { folder: Some(folder.into()) }
     }
 
+    /// The folder of the records, where the user has a home.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// Keeps a record with what is to be known of it; it is on the disk when this returns. `sha256` is in hex.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ pub mod run;
 pub mod trust;
 
 use crate::op::Domain;
+use crate::store::tools::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "registry";
@@ -14,7 +15,14 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[installed::toolsets::OPS],
-    commands: &[("toolset", "Sets of installed tools, one of which may narrow what agents see")],
+    operations: &[installed::OPS, run::OPS, installed::toolsets::OPS],
+    commands: &[
+        ("tool", "Find, check, install, run and share tools"),
+        ("tool env", "Say where the variables of tools come from"),
+        ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
+    ],
+    tools: Some(installed::projected::PROJECTIONS),
+    growing: &[runs::GROWING],
+    health: run::health,
     ..Domain::EMPTY
 };

@@ -456,7 +456,7 @@ pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(NewConten
     let metadata = std::fs::metadata(path).map_err(failed)?;
     let executable = is_executable(&metadata);
     if metadata.is_file() && metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
-        let bytes = file::read(path, file::TEXT).map_err(failed)?;
+        let bytes = file::read_known(path, &metadata, file::TEXT).map_err(failed)?;
         *kept += bytes.len() as u64;
         return Ok((bytes.into(), executable));
     }

@@ -36,6 +36,22 @@ pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option
     Ok(None)
 }
 
+/// Returns the version of a tool that an audience sees, whatever its toolset.
+///
+/// # Errors
+/// `E_TOOL_NOT_FOUND` where it sees none; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Install> {
+    if let Some(found) = active(db, audience, name)? {
+        return Ok(found);
+    }
+    let known: Vec<String> = all(db, audience)?.into_iter().map(|install| install.name).collect();
+    Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed")).suggest(
+        name,
+        known.iter().map(String::as_str),
+        format!("`mcpkg tool install {name}` installs it; `mcpkg tool list` names those that are"),
+    ))
+}
+
 /// Returns all installs that an audience sees, whatever its toolset: by name, the nearest scope first.
 ///
 /// # Errors

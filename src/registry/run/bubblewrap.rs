@@ -110,8 +110,7 @@ pub fn ceilings(limits: &Limits) -> Ceilings {
 /// # Errors
 /// Why it cannot be mounted.
 pub fn starter_mount() -> Result<Mount, String> {
-    let program: PathBuf =
-        std::env::current_exe().map_err(|error| format!("mcpkg's own program is not known: {error}"))?;
+    let program: PathBuf = starter::program().map_err(|error| format!("mcpkg's own program is not known: {error}"))?;
     match program.is_file() {
         true => Ok(Mount::read(program, STARTER)),
         false => Err("mcpkg's own program was replaced while it runs; start it again".to_owned()),

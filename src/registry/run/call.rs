@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::limits::Wished;
+use crate::hex;
 
 /// A call of one action of a tool, by what was checked of it: its archive, its manifest and its arguments.
 #[derive(Clone, Debug)]
@@ -41,8 +42,18 @@ pub struct Tool {
     pub version: Option<String>,
     /// The digest of its archive; `None` for a folder that is used by its path.
     pub sha256: Option<[u8; 32]>,
-    /// The identity that published it; empty where nobody signed it. Grants are bound to it.
+    /// The identity that published it, `folder:PATH` for a folder; empty where nobody signed it.
     pub publisher: String,
+}
+
+impl Tool {
+    /// Returns whom grants are bound to: the publisher, else this very archive.
+    pub fn holder(&self) -> String {
+        match (&self.publisher, &self.sha256) {
+            (publisher, Some(sha256)) if publisher.is_empty() => format!("sha256:{}", hex::encode(sha256)),
+            (publisher, _) => publisher.clone(),
+        }
+    }
 }
 
 /// Where a tool's files are.

@@ -29,7 +29,7 @@ pub struct Granted {
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the records; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
     let mut granted = Granted::default();
-    for grant in grants::of(db, &tool.name, &tool.publisher)? {
+    for grant in grants::of(db, &tool.name, &tool.holder())? {
         if approved.get(Kind::ToolGrant, &sha256(&note(&grant)))?.is_none() {
             continue;
         }

@@ -11,11 +11,16 @@ mod answer;
 mod bubblewrap;
 mod env;
 mod execute;
+mod health;
 mod host;
+mod operations;
+mod pattern;
 mod schema;
 mod tree;
 mod turns;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
 pub use execute::run;
+pub use health::health;
 pub use limits::{Limits, Wished};
+pub use operations::OPS;

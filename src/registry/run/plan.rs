@@ -9,7 +9,7 @@ use super::bwrap::{Mount, Sandbox, WORKSPACE};
 use super::call::{Call, Content, Runner, Tool};
 use super::grants::Granted;
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
-use super::{bubblewrap, env, grants, host};
+use super::{bubblewrap, env, grants, host, pattern};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::tools::env as stored;
@@ -36,7 +36,7 @@ impl Plan {
         let approved = &context.approved;
         let (mut set, granted) =
             context.store.read(|db| Ok((stored::all(db)?, grants::of(db, approved, &call.tool)?)))?;
-        set.retain(|variable| matches(&variable.pattern, &call.tool.name));
+        set.retain(|variable| pattern::matches(&variable.pattern, &call.tool.name));
         // What stands for more is less specific, however many `*` it is written with.
         set.sort_by_key(|variable| std::cmp::Reverse(specific(&variable.pattern)));
         let mut readable = Vec::new();
@@ -162,14 +162,4 @@ impl Made {
 /// How specific a pattern is: by what it says besides `*`, and one without any first.
 fn specific(pattern: &str) -> (bool, usize) {
     (!pattern.contains('*'), pattern.chars().filter(|c| *c != '*').count())
-}
-
-/// Whether a pattern names a tool.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
-            (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| matches(after, &rest[at..]))
-        }),
-    }
 }

@@ -143,6 +143,15 @@ pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
 }
 
+/// Returns what agents see of a scope: the name and the version of each tool. It differs whenever their list does.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn validator(db: &Db<'_>, scope: &Scope) -> Result<Vec<(String, String)>> {
+    let sql = sql!("SELECT name, version FROM tool_install WHERE scope = ?1 AND active = 1 ORDER BY name");
+    db.all(sql, params![scope.key()], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Returns the installs of a tool in a scope, in the order in which they were made.
 ///
 /// # Errors
@@ -158,6 +167,14 @@ pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
 pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>> {
     let sql = sql!(select!(), "WHERE i.scope = ?1 AND i.name = ?2 AND i.active = 1");
     db.one(sql, params![scope.key(), name], from_row)
+}
+
+/// Whether any tool is installed, for whomever.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn any(db: &Db<'_>) -> Result<bool> {
+    Ok(db.one(sql!("SELECT 1 FROM tool_install LIMIT 1"), params![], |_| Ok(()))?.is_some())
 }
 
 fn from_row(row: &Row<'_>) -> Result<Install> {
