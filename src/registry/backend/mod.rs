@@ -26,5 +26,5 @@ pub use download::{Download, download};
 pub use known::Known;
 pub use query::{Found, Hit, Query};
 pub use registry::Registry;
-pub use resolve::{Choice, Resolved, resolve};
+pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};
