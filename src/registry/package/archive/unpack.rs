@@ -23,8 +23,8 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
     if fs::symlink_metadata(folder).is_ok() {
         return Err(exists());
     }
-    // It is made for this user alone, and removed where this fails.
-    let beside = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
+    // It is removed where this fails.
+    let beside = private(tempfile::Builder::new().prefix(PREFIX)).tempdir_in(parent).map_err(failed)?;
     read::each(bytes, &mut |member, content| {
         let path = beside.path().join(&member.path);
         let above = path.parent().unwrap_or(beside.path());
@@ -42,6 +42,18 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
         Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) => Err(exists()),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Folders that are this user's alone.
+#[cfg(unix)]
+fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
+    use std::os::unix::fs::PermissionsExt;
+    builder.permissions(fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
+    builder
 }
 
 /// Makes a file that can be read, and run if it is a program, and not written by who opens it later.
