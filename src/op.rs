@@ -27,7 +27,7 @@ pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
-pub use projected::{Projected, Projections, Run};
+pub use projected::{Audience, Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
 /// Which faces an operation shows itself on.
@@ -90,6 +90,9 @@ pub enum Shape {
     /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
     /// 004); each begins with this `schema_version`, where there is one.
     Json(Option<&'static str>),
+    /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it stands, and
+    /// the facts of the run in `_meta`.
+    Output,
 }
 
 /// What the shell does where the database file does not exist.
@@ -219,6 +222,8 @@ pub struct Reply {
     pub data: Value,
     /// The data of an agent's list as JSON, where it was written straight from rows; `data` is null then.
     pub json: Option<String>,
+    /// What is known besides, for `_meta` of a tool's result: a key and its value.
+    pub meta: Option<(&'static str, Value)>,
     /// What to do next; the shell writes them to stderr.
     pub hints: Vec<String>,
     /// What the user should know though it went well.
@@ -294,7 +299,7 @@ impl Reply {
     /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
         let (hints, warnings, details) = Default::default();
-        Self { body, data, json: None, hints, warnings, details, differs: false, failed: false }
+        Self { body, data, json: None, meta: None, hints, warnings, details, differs: false, failed: false }
     }
 
     /// Adds a line that says what to do next.

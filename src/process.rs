@@ -14,6 +14,8 @@ mod group;
 mod limits;
 mod output;
 mod running;
+#[cfg(unix)]
+pub mod starter;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -34,6 +36,8 @@ pub struct Program {
     command: Command,
     capture: Capture,
     leaves_children: bool,
+    asks_below: bool,
+    has_stdin: bool,
     told: Option<Tell>,
 }
 
@@ -41,7 +45,14 @@ impl Program {
     /// Returns a program with the variables of [`Environment::Allowed`]. A name without a `/` is looked for on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let command = Command::new(program);
-        let program = Self { command, capture: Capture::default(), leaves_children: false, told: None };
+        let program = Self {
+            command,
+            capture: Capture::default(),
+            leaves_children: false,
+            asks_below: false,
+            has_stdin: false,
+            told: None,
+        };
         program.environment(Environment::Allowed)
     }
 
@@ -94,6 +105,21 @@ impl Program {
         self
     }
 
+    /// Has what it started be asked to end in its place: for a sandbox that ends all of it at once when it is asked itself.
+    #[must_use]
+    pub fn asks_below(mut self) -> Self {
+        self.asks_below = true;
+        self
+    }
+
+    /// Makes this its standard input, in place of what [`Program::run`] is given.
+    #[must_use]
+    pub fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
+        self.command.stdin(stdin);
+        self.has_stdin = true;
+        self
+    }
+
     /// Hands each piece of its standard error to `tell` when it comes, besides keeping it: for programs that say how far
     /// they are.
     #[must_use]
@@ -107,9 +133,12 @@ impl Program {
     /// # Errors
     /// See [`Failure`]. A status other than 0 is no failure.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
-        self.command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        if !self.has_stdin {
+            self.command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        }
         let (command, capture) = (self.command.stdout(Stdio::piped()), self.capture);
-        let mut running = Running::start(command, capture, self.leaves_children, self.told)?;
+        let mut running =
+            Running::start(command, capture, self.leaves_children, self.told)?.asking_below(self.asks_below);
         let stdout = running.stdout().map(|stdout| output::Reading::begin(stdout, capture, None)).transpose();
         let stdout = stdout.map_err(Failure::Lost)?;
         let written = running.stdin().map(|stdin| output::write(stdin, input.to_vec())).transpose();

@@ -32,6 +32,10 @@ use recover::recover;
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    #[cfg(unix)]
+    if let Some(status) = crate::process::starter::answer(&arguments) {
+        return status;
+    }
     if complete::answer(&arguments) {
         return 0;
     }

@@ -126,13 +126,18 @@ pub(super) fn command() -> Command {
                 .long("as")
                 .value_name("NAME")
                 .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
-                .help("Server to stand in for: `agentpack` shows the deploy tools only [default: mcpkg]"),
+                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries [default: mcpkg]"),
+        )
+        .arg(
+            Arg::new("toolset")
+                .long("toolset")
+                .value_name("NAME")
+                .help("Toolset that narrows which installed tools are listed and called [default: the active one]"),
         )
         .arg(
             Arg::new("groups")
                 .long("groups")
                 .add(GROUPS)
-                .alias("toolset")
                 .value_name("NAME,...")
                 .value_delimiter(',')
                 .help("Groups of tools to serve, and to list whole; `all` lists every tool [default: all are served, and those listed that most sessions need]"),
@@ -220,6 +225,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         connection: mcp::Connection::default(),
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
+        toolset: matches.get_one::<String>("toolset").cloned(),
         providers: mcp::Providers::default(),
         read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),

@@ -188,15 +188,21 @@ mod tests {
     struct Adds;
 
     impl crate::mcp::Provider for Adds {
-        fn tools(&self, _: &Db<'_>, _: &Selection, _: &str, _: usize) -> Result<Vec<crate::mcp::Projected>> {
+        fn tools(
+            &self,
+            _: &Db<'_>,
+            _: &crate::op::Audience<'_>,
+            _: &str,
+            _: usize,
+        ) -> Result<Vec<crate::mcp::Projected>> {
             Ok(Vec::new())
         }
 
-        fn tool(&self, _: &Db<'_>, _: &Selection, _: &str) -> Result<Option<crate::mcp::Projected>> {
+        fn tool(&self, _: &Db<'_>, _: &crate::op::Audience<'_>, _: &str) -> Result<Option<crate::mcp::Projected>> {
             Ok(None)
         }
 
-        fn validator(&self, _: &Db<'_>, _: &Selection) -> Result<Validator> {
+        fn validator(&self, _: &Db<'_>, _: &crate::op::Audience<'_>) -> Result<Validator> {
             Validator::of(&())
         }
 

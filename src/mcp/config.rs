@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::asker::Asker;
 use super::provider::Providers;
-use crate::op::{Caller, Connection, Effect, Grant, Identity};
+use crate::op::{Audience, Caller, Connection, Effect, Grant, Identity};
 use crate::store::projects::Selection;
 
 /// What a server serves, and what a request may reach of it.
@@ -26,6 +26,8 @@ pub struct Config {
     pub read_only: bool,
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
+    /// The toolset that narrows what is listed and called, in place of the active one.
+    pub toolset: Option<String>,
     /// What a program adds.
     pub providers: Providers,
     /// How long one read of the database may take.
@@ -55,6 +57,18 @@ impl Config {
             && self.groups == other.groups
             && self.full_list == other.full_list
             && self.read_only == other.read_only
+            && self.toolset == other.toolset
+            && self.key() == other.key()
+    }
+
+    /// Returns whom tools that are data are listed and found for in a request.
+    pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
+        Audience { selection: &self.selection, key: self.key(), toolset: self.toolset.as_deref() }
+    }
+
+    /// The name of the access key that a request came with.
+    fn key(&self) -> Option<&str> {
+        self.grant.as_ref().map(|grant| grant.key.as_str())
     }
 
     /// Returns who calls in a request: the client that calls itself `name`.
@@ -73,6 +87,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,
         Identity::Agentpack => Some(crate::deploy::GROUP),
+        Identity::Enact => Some(crate::registry::GROUP),
     }
 }
 

@@ -63,10 +63,10 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server that says it is `identity` has a method: contract 000's has tools and nothing else.
+/// Whether a server that says it is `identity` has a method: those of contracts 000 and 002 have tools and nothing else.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let content = ["prompts/", "resources/", "skills/", "completion/", "logging/", "tasks/"];
-    identity != Identity::Agentpack || !content.iter().any(|noun| method.starts_with(noun))
+    identity == Identity::Mcpkg || !content.iter().any(|noun| method.starts_with(noun))
 }
 
 /// The methods that 2026-07-28 gave up.

@@ -15,9 +15,8 @@ use serde_json::value::RawValue;
 
 use super::tasks::RunningTask;
 use crate::error::Result;
-use crate::op::{self, Effect, Projections, Resource, Validator};
+use crate::op::{self, Audience, Effect, Projections, Resource, Validator};
 use crate::store::Db;
-use crate::store::projects::Selection;
 
 /// An answer that is being made.
 pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;
@@ -31,19 +30,19 @@ pub trait Provider: Send + Sync + 'static {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
-    fn tools(&self, db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>>;
+    fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>>;
 
     /// Returns its tool of this name.
     ///
     /// # Errors
     /// As [`Provider::tools`].
-    fn tool(&self, db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Projected>>;
+    fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>>;
 
     /// Returns what differs whenever the list of its tools does.
     ///
     /// # Errors
     /// As [`Provider::tools`].
-    fn validator(&self, db: &Db<'_>, selection: &Selection) -> Result<Validator>;
+    fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator>;
 
     /// Returns its resources.
     fn resources(&self) -> &'static [Resource] {
@@ -109,9 +108,20 @@ impl From<op::Projected> for Projected {
         let mut listed = Tool::new(tool.name.clone(), tool.description.clone(), Arc::clone(&tool.input_schema));
         listed.title.clone_from(&tool.title);
         listed.output_schema.clone_from(&tool.output_schema);
-        listed.annotations = Some(hints(tool.effect, tool.open_world));
+        listed.annotations = Some(annotations(&tool));
         Self { listed, effect: tool.effect, group: tool.group, answer: Answer::Run(tool) }
     }
+}
+
+/// Returns what tools/list says of a tool that is data: what its manifest does, else what its effect does.
+fn annotations(tool: &op::Projected) -> ToolAnnotations {
+    let mut hints = hints(tool.effect, tool.open_world);
+    let said = tool.hints;
+    hints.read_only_hint = said.read_only.or(hints.read_only_hint);
+    hints.destructive_hint = said.destructive.or(hints.destructive_hint);
+    hints.idempotent_hint = said.idempotent.or(hints.idempotent_hint);
+    hints.open_world_hint = said.open_world.or(hints.open_world_hint);
+    hints
 }
 
 /// Returns what tools/list says of a tool's effect.
@@ -126,16 +136,16 @@ pub(super) fn hints(effect: Effect, open_world: bool) -> ToolAnnotations {
 }
 
 impl Provider for Projections {
-    fn tools(&self, db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>> {
-        Ok((self.list)(db, selection, after, limit)?.into_iter().map(Into::into).collect())
+    fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
+        Ok((self.list)(db, audience, after, limit)?.into_iter().map(Into::into).collect())
     }
 
-    fn tool(&self, db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Projected>> {
-        Ok((self.find)(db, selection, name)?.map(Into::into))
+    fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>> {
+        Ok((self.find)(db, audience, name)?.map(Into::into))
     }
 
-    fn validator(&self, db: &Db<'_>, selection: &Selection) -> Result<Validator> {
-        (self.validator)(db, selection)
+    fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
+        (self.validator)(db, audience)
     }
 }
 

@@ -44,6 +44,8 @@ pub enum Identity {
     Mcpkg,
     /// Contract 000: the deploy tools only.
     Agentpack,
+    /// Contract 002: the tools of registries only.
+    Enact,
 }
 
 /// What an access key allows.
@@ -112,6 +114,22 @@ impl Caller {
         }
     }
 
+    /// Whether the files of this machine are the caller's own: at a shell, or over pipes to a program of this user's.
+    pub fn is_on_this_machine(&self) -> bool {
+        match self {
+            Caller::Shell => true,
+            Caller::Client(client) => client.connection == Connection::Stdio,
+        }
+    }
+
+    /// Returns the name of the access key that the caller came with.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Caller::Client(Client { key: Some(grant), .. }) => Some(&grant.key),
+            _ => None,
+        }
+    }
+
     /// Returns the name of the only project that the caller reaches, where it is only one.
     pub fn project(&self) -> Option<&str> {
         match self {
@@ -151,13 +169,22 @@ impl Grant {
 
 impl Identity {
     /// Every identity.
-    pub const ALL: [Identity; 2] = [Identity::Mcpkg, Identity::Agentpack];
+    pub const ALL: [Identity; 3] = [Identity::Mcpkg, Identity::Agentpack, Identity::Enact];
 
-    /// The name in serverInfo.
+    /// The name that `serve --as` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Identity::Mcpkg => "mcpkg",
             Identity::Agentpack => "agentpack",
+            Identity::Enact => "enact",
+        }
+    }
+
+    /// The name in serverInfo.
+    pub const fn server_name(self) -> &'static str {
+        match self {
+            Identity::Mcpkg | Identity::Agentpack => self.name(),
+            Identity::Enact => "enact-mcp-server",
         }
     }
 }

@@ -24,14 +24,42 @@ pub struct Projected {
     pub output_schema: Option<Arc<Map<String, Value>>>,
     /// What it does to what is there.
     pub effect: Effect,
+    /// What its own manifest says of it, in place of what its effect says.
+    pub hints: Hints,
     /// Whether it reaches what lies outside of this machine.
     pub open_world: bool,
+    /// Whether it may take minutes, as [`super::Operation::LONG`].
+    pub long: bool,
     /// The group that it belongs to.
     pub group: &'static str,
     /// How its reply looks.
     pub shape: Shape,
     /// Does it, with the arguments that the caller gave.
     pub run: Arc<Run>,
+}
+
+/// What is said of a tool besides its effect: MCP's annotations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Whether it changes nothing.
+    pub read_only: Option<bool>,
+    /// Whether it may destroy what is there.
+    pub destructive: Option<bool>,
+    /// Whether calling it twice does no more than calling it once.
+    pub idempotent: Option<bool>,
+    /// Whether it reaches what lies outside of this machine.
+    pub open_world: Option<bool>,
+}
+
+/// For whom tools that are data are listed and found.
+#[derive(Clone, Copy)]
+pub struct Audience<'a> {
+    /// What the call says about its project.
+    pub selection: &'a Selection,
+    /// The name of the access key that it came with.
+    pub key: Option<&'a str>,
+    /// The toolset that the server was started with, in place of the active one.
+    pub toolset: Option<&'a str>,
 }
 
 impl Projected {
@@ -50,15 +78,15 @@ impl Projected {
 /// Runs a tool that is data; fails as an operation does.
 pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 
-/// The tools that are data of one domain, in the project that a selection says.
+/// The tools that are data of one domain.
 #[derive(Clone, Copy)]
 pub struct Projections {
     /// Returns as many as the number says of those whose names come after the one given, by name.
-    pub list: fn(&Db<'_>, &Selection, &str, usize) -> Result<Vec<Projected>>,
+    pub list: fn(&Db<'_>, &Audience<'_>, &str, usize) -> Result<Vec<Projected>>,
     /// Returns the one of this name.
-    pub find: fn(&Db<'_>, &Selection, &str) -> Result<Option<Projected>>,
+    pub find: fn(&Db<'_>, &Audience<'_>, &str) -> Result<Option<Projected>>,
     /// Returns what differs whenever the list does.
-    pub validator: fn(&Db<'_>, &Selection) -> Result<Validator>,
+    pub validator: fn(&Db<'_>, &Audience<'_>) -> Result<Validator>,
 }
 
 #[cfg(test)]
@@ -79,7 +107,9 @@ mod tests {
             input_schema: Arc::default(),
             output_schema: None,
             effect,
+            hints: Hints::default(),
             open_world: false,
+            long: false,
             group: "registry",
             shape: Shape::Json(None),
             run: Arc::new(|context: &Context, arguments| {

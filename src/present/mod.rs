@@ -65,7 +65,7 @@ pub fn relative(body: Body, folder: &str) -> Body {
 /// Returns a reply as one object, as its shape has it. `command` is what an envelope names, such as `deploy --apply`.
 pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
     match shape {
-        Shape::Sentence => reply.data.clone(),
+        Shape::Sentence | Shape::Output => reply.data.clone(),
         Shape::Envelope => envelope::envelope(command, reply),
         Shape::Json(version) => json::reply(version, reply),
     }
@@ -74,7 +74,7 @@ pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
 /// Returns a failure as one object, as the shape of what failed has it.
 pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     match shape {
-        Shape::Sentence => error(failed),
+        Shape::Sentence | Shape::Output => error(failed),
         Shape::Envelope => envelope::failure(command, failed),
         Shape::Json(version) => json::failure(version, failed),
     }

@@ -66,6 +66,30 @@ pub(super) fn end(child: &mut Child, how: End) {
     }
 }
 
+/// Asks the groups that the children of `child` lead to end; returns whether there were any.
+#[cfg(unix)]
+pub(super) fn ask_below(child: &Child) -> bool {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let Ok(children) = children(child.id()) else { return false };
+    let ids = children.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw));
+    ids.filter(|id| kill_process_group(*id, Signal::TERM).is_ok()).count() > 0
+}
+
+/// Returns the ids of a process's children as Linux has them.
+#[cfg(unix)]
+fn children(id: u32) -> io::Result<String> {
+    use std::io::Read;
+    let file = std::fs::OpenOptions::new().read(true).open(format!("/proc/{id}/task/{id}/children"))?;
+    let mut children = String::new();
+    file.take(64 << 10).read_to_string(&mut children)?;
+    Ok(children)
+}
+
+#[cfg(not(unix))]
+pub(super) fn ask_below(_: &Child) -> bool {
+    false
+}
+
 #[cfg(unix)]
 fn group(child: &Child) -> Option<rustix::process::Pid> {
     i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)

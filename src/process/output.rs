@@ -66,6 +66,16 @@ impl Printed {
         (dropped == 0).then_some(head)
     }
 
+    /// Returns how many bytes were printed, with those that were left out.
+    pub fn size(&self) -> u64 {
+        self.dropped + (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Whether a part of it was left out.
+    pub fn is_cut(&self) -> bool {
+        self.dropped > 0
+    }
+
     /// Returns the output as text, with a line that counts what was left out.
     pub fn text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.head).into_owned();

@@ -21,6 +21,7 @@ pub struct Running {
     child: Child,
     status: Option<ExitStatus>,
     leaves_children: bool,
+    asks_below: bool,
     events: Receiver<Event>,
     sender: Sender<Event>,
     stderr: Option<Reading>,
@@ -53,11 +54,18 @@ impl Running {
         let child = command.spawn().map_err(Failure::NotStarted)?;
         let (sender, events) = channel();
         // From here on the drop ends it.
-        let mut running = Self { child, status: None, leaves_children, events, sender, stderr: None };
+        let mut running =
+            Self { child, status: None, leaves_children, asks_below: false, events, sender, stderr: None };
         group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
         let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture, told)).transpose();
         running.stderr = stderr.map_err(Failure::Lost)?;
         Ok(running)
+    }
+
+    /// Has those that it started be asked to end in its place.
+    pub(super) fn asking_below(mut self, asks_below: bool) -> Self {
+        self.asks_below = asks_below;
+        self
     }
 
     /// Takes the pipe to its standard input; dropping the pipe ends the input.
@@ -104,7 +112,9 @@ impl Running {
             return;
         }
         self.leaves_children = false;
-        group::end(&mut self.child, End::Asked);
+        if !(self.asks_below && group::ask_below(&self.child)) {
+            group::end(&mut self.child, End::Asked);
+        }
         if !matches!(self.wait_for(Instant::now().checked_add(grace), None), Ok(Woken::Ended(_))) {
             self.kill();
         }

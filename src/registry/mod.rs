@@ -1,11 +1,29 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
-use crate::op::Domain;
-
+pub mod backend;
+pub mod installed;
 pub mod package;
+pub mod run;
+pub mod trust;
+
+use crate::op::Domain;
+use crate::store::tools::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "registry";
 
 /// What this domain offers.
-pub const DOMAIN: Domain = Domain { name: "registry", operations: &[], commands: &[], ..Domain::EMPTY };
+pub const DOMAIN: Domain = Domain {
+    name: "registry",
+    operations: &[trust::OPS, run::OPS, installed::toolsets::OPS],
+    commands: &[
+        ("tool", "Find, check, install, run and share tools"),
+        ("tool key", "Make keys that sign tools"),
+        ("tool trust", "Decide whose signatures count"),
+        ("tool env", "Say where the variables of tools come from"),
+        ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
+    ],
+    growing: &[runs::GROWING],
+    health: run::health,
+    ..Domain::EMPTY
+};

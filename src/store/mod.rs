@@ -31,6 +31,7 @@ pub mod sources;
 pub mod syncs;
 pub mod targets;
 pub mod tasks;
+pub mod tools;
 pub mod validators;
 pub mod watch;
 

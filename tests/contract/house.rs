@@ -67,10 +67,12 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     ("content", &["access/", "client/", "deploy/", "mcp/"]),
     // Contract 000's own identity.
     ("deploy", &["mcp/config.rs"]),
+    // Contract 002's.
+    ("registry", &["mcp/config.rs"]),
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; clients ask their users.
-    ("consent", &["deploy/", "mcp/"]),
+    ("consent", &["deploy/", "mcp/", "registry/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.
@@ -114,6 +116,7 @@ fn imports_go_down_only() {
                 "consent",
                 "content",
                 "deploy",
+                "registry",
                 "redact",
                 "store",
                 "error",

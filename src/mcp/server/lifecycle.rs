@@ -23,7 +23,9 @@ use crate::op::{Entry, Listed};
 pub(super) fn info(server: &Server) -> ServerConfig {
     let identity = server.config.identity;
     let capabilities = match identity {
-        Identity::Agentpack => ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build(),
+        Identity::Agentpack | Identity::Enact => {
+            ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build()
+        }
         Identity::Mcpkg => ServerCapabilities::builder()
             .enable_completions()
             .enable_logging()
@@ -41,7 +43,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     ServerConfig::new(capabilities)
         // What an unsupported version is answered with (contract 000).
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
-        .with_server_info(Implementation::new(identity.name(), env!("CARGO_PKG_VERSION")))
+        .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")))
         .with_instructions(instructions(&server.config))
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
-use crate::op::{Context, Entry, Reply, Shape};
+use crate::op::{Body, Context, Entry, Reply, Shape};
 use crate::present;
 use crate::store::{Store, projects};
 
@@ -53,6 +53,7 @@ pub(in crate::mcp) fn call(
 /// Returns what tools run in for an agent; `client` is what it calls itself.
 pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
     Context {
+        toolset: config.toolset.clone(),
         max_answer: config.max_answer,
         allow_outside: config.allow_outside.clone(),
         ..Context::new(config.caller(client), store, config.selection.clone())
@@ -74,6 +75,7 @@ pub(super) fn log(tool: &str, context: &Context, outcome: &Result<Reply>, starte
 pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     match form.shape {
         Shape::Sentence => sentence(form, outcome),
+        Shape::Output => output(form, outcome),
         Shape::Envelope | Shape::Json(_) => object(form, command, outcome),
     }
 }
@@ -135,6 +137,9 @@ fn project(context: &Context) -> String {
     found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
 }
 
+/// Where the result of a tool that is data says why it failed, for programs.
+const FAILURE: &str = "mcpkg/error";
+
 /// Where the result of a tool that reads content says what the content is of.
 const ITEM: &str = "mcpkg/item";
 
@@ -146,27 +151,58 @@ pub(super) fn item(data: Value) -> Option<MetaObject> {
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
+/// What a tool that is data put out. Its structuredContent is its own and has to fit its outputSchema, so that a failure has
+/// none; the facts of the run stand in `_meta`.
+fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
+    let (mut result, meta) = match outcome {
+        Ok(reply) => {
+            let mut result = CallToolResult::success(blocks(reply.body));
+            result.structured_content = Some(reply.data).filter(|data| !data.is_null());
+            (result, reply.meta)
+        }
+        Err(error) => {
+            log_bug(form, &error);
+            let text = ContentBlock::text(present::sentence_with_hints(&error));
+            let failure = present::error(&error)["error"].take();
+            (CallToolResult::error(vec![text]), Some((FAILURE, failure)))
+        }
+    };
+    result.meta = meta.map(|(key, value)| MetaObject(JsonObject::from_iter([(key.to_owned(), value)])));
+    result
+}
+
+/// Returns a body as blocks, one for each of several.
+fn blocks(body: Body) -> Vec<ContentBlock> {
+    match body {
+        Body::Several(bodies) => bodies.into_iter().flat_map(blocks).collect(),
+        body => vec![block(body)],
+    }
+}
+
+fn block(body: Body) -> ContentBlock {
+    match present::content(body) {
+        present::Content::Text(text) => ContentBlock::text(text),
+        present::Content::Media(media) => {
+            let data = base64::engine::general_purpose::STANDARD.encode(&media.bytes);
+            match media.mime_type {
+                Some(mime_type) if mime_type.starts_with("image/") => ContentBlock::image(data, mime_type),
+                mime_type => {
+                    let mut contents = ResourceContents::blob(data, media.uri);
+                    if let Some(mime_type) = mime_type {
+                        contents = contents.with_mime_type(mime_type);
+                    }
+                    ContentBlock::resource(contents)
+                }
+            }
+        }
+    }
+}
+
 /// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {
-            let block = match present::content(reply.body) {
-                present::Content::Text(text) => ContentBlock::text(text),
-                present::Content::Media(media) => {
-                    let data = base64::engine::general_purpose::STANDARD.encode(&media.bytes);
-                    match media.mime_type {
-                        Some(mime_type) if mime_type.starts_with("image/") => ContentBlock::image(data, mime_type),
-                        mime_type => {
-                            let mut contents = ResourceContents::blob(data, media.uri);
-                            if let Some(mime_type) = mime_type {
-                                contents = contents.with_mime_type(mime_type);
-                            }
-                            ContentBlock::resource(contents)
-                        }
-                    }
-                }
-            };
-            let mut result = CallToolResult::success(vec![block]);
+            let mut result = CallToolResult::success(vec![block(reply.body)]);
             if form.structured {
                 let written = reply.json.and_then(|json| serde_json::from_str(&json).ok());
                 result.structured_content = Some(written.unwrap_or(reply.data));

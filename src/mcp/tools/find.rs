@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::provider::Projected;
+use crate::mcp::provider::{Answer, Projected};
 use crate::op::{Effect, Entry};
 use crate::store::Db;
 
@@ -33,7 +33,10 @@ impl Tool {
 
     /// Whether it may take minutes.
     pub(in crate::mcp) fn is_long(&self) -> bool {
-        matches!(self, Tool::Operation(entry) if entry.long)
+        match self {
+            Tool::Operation(entry) => entry.long,
+            Tool::Projected(tool) => matches!(&tool.answer, Answer::Run(tool) if tool.long),
+        }
     }
 
     /// Whether a server runs it once at a time for each asker.
@@ -51,7 +54,7 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
         return Ok(operation(name, config).map(Tool::Operation));
     }
     for provider in config.providers.all() {
-        if let Some(tool) = provider.tool(db, &config.selection, name)? {
+        if let Some(tool) = provider.tool(db, &config.audience(), name)? {
             return Ok(config.serves(tool.group, tool.effect).then(|| Tool::Projected(Box::new(tool))));
         }
     }

@@ -154,7 +154,7 @@ fn of_provider(
     let mut found: Vec<Projected> = Vec::new();
     let mut after = after.to_owned();
     loop {
-        let page = provider.tools(db, &config.selection, &after, limit)?;
+        let page = provider.tools(db, &config.audience(), &after, limit)?;
         let last = page.last().map(|tool| tool.listed.name.to_string());
         let whole = page.len() < limit;
         found.extend(
@@ -180,7 +180,7 @@ pub(in crate::mcp) struct ToolsValidator {
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsValidator> {
-    let projected = config.providers.all().map(|provider| provider.validator(db, &config.selection));
+    let projected = config.providers.all().map(|provider| provider.validator(db, &config.audience()));
     Ok(ToolsValidator { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
 }
 
@@ -230,9 +230,8 @@ fn describe(entry: &'static Entry) -> Tool {
 mod tests {
     use super::*;
     use crate::mcp::Providers;
-    use crate::op::{self, Effect, Reply, Shape};
+    use crate::op::{self, Audience, Effect, Reply, Shape};
     use crate::store::Store;
-    use crate::store::projects::Selection;
     use serde_json::json;
 
     /// Installed tools, as a domain will have them: as many as the number says, in two groups.
@@ -247,7 +246,9 @@ mod tests {
                 input_schema: Arc::default(),
                 output_schema: None,
                 effect: if index.is_multiple_of(2) { Effect::Read } else { Effect::Write },
+                hints: op::Hints::default(),
                 open_world: true,
+                long: false,
                 group: "registry",
                 shape: Shape::Json(None),
                 run: Arc::new(|_, arguments| Ok(Reply::sentence("ran", json!({ "given": arguments })))),
@@ -257,16 +258,16 @@ mod tests {
     }
 
     impl Provider for Installed {
-        fn tools(&self, _: &Db<'_>, _: &Selection, after: &str, limit: usize) -> Result<Vec<Projected>> {
+        fn tools(&self, _: &Db<'_>, _: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
             let all = (0..self.0).map(Self::one);
             Ok(all.filter(|tool| tool.listed.name.as_ref() > after).take(limit).collect())
         }
 
-        fn tool(&self, _: &Db<'_>, _: &Selection, name: &str) -> Result<Option<Projected>> {
+        fn tool(&self, _: &Db<'_>, _: &Audience<'_>, name: &str) -> Result<Option<Projected>> {
             Ok((0..self.0).map(Self::one).find(|tool| tool.listed.name == name))
         }
 
-        fn validator(&self, _: &Db<'_>, _: &Selection) -> Result<Validator> {
+        fn validator(&self, _: &Db<'_>, _: &Audience<'_>) -> Result<Validator> {
             Validator::of(&self.0)
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpkg::clock::Clock;
 use mcpkg::mcp::{Answer, Pending, Projected, Provider, Talk};
-use mcpkg::op::{Context, Effect, Resource, Validator};
+use mcpkg::op::{Audience, Context, Effect, Resource, Validator};
 use mcpkg::store::events::{self, NewEvent};
 use mcpkg::store::projects::Selection;
 use mcpkg::store::{Db, Store};
@@ -160,18 +160,18 @@ impl State {
 }
 
 impl Provider for Fixtures {
-    fn tools(&self, _: &Db<'_>, _: &Selection, after: &str, limit: usize) -> mcpkg::error::Result<Vec<Projected>> {
+    fn tools(&self, _: &Db<'_>, _: &Audience<'_>, after: &str, limit: usize) -> mcpkg::error::Result<Vec<Projected>> {
         let mut tools = listed();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let tools = tools.into_iter().filter(|tool| tool.name.as_ref() > after).take(limit);
         Ok(tools.map(|tool| self.projected(tool)).collect())
     }
 
-    fn tool(&self, _: &Db<'_>, _: &Selection, name: &str) -> mcpkg::error::Result<Option<Projected>> {
+    fn tool(&self, _: &Db<'_>, _: &Audience<'_>, name: &str) -> mcpkg::error::Result<Option<Projected>> {
         Ok(listed().into_iter().find(|tool| tool.name == name).map(|tool| self.projected(tool)))
     }
 
-    fn validator(&self, _: &Db<'_>, _: &Selection) -> mcpkg::error::Result<Validator> {
+    fn validator(&self, _: &Db<'_>, _: &Audience<'_>) -> mcpkg::error::Result<Validator> {
         Validator::of(&self.0.changes.load(Ordering::Relaxed))
     }
 

@@ -2,6 +2,7 @@
 
 pub(in crate::store) mod index;
 pub(in crate::store) mod search;
+pub(in crate::store) mod tool_search;
 
 mod access;
 mod backup;

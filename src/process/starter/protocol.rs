@@ -1,0 +1,185 @@
+//! What the two sides of a start tell each other: one request, then frames.
+//!
+//! A frame is a byte that says what it is, four bytes of length, and so many bytes.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+/// The only argument of mcpkg where it is to start a program.
+pub(super) const WORD: &str = "__start-in-sandbox";
+
+/// Bytes of the longest frame.
+const LONGEST: u32 = 64 << 20;
+
+/// What is started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Its variables, all of them.
+    pub variables: BTreeMap<String, String>,
+    /// The folder that it runs in.
+    pub folder: String,
+    /// What it and each of its children may use.
+    pub ceilings: Ceilings,
+    /// The folder whose files are taken when it has ended.
+    pub output: Option<Output>,
+}
+
+/// What a program and each of its children may use.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Seconds of a processor.
+    pub cpu: u64,
+    /// Bytes of memory that is its own.
+    pub data: u64,
+    /// Bytes of memory that it addresses.
+    pub addressed: u64,
+    /// Processes and threads at once, of its user in its namespace.
+    pub processes: u64,
+    /// Open files.
+    pub files: u64,
+    /// Bytes of the longest file.
+    pub file_size: u64,
+}
+
+/// A folder whose files are taken.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Output {
+    /// Its path.
+    pub folder: String,
+    /// How many files are taken.
+    pub files: usize,
+    /// How many bytes are taken.
+    pub bytes: u64,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+    /// It could not be started, and why.
+    NotStarted(String),
+}
+
+/// What the starter tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// It read the request.
+    Ready,
+    /// Here begins a file with this path.
+    File(String),
+    /// More bytes of the file.
+    Bytes(Vec<u8>),
+    /// What stands at this path is not taken.
+    LeftOut(String),
+    /// How the program ended: the last frame.
+    Ended(Ended),
+}
+
+impl Frame {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let ended;
+        let (tag, bytes): (u8, &[u8]) = match self {
+            Self::Ready => (b'R', b""),
+            Self::File(path) => (b'F', path.as_bytes()),
+            Self::Bytes(bytes) => (b'B', bytes),
+            Self::LeftOut(path) => (b'L', path.as_bytes()),
+            Self::Ended(how) => {
+                ended = serde_json::to_vec(how)?;
+                (b'E', &ended)
+            }
+        };
+        write(to, tag, bytes)
+    }
+
+    /// Reads a frame; what is none is an error.
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let (tag, bytes) = read(from)?;
+        let text = |bytes| String::from_utf8(bytes).map_err(|_| wrong());
+        match tag {
+            b'R' => Ok(Self::Ready),
+            b'F' => text(bytes).map(Self::File),
+            b'B' => Ok(Self::Bytes(bytes)),
+            b'L' => text(bytes).map(Self::LeftOut),
+            b'E' => Ok(Self::Ended(serde_json::from_slice(&bytes)?)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl Request {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        write(to, b'Q', &serde_json::to_vec(self)?)
+    }
+
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        match read(from)? {
+            (b'Q', bytes) => Ok(serde_json::from_slice(&bytes)?),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+fn write(to: &mut impl Write, tag: u8, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= LONGEST).ok_or_else(wrong)?;
+    to.write_all(&[tag])?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(bytes)
+}
+
+fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 5];
+    from.read_exact(&mut head)?;
+    let [tag, length @ ..] = head;
+    let length = u32::from_le_bytes(length);
+    if length > LONGEST {
+        return Err(wrong());
+    }
+    // What is not there is not allocated for.
+    let mut bytes = Vec::new();
+    match from.take(u64::from(length)).read_to_end(&mut bytes)? {
+        read if read == length as usize => Ok((tag, bytes)),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn wrong() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "no frame of the starter")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_out_as_they_went_in_and_nothing_else_is_one() {
+        let frames = [
+            Frame::Ready,
+            Frame::File("a/b".to_owned()),
+            Frame::Bytes(vec![0, 255, 10]),
+            Frame::LeftOut("link".to_owned()),
+            Frame::Ended(Ended::Killed(9)),
+        ];
+        let mut bytes = Vec::new();
+        frames.iter().for_each(|frame| frame.write(&mut bytes).expect("written"));
+        let mut from = bytes.as_slice();
+        for frame in &frames {
+            assert_eq!(Frame::read(&mut from).expect("read"), *frame);
+        }
+        assert!(Frame::read(&mut from).is_err());
+        for cut in 1..bytes.len() {
+            let mut from = &bytes[..cut];
+            let whole = std::iter::from_fn(|| Frame::read(&mut from).ok()).count();
+            assert!(whole < frames.len());
+        }
+        for wrong in [&b"R\xff\xff\xff\xff"[..], b"X\0\0\0\0", b"F\x01\0\0\0\xff", b"E\x02\0\0\0{}"] {
+            assert!(Frame::read(&mut &wrong[..]).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The registry that is this database.
+
+use semver::Version;
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::latest::counting;
+use super::listed;
+use super::query::{Found, Query};
+use super::registry::Registry;
+use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
+use super::unknown::{no_tool, no_version};
+use crate::disk::Sha;
+use crate::error::Result;
+use crate::op::Context;
+use crate::registry::package::Name;
+use crate::store::Db;
+use crate::store::blobs::{self, damaged_value};
+use crate::store::tools::attestations;
+use crate::store::tools::listings::{self, Listing};
+use crate::store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
+use crate::store::tools::registries::LOCAL;
+
+/// The registry that is this database.
+pub struct Local<'c> {
+    context: &'c Context,
+}
+
+impl<'c> Local<'c> {
+    /// Returns the registry that is the database of a context.
+    pub fn new(context: &'c Context) -> Self {
+        Self { context }
+    }
+
+    fn rows(&self, db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
+        let rows = packages::versions(db, LOCAL, name.as_str())?;
+        rows.into_iter().map(|row| Ok((version_of(&row)?, row))).collect()
+    }
+
+    fn row(&self, db: &Db<'_>, name: &Name, version: &Version) -> Result<PackageRow> {
+        match packages::get(db, LOCAL, name.as_str(), &version.to_string())? {
+            Some(row) => Ok(row),
+            None => {
+                let versions: Vec<Version> = self.rows(db, name)?.into_iter().map(|(version, _)| version).collect();
+                match versions.is_empty() {
+                    true => Err(no_tool(LOCAL, name)),
+                    false => Err(no_version(LOCAL, name, &version.to_string(), &versions)),
+                }
+            }
+        }
+    }
+
+    /// Lists a tool as its versions are now.
+    fn list(&self, db: &Db<'_>, name: &Name) -> Result<()> {
+        let shown = |row: &PackageRow| row.release.visibility == Visibility::Public && row.release.yank.is_none();
+        let rows = self.rows(db, name)?.into_iter().filter(|(_, row)| shown(row));
+        let Some((version, row)) = counting(rows, |(version, _)| version) else {
+            return listings::remove(db, LOCAL, name.as_str());
+        };
+        let Facts { description, tags, .. } = Facts::of(&manifest(db, &row)?);
+        let published_at = row.release.published_at;
+        let listing = Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at };
+        listings::put(db, LOCAL, &listing)
+    }
+}
+
+impl Registry for Local<'_> {
+    fn search(&self, query: &Query) -> Result<Found> {
+        let now = self.context.clock.now();
+        self.context.store.read(|db| listed::find(db, LOCAL, query)).map(|(hits, total)| Found {
+            hits,
+            total,
+            checked_at: now,
+            stale: false,
+        })
+    }
+
+    fn info(&self, name: &Name) -> Result<ToolInfo> {
+        self.context.store.read(|db| {
+            let mut rows = self.rows(db, name)?;
+            rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+            let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
+            let Some((_, row)) = counting(sound, |(version, _)| version).or(rows.first()) else {
+                return Err(no_tool(LOCAL, name));
+            };
+            let Facts { description, tags, license } = Facts::of(&manifest(db, row)?);
+            let listed = |(version, row): (Version, PackageRow)| Listed {
+                version,
+                sha256: Some(row.release.sha256),
+                published_at: row.release.published_at,
+                yank: row.release.yank,
+            };
+            let versions = rows.into_iter().map(listed).collect();
+            Ok(ToolInfo { name: name.clone(), description, tags, license, versions })
+        })
+    }
+
+    fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo> {
+        let release = self.context.store.read(|db| self.row(db, name, version))?.release;
+        let Release { sha256, size, publisher, visibility, published_at, yank, .. } = release;
+        let (name, version) = (name.clone(), version.clone());
+        Ok(VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank })
+    }
+
+    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+        self.context.store.read(|db| {
+            let row = self.row(db, &version.name, &version.version)?;
+            let archive = packages::archive(db, &row)?;
+            archive.ok_or_else(|| damaged_value("a package that was published here has no archive"))
+        })
+    }
+
+    fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
+        self.context.store.read(|db| bundles(db, &version.sha256))
+    }
+
+    fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
+        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations: claims } =
+            *publication;
+        let author = self.context.author();
+        let manifest = manifest.to_string();
+        self.context.store.write(|db| {
+            let there = packages::get(db, LOCAL, name.as_str(), &version.to_string())?;
+            let is_new = !there.is_some_and(|row| row.release.sha256 == *sha256);
+            if is_new {
+                let release = Release {
+                    registry: LOCAL.to_owned(),
+                    name: name.to_string(),
+                    version: version.to_string(),
+                    sha256: *sha256,
+                    size: archive.len() as u64,
+                    publisher: Some(author.actor.to_owned()),
+                    visibility,
+                    published_at: author.now,
+                    yank: None,
+                };
+                let blob = blobs::put_known(db, sha256, archive)?;
+                let manifest = Manifest { json: &manifest, raw: raw_manifest };
+                packages::insert(db, &release, blob, manifest, author.now)?;
+                self.list(db, name)?;
+                self.context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))?;
+            }
+            for bundle in claims {
+                attestations::insert(db, sha256, bundle, None, author.now)?;
+            }
+            Ok(is_new)
+        })
+    }
+
+    fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
+        let author = self.context.author();
+        let kind = if yank.is_some() { "tool.yank" } else { "tool.unyank" };
+        self.context.store.write(|db| {
+            let row = self.row(db, name, version)?;
+            packages::set_yank(db, row.id, yank)?;
+            self.list(db, name)?;
+            self.context.event(db, author, None, kind, &format!("{name}@{version}"))
+        })
+    }
+
+    fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
+        let now = self.context.clock.now();
+        self.context.store.write(|db| {
+            self.row(db, &version.name, &version.version)?;
+            attestations::insert(db, &version.sha256, bundle, None, now).map(drop)
+        })
+    }
+}
+
+/// Returns the version of a row of this database's own packages.
+fn version_of(row: &PackageRow) -> Result<Version> {
+    let parsed = Version::parse(&row.release.version);
+    parsed.map_err(|error| damaged_value("a package has a version that is none").with_source(error))
+}
+
+fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
+    let text = packages::manifest(db, row.id)?.unwrap_or_default();
+    serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
+}
+
+/// Returns the attestations of an archive that this database has.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn bundles(db: &Db<'_>, sha256: &Sha) -> Result<Vec<String>> {
+    Ok(attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
+}

@@ -1,0 +1,65 @@
+//! What every registry can do, whatever stands behind it.
+
+use semver::Version;
+
+use super::query::{Found, Query};
+use super::tool::{Publication, ToolInfo, VersionInfo};
+use crate::error::Result;
+use crate::registry::package::Name;
+use crate::store::tools::packages::Yank;
+
+/// A registry: this database, a folder, or another host.
+///
+/// Nothing that it answers is trusted: digests are compared with those seen before, archives with their digest, and
+/// attestations are verified where they are judged. Every method fails with `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_REFUSED` or
+/// `E_REGISTRY_ANSWER` where another host is asked, with `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` where a folder is, and with
+/// `E_CANCELLED` where the caller gave up.
+pub trait Registry: Send {
+    /// Finds tools.
+    ///
+    /// # Errors
+    /// See [`Registry`].
+    fn search(&self, query: &Query) -> Result<Found>;
+
+    /// Returns what is known of a tool.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`; see [`Registry`].
+    fn info(&self, name: &Name) -> Result<ToolInfo>;
+
+    /// Returns what is known of a version, yanked or not.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
+    fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo>;
+
+    /// Returns the bytes of a version's archive, which are what its digest says.
+    ///
+    /// # Errors
+    /// `E_DIGEST_MISMATCH`; see [`Registry`].
+    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>>;
+
+    /// Returns the attestations of a version, each a bundle as JSON: claims, which nobody verified.
+    ///
+    /// # Errors
+    /// See [`Registry`].
+    fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>>;
+
+    /// Publishes a version; returns whether it was not there before.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS` where the version is there with another digest, `E_NAMESPACE_MISMATCH`; see [`Registry`].
+    fn publish(&self, publication: &Publication<'_>) -> Result<bool>;
+
+    /// Says that a version is not to be used any more, or with `None` that it is again.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_NAMESPACE_MISMATCH`; see [`Registry`].
+    fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()>;
+
+    /// Adds an attestation to a version; one that is there already is no failure.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
+    fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()>;
+}

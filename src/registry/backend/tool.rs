@@ -1,0 +1,78 @@
+//! What registries say of tools and their versions.
+
+use semver::Version;
+
+use crate::clock::Millis;
+use crate::disk::Sha;
+use crate::registry::package::Name;
+use crate::store::tools::packages::{Visibility, Yank};
+
+/// What a registry says of a tool.
+#[derive(Clone, Debug)]
+pub struct ToolInfo {
+    /// Its name.
+    pub name: Name,
+    /// What it does, in one line: a stranger's words.
+    pub description: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its licence.
+    pub license: Option<String>,
+    /// Its versions, the highest first.
+    pub versions: Vec<Listed>,
+}
+
+/// A version in a tool's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The version.
+    pub version: Version,
+    /// The SHA-256 of its archive, where the list says it.
+    pub sha256: Option<Sha>,
+    /// When it was published.
+    pub published_at: Millis,
+    /// Why it is not to be used any more, where that is so.
+    pub yank: Option<Yank>,
+}
+
+/// What a registry says of a version.
+#[derive(Clone, Debug)]
+pub struct VersionInfo {
+    /// The tool.
+    pub name: Name,
+    /// The version.
+    pub version: Version,
+    /// The SHA-256 of its archive.
+    pub sha256: Sha,
+    /// Bytes of its archive; 0 where the registry does not say.
+    pub size: u64,
+    /// Who published it, as the registry says.
+    pub publisher: Option<String>,
+    /// Who is shown it.
+    pub visibility: Visibility,
+    /// When it was published.
+    pub published_at: Millis,
+    /// Why it is not to be used any more, where that is so.
+    pub yank: Option<Yank>,
+}
+
+/// What is published.
+#[derive(Clone, Copy, Debug)]
+pub struct Publication<'p> {
+    /// The tool.
+    pub name: &'p Name,
+    /// The version.
+    pub version: &'p Version,
+    /// The archive.
+    pub archive: &'p [u8],
+    /// Its SHA-256.
+    pub sha256: &'p Sha,
+    /// The manifest as JSON.
+    pub manifest: &'p serde_json::Value,
+    /// The manifest as it stands in the archive.
+    pub raw_manifest: &'p str,
+    /// Who shall be shown it.
+    pub visibility: Visibility,
+    /// Its attestations, each a bundle as JSON.
+    pub attestations: &'p [String],
+}

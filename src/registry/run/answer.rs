@@ -1,0 +1,140 @@
+//! What a run's end means: an outcome, or the failure that it is.
+
+use serde_json::{Value, json};
+
+use super::call::Tool;
+use super::limits::Limits;
+use crate::error::{Code, Error, Result};
+use crate::process::starter::Ended;
+
+/// Bytes of the end of standard error that a failure carries.
+const TAIL: usize = 4 << 10;
+
+/// Signals that Linux ends a process with where it reaches a limit, and the limit.
+const LIMITS: [(i32, &str); 2] = [(24, "cpu"), (25, "file_size")];
+
+/// Fails unless a program ended with status 0.
+///
+/// # Errors
+/// `E_TOOL_FAILED` with the status and the end of `stderr`, `E_TOOL_LIMIT`.
+pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Result<()> {
+    let tail = tail(stderr);
+    let failed = |why: String, details: Value| {
+        let said = tail.lines().rfind(|line| !line.trim().is_empty());
+        let message = said.map_or_else(|| why.clone(), |said| format!("{why}: {}", said.trim()));
+        Error::new(Code::ToolFailed, message).with_details(details)
+    };
+    let name = &tool.name;
+    Err(match ended {
+        Some(Ended::Exited(0)) => return Ok(()),
+        Some(Ended::Exited(code)) => {
+            failed(format!("{name} ended with status {code}"), json!({ "exit_code": code, "stderr": tail }))
+        }
+        Some(Ended::Killed(signal)) => match LIMITS.iter().find(|(number, _)| number == signal) {
+            Some((_, limit)) => reached(tool, limit, tail),
+            None => failed(format!("{name} was ended by signal {signal}"), json!({ "signal": signal, "stderr": tail })),
+        },
+        Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
+            .with_details(json!({ "exit_code": null, "stderr": tail }))
+            .hint("a sandbox has the programs of /usr, and the tool's own"),
+        None => failed(format!("{name} was killed"), json!({ "exit_code": null, "stderr": tail })),
+    })
+}
+
+/// Returns the failure of a tool that reached a limit.
+pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
+    Error::new(Code::ToolLimit, format!("{} reached its limit of {}", tool.name, limit.replace('_', " ")))
+        .with_details(json!({ "limit": limit, "stderr": stderr }))
+}
+
+/// Returns the failure of a tool that ran for too long.
+pub fn timed_out(tool: &Tool, limits: &Limits) -> Error {
+    let seconds = limits.time.as_secs_f64();
+    Error::new(Code::ToolTimeout, format!("{} had not ended after {seconds} s, and was ended", tool.name))
+        .with_details(json!({ "limit": "time", "seconds": seconds }))
+        .hint("its manifest says how long it may take: `timeout`, an hour at most")
+}
+
+/// Returns standard output as data: where there is a schema it has to be one JSON value that fits, else it is what it parses
+/// to as JSON, if it does.
+///
+/// # Errors
+/// `E_TOOL_OUTPUT`.
+pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>) -> Result<Option<Value>> {
+    let parsed = stdout.map(serde_json::from_str::<Value>);
+    let Some(schema) = schema else { return Ok(parsed.and_then(Result::ok)) };
+    let wrong = |why: String, errors: Value| {
+        let message = format!("{} printed what does not fit its output schema: {why}", tool.name);
+        Error::new(Code::ToolOutput, message).with_details(json!({ "errors": errors }))
+    };
+    let value = match parsed {
+        None => return Err(wrong("it is longer than what is kept".to_owned(), json!([]))),
+        Some(Err(error)) => return Err(wrong(format!("it is not one JSON value ({error})"), json!([]))),
+        Some(Ok(value)) => value,
+    };
+    let errors = super::schema::errors(schema, &value)?;
+    match errors.first() {
+        None => Ok(Some(value)),
+        Some((path, message)) => {
+            let why = if path.is_empty() { message.clone() } else { format!("{path}: {message}") };
+            let listed: Vec<Value> =
+                errors.iter().map(|(path, message)| json!({ "path": path, "message": message })).collect();
+            Err(wrong(why, listed.into()))
+        }
+    }
+}
+
+/// Returns the last [`TAIL`] bytes of a text, from the beginning of a character.
+fn tail(text: &str) -> &str {
+    let begin = text.len().saturating_sub(TAIL);
+    &text[text.ceil_char_boundary(begin)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Tool {
+        Tool { name: "alice/tool".to_owned(), version: None, sha256: None, publisher: String::new() }
+    }
+
+    #[test]
+    fn an_end_is_a_success_or_says_what_it_was() {
+        let of = |ended: Option<Ended>, stderr: &str| require_success(&tool(), ended.as_ref(), stderr);
+        assert!(of(Some(Ended::Exited(0)), "warned").is_ok());
+        let error = of(Some(Ended::Exited(3)), "first\nlast\n").expect_err("failed");
+        assert_eq!((error.code(), error.message()), (Code::ToolFailed, "alice/tool ended with status 3: last"));
+        assert_eq!(error.details(), Some(&json!({ "exit_code": 3, "stderr": "first\nlast\n" })));
+        for (signal, limit) in LIMITS {
+            let error = of(Some(Ended::Killed(signal)), "").expect_err("a limit");
+            assert_eq!((error.code(), &error.details().expect("details")["limit"]), (Code::ToolLimit, &json!(limit)));
+        }
+        for ended in [Some(Ended::Killed(9)), Some(Ended::NotStarted("no such file".to_owned())), None] {
+            assert_eq!(of(ended, "").expect_err("failed").code(), Code::ToolFailed);
+        }
+        let long = "é".repeat(TAIL);
+        let error = of(Some(Ended::Exited(1)), &long).expect_err("failed");
+        let kept = error.details().expect("details")["stderr"].as_str().expect("text").len();
+        assert!(kept <= TAIL && kept > TAIL - 4);
+    }
+
+    #[test]
+    fn x31_with_an_output_schema_the_output_is_one_value_that_fits() {
+        let schema = json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
+        let of = |stdout| output(&tool(), Some(&schema), stdout);
+        assert_eq!(of(Some("{\"n\": 1}\n")).expect("fits"), Some(json!({ "n": 1 })));
+        for (stdout, what) in [
+            (Some("{\"n\": \"1\"}"), "another type"),
+            (Some("{}"), "a missing property"),
+            (Some("{\"n\": 1} {\"n\": 2}"), "two values"),
+            (Some("n = 1"), "no JSON"),
+            (Some(""), "nothing"),
+            (None, "what was cut"),
+        ] {
+            assert_eq!(of(stdout).expect_err(what).code(), Code::ToolOutput);
+        }
+        // Without one it is data where it is JSON.
+        assert_eq!(output(&tool(), None, Some("[1]")).expect("any"), Some(json!([1])));
+        assert_eq!(output(&tool(), None, Some("text")).expect("any"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! The arguments of bubblewrap: what a tool sees, and what it does not.
+//!
+//! Nothing of the host is there but `/usr` for reading and what its programs need of `/etc`. Every file system that can be
+//! written to is one in memory, with a size. Variables are no arguments: every user of the machine can read those.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::limits::{Limits, OUTPUT_BYTES};
+
+/// The place of a tool's own files.
+pub const WORKSPACE: &str = "/workspace";
+
+/// Where a tool leaves files for who called it.
+pub const OUTPUT: &str = "/output";
+
+/// Where mcpkg's own program is, which sets the limits inside of the sandbox.
+pub const STARTER: &str = "/run/mcpkg";
+
+/// The user and the group that a tool is: a name for whoever runs mcpkg.
+pub const USER: &str = "1000";
+
+/// Bytes that a file system in memory needs beside the files in it.
+const OVERHEAD: u64 = 1 << 20;
+
+/// A sandbox.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// What is mounted, in order.
+    pub mounts: Vec<Mount>,
+    /// Whether it is on the host's network.
+    pub network: bool,
+    /// What may be used.
+    pub limits: Limits,
+}
+
+/// What stands somewhere in a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mount {
+    /// A file or folder of the host's, for reading.
+    Read {
+        /// Where it is on the host.
+        from: PathBuf,
+        /// Where it is inside.
+        at: PathBuf,
+    },
+    /// A file or folder of the host's, for writing too: a person allowed it.
+    Write {
+        /// Where it is on the host.
+        from: PathBuf,
+        /// Where it is inside.
+        at: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        /// What it leads to.
+        to: PathBuf,
+        /// Where it is.
+        at: PathBuf,
+    },
+}
+
+impl Mount {
+    /// Returns a file or folder of the host's, for reading.
+    pub fn read(from: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
+        Self::Read { from: from.into(), at: at.into() }
+    }
+}
+
+/// Returns bubblewrap's arguments, before those of the program that it starts.
+pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
+    let mut arguments = Arguments::default();
+    arguments.add(["--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"]);
+    arguments.add(["--die-with-parent", "--new-session", "--uid", USER, "--gid", USER, "--hostname", "sandbox"]);
+    if sandbox.network {
+        arguments.add(["--share-net"]);
+    }
+    arguments.add(["--proc", "/proc", "--dev", "/dev"]);
+    arguments.memory("/dev/shm", sandbox.limits.scratch);
+    arguments.memory("/tmp", sandbox.limits.scratch);
+    arguments.memory(OUTPUT, OUTPUT_BYTES + OVERHEAD);
+    for mount in &sandbox.mounts {
+        match mount {
+            Mount::Read { from, at } => arguments.add([OsString::from("--ro-bind"), from.into(), at.into()]),
+            Mount::Write { from, at } => arguments.add([OsString::from("--bind"), from.into(), at.into()]),
+            Mount::Link { to, at } => arguments.add([OsString::from("--symlink"), to.into(), at.into()]),
+        }
+    }
+    // Both are file systems in memory without a size, in which nothing else has to be made from here on.
+    arguments.add(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE, "--"]);
+    arguments.0
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add<A: Into<OsString>>(&mut self, arguments: impl IntoIterator<Item = A>) {
+        self.0.extend(arguments.into_iter().map(Into::into));
+    }
+
+    /// Adds a file system in memory that holds so many bytes.
+    fn memory(&mut self, at: &str, bytes: u64) {
+        self.add(["--perms", "0700", "--size", &bytes.to_string(), "--tmpfs", at]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(sandbox: &Sandbox) -> Vec<String> {
+        arguments(sandbox).into_iter().map(|argument| argument.into_string().expect("UTF-8")).collect()
+    }
+
+    fn sandbox(mounts: Vec<Mount>, network: bool) -> Sandbox {
+        Sandbox { mounts, network, limits: Limits { scratch: 4096, ..Limits::default() } }
+    }
+
+    #[test]
+    fn a_sandbox_shares_nothing_and_each_file_system_that_is_written_to_has_a_size() {
+        let link = Mount::Link { to: "usr/bin".into(), at: "/bin".into() };
+        let arguments = shown(&sandbox(vec![Mount::read("/usr", "/usr"), link], false));
+        let expected = "--unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session \
+            --uid 1000 --gid 1000 --hostname sandbox --proc /proc --dev /dev \
+            --perms 0700 --size 4096 --tmpfs /dev/shm --perms 0700 --size 4096 --tmpfs /tmp \
+            --perms 0700 --size 17825792 --tmpfs /output \
+            --ro-bind /usr /usr --symlink usr/bin /bin \
+            --remount-ro /dev --remount-ro / --chdir /workspace --";
+        assert_eq!(arguments.join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
+        // A file system in memory follows its size; none is made without one.
+        let tmpfs = arguments.iter().filter(|argument| *argument == "--tmpfs").count();
+        let sizes = arguments.iter().filter(|argument| *argument == "--size").count();
+        assert_eq!(tmpfs, sizes);
+    }
+
+    #[test]
+    fn the_network_and_folders_are_there_where_they_were_allowed() {
+        let write = Mount::Write { from: "/data/a b".into(), at: "/data/a b".into() };
+        let arguments = shown(&sandbox(vec![write], true));
+        let at = arguments.iter().position(|argument| argument == "--bind").expect("a mount");
+        assert_eq!(arguments[at..at + 3], ["--bind", "/data/a b", "/data/a b"]);
+        let unshared = arguments.iter().position(|argument| argument == "--unshare-all").expect("unshared");
+        let shared = arguments.iter().position(|argument| argument == "--share-net").expect("shared");
+        assert!(unshared < shared);
+    }
+}

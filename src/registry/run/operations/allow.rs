@@ -1,0 +1,229 @@
+//! `mcpkg tool allow`: what a person lets a tool do beyond its sandbox.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::registry::GROUP;
+use crate::registry::run::call::Tool;
+use crate::registry::run::grants;
+use crate::store::tools::grants::{self as stored, Allowed, Grant};
+
+/// Folders that a sandbox has of its own; nothing of the host's is put over them.
+const TAKEN: [&str; 14] = [
+    "/bin",
+    "/dev",
+    "/etc",
+    "/input",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/output",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/tmp",
+    "/usr",
+    "/workspace",
+];
+
+/// What is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    /// To reach other hosts, and what listens on this one
+    Network,
+    /// To read and write a folder
+    Files,
+}
+
+/// Allow a tool more than its sandbox
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Allow {
+    /// Tool name, or the path of its folder
+    tool: String,
+    /// What it may do; left out, what it is allowed is shown
+    #[arg(value_enum)]
+    what: Option<What>,
+    /// The folder, for `files`
+    #[arg(requires = "what")]
+    folder: Option<String>,
+    /// Take it back
+    #[arg(long, requires = "what")]
+    #[serde(default)]
+    revoke: bool,
+}
+
+impl Operation for Allow {
+    const TOOL: &'static str = "allow_tool";
+    const CLI: &'static [&'static str] = &["tool", "allow"];
+    const TITLE: &'static str = "Allow a tool more than its sandbox";
+    const ABOUT: &'static str = "Allow a tool the network or a folder, which its sandbox keeps from it";
+    const HELP: &'static str = "It asks at a terminal: there is no --yes for it. It holds for this tool of this publisher, on \
+        this machine; for a tool that nobody signed, for this very archive or folder.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool allow alice/utils/weather network",
+        "mcpkg tool allow alice/utils/weather",
+        "mcpkg tool allow alice/utils/weather network --revoke",
+        "mcpkg tool allow ./my-tool files ~/data",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let tool = super::subject::tool(context, &self.tool)?;
+        let Some(what) = self.what else { return shown(context, &tool) };
+        let allowed = match (what, &self.folder) {
+            (What::Network, None) => Allowed::Network,
+            (What::Network, Some(_)) => {
+                return Err(Error::new(Code::InvalidArgument, "The network takes no folder"));
+            }
+            (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` takes the folder")),
+            // One that is gone can be taken back by the path that was shown.
+            (What::Files, Some(folder)) if self.revoke => {
+                Allowed::Files(real(folder).unwrap_or_else(|_| folder.clone()))
+            }
+            (What::Files, Some(folder)) => Allowed::Files(checked(context, folder)?),
+        };
+        let (tool, publisher) = (tool.name.clone(), tool.holder());
+        let grant = Grant { tool, publisher, allowed, granted_at: context.clock.now() };
+        if self.revoke { revoke(context, &grant) } else { allow(context, &grant) }
+    }
+}
+
+fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
+    if context.confirmation != Confirmation::Ask {
+        let why = "Only a person at a terminal allows a tool more than its sandbox; there is no --yes for it";
+        return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
+    }
+    let does = match &grant.allowed {
+        Allowed::Network => "reach every host that this machine reaches, and what listens on this machine".to_owned(),
+        Allowed::Files(folder) => format!("read, change and delete everything below {folder}"),
+    };
+    let text = format!("{}, published by {}, will be able to {does}.\n", grant.tool, holder(&grant.publisher));
+    (context.ask)(Body::Text(text), "Allow it?")?;
+    grants::approve(&context.approved, grant)?;
+    let author = context.author();
+    context.store.write(|db| {
+        stored::insert(db, grant)?;
+        context.event(db, author, None, "tool.allow", &grant.tool)
+    })?;
+    let sentence = format!("{} may {does}", grant.tool);
+    Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [data(grant, true)] })).hint(format!(
+        "`mcpkg tool allow {} {} --revoke` takes it back",
+        grant.tool,
+        words(&grant.allowed)
+    )))
+}
+
+fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
+    let author = context.author();
+    let was = context.store.write(|db| {
+        let was = stored::delete(db, grant)?;
+        if was {
+            context.event(db, author, None, "tool.allow.revoke", &grant.tool)?;
+        }
+        Ok(was)
+    })?;
+    grants::withdraw(&context.approved, grant)?;
+    let sentence = match was {
+        true => format!("{} is not allowed {} any more", grant.tool, words(&grant.allowed)),
+        false => format!("{} was not allowed {}", grant.tool, words(&grant.allowed)),
+    };
+    Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
+}
+
+fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
+    let found = context.store.read(|db| stored::of(db, &tool.name, &tool.holder()))?;
+    let (mut lines, mut listed) = (Vec::new(), Vec::new());
+    for grant in &found {
+        let counts = grants::counts(&context.approved, grant)?;
+        let note = if counts { "" } else { " (not on this machine: nobody allowed it here)" };
+        lines.push(format!("{} may use {}{note}\n", tool.name, words(&grant.allowed)));
+        listed.push(data(grant, counts));
+    }
+    if lines.is_empty() {
+        lines.push(format!("{} is allowed nothing beyond its sandbox\n", tool.name));
+    }
+    Ok(Reply::new(Body::Text(lines.concat()), json!({ "tool": tool.name, "granted": listed })))
+}
+
+/// Returns the real path of a folder that a tool may be allowed.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the sandbox has a place of its own there, or where mcpkg keeps the database or what was
+/// approved.
+fn checked(context: &Context, folder: &str) -> Result<String> {
+    let real = real(folder)?;
+    let path = Path::new(&real);
+    if !path.is_dir() {
+        return Err(Error::new(Code::InvalidArgument, format!("`{real}` is no folder")));
+    }
+    let taken = TAKEN.iter().map(Path::new).find(|taken| path.starts_with(taken) || taken.starts_with(path));
+    if let Some(taken) = taken {
+        let why = format!("`{real}` cannot be allowed: a sandbox has its own `{}`", taken.display());
+        return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder of your own, such as ~/data"));
+    }
+    let own = [context.database().parent().map(Path::to_owned), context.approved.folder().map(Path::to_owned)];
+    for own in own.into_iter().flatten() {
+        let own = std::fs::canonicalize(&own).unwrap_or(own);
+        if own.starts_with(path) || path.starts_with(&own) {
+            let why = format!("`{real}` cannot be allowed: mcpkg keeps what it trusts in `{}`", own.display());
+            return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder beside it"));
+        }
+    }
+    Ok(real)
+}
+
+fn real(folder: &str) -> Result<String> {
+    let path = match folder.strip_prefix("~/") {
+        Some(rest) => disk::home()?.join(rest),
+        None => folder.into(),
+    };
+    let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    let no_text = |_| Error::new(Code::InvalidArgument, "A folder whose path is no UTF-8 cannot be allowed");
+    real.into_os_string().into_string().map_err(no_text)
+}
+
+fn words(allowed: &Allowed) -> String {
+    match allowed {
+        Allowed::Network => "network".to_owned(),
+        Allowed::Files(folder) => format!("files {}", crate::shell::quote(folder)),
+    }
+}
+
+fn holder(publisher: &str) -> String {
+    match publisher.split_once(':') {
+        Some(("folder", path)) => format!("nobody (the folder {path})"),
+        Some(("sha256", digest)) => format!("nobody (the archive {digest})"),
+        _ => publisher.to_owned(),
+    }
+}
+
+fn data(grant: &Grant, counts: bool) -> Value {
+    let folder = match &grant.allowed {
+        Allowed::Network => None,
+        Allowed::Files(folder) => Some(folder),
+    };
+    json!({
+        "kind": grant.allowed.word(),
+        "folder": folder,
+        "publisher": grant.publisher,
+        "counts": counts,
+        "granted_at": rfc3339(grant.granted_at),
+    })
+}

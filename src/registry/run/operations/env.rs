@@ -1,0 +1,225 @@
+//! `mcpkg tool env ...`: the variables that tools get, by where their secrets are kept.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
+use crate::registry::GROUP;
+use crate::registry::run::env::USUAL;
+use crate::registry::run::{grants, pattern};
+use crate::secret::{self, Reference};
+use crate::store::tools::env::{self, Setting, Variable};
+
+/// The variables that are set, as a shell completes them.
+const SET: Names = Names::Stored(|typed| {
+    let mut names: Vec<String> = env::all(typed.db)?.into_iter().map(|variable| variable.name).collect();
+    names.dedup();
+    let names = names.into_iter().filter(|name| name.starts_with(typed.prefix));
+    Ok(names.take(typed.limit).map(Name::from).collect())
+});
+
+/// Set a variable of tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// The variable's name
+    name: String,
+    /// Where its value is kept: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
+    #[arg(required_unless_present = "value")]
+    reference: Option<String>,
+    /// A value that is no secret, which is stored as it is
+    #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
+    value: Option<String>,
+    /// The tools that get it, such as 'alice/*'
+    #[arg(long = "for", value_name = "PATTERN", default_value_t = everything())]
+    #[serde(default = "everything", rename = "for")]
+    pattern: String,
+}
+
+fn everything() -> String {
+    "*".to_owned()
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_tool_env";
+    const CLI: &'static [&'static str] = &["tool", "env", "set"];
+    const TITLE: &'static str = "Set a variable of tools";
+    const ABOUT: &'static str = "Say where the value of a variable is kept that tools need";
+    const HELP: &'static str = "A tool gets a variable only if its manifest declares it. The value is read when the tool is \
+        started, and is stored nowhere; what the tool prints of it is not shown.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool env set WEATHER_KEY env:WEATHER_KEY --for 'alice/*'",
+        "mcpkg tool env set GITHUB_TOKEN 'command:gh auth token' --for bob/github/issues",
+        "mcpkg tool env set REGION --value eu-central-1",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        check(&self.name)?;
+        pattern::check(&self.pattern)?;
+        let setting = match (&self.reference, self.value) {
+            (Some(reference), _) => Setting::Reference(reference.parse::<Reference>()?.to_string()),
+            (None, Some(value)) if value.contains('\0') => {
+                return Err(Error::new(Code::InvalidArgument, "A variable's value holds no NUL"));
+            }
+            (None, Some(value)) => Setting::Value(value),
+            (None, None) => {
+                return Err(Error::new(Code::InvalidArgument, "A variable has a reference, or a --value")
+                    .hint("such as env:API_TOKEN, file:~/.config/token or command:pass show token"));
+            }
+        };
+        let author = context.author();
+        let variable = Variable { name: self.name, pattern: self.pattern, setting, set_at: author.now };
+        // The record first: a row without one gives no tool a secret.
+        grants::approve_secret(&context.approved, &variable)?;
+        let replaced = context.store.write(|db| {
+            let before = find(db, &variable.name, &variable.pattern)?;
+            env::set(db, &variable)?;
+            context.event(db, author, None, "tool.env.set", &variable.name)?;
+            Ok(before)
+        })?;
+        if let Some(replaced) = replaced.filter(|replaced| replaced.setting != variable.setting) {
+            grants::withdraw_secret(&context.approved, &replaced)?;
+        }
+        let sentence = match &variable.setting {
+            Setting::Reference(reference) => {
+                format!("Tools of '{}' get {} from `{reference}`", variable.pattern, variable.name)
+            }
+            Setting::Value(_) => format!("Tools of '{}' get {} as it was given", variable.pattern, variable.name),
+        };
+        Ok(Reply::sentence(sentence, data(&variable, true)))
+    }
+}
+
+/// List variables of tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_tool_env";
+    const CLI: &'static [&'static str] = &["tool", "env", "list"];
+    const TITLE: &'static str = "List variables of tools";
+    const ABOUT: &'static str = "List the variables that tools get, and where the values of secrets are kept";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool env list"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("variables");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let found = context.store.read(env::all)?;
+        let (mut rows, mut listed, mut unread) = (Vec::new(), Vec::new(), 0);
+        for variable in &found {
+            let is_read = grants::may_read(&context.approved, variable)?;
+            unread += usize::from(!is_read);
+            let from = match &variable.setting {
+                Setting::Reference(reference) => reference.clone(),
+                Setting::Value(value) => crate::op::cell(value).into_owned(),
+            };
+            let counts = if is_read { "yes" } else { "no" };
+            rows.push(vec![variable.name.clone(), variable.pattern.clone(), from, counts.to_owned()]);
+            listed.push(data(variable, is_read));
+        }
+        let table = Table {
+            columns: &["NAME", "FOR", "FROM", "READ"],
+            rows,
+            empty: "No variables of tools are set".to_owned(),
+        };
+        let reply = Reply::new(Body::Table(table), json!({ "variables": listed }));
+        Ok(match unread {
+            0 => reply,
+            _ => reply.hint("secrets are read only where this user set them on this machine: set those again"),
+        })
+    }
+}
+
+/// Take a variable away from tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Unset {
+    /// The variable's name
+    #[arg(add = SET)]
+    name: String,
+    /// The tools for which it was set
+    #[arg(long = "for", value_name = "PATTERN", default_value_t = everything())]
+    #[serde(default = "everything", rename = "for")]
+    pattern: String,
+}
+
+impl Operation for Unset {
+    const TOOL: &'static str = "unset_tool_env";
+    const CLI: &'static [&'static str] = &["tool", "env", "unset"];
+    const TITLE: &'static str = "Take a variable away from tools";
+    const ABOUT: &'static str = "Take a variable away from the tools that get it";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool env unset WEATHER_KEY --for 'alice/*'"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let author = context.author();
+        let variable = context.store.write(|db| {
+            let Some(variable) = find(db, &self.name, &self.pattern)? else {
+                let why = format!("The variable {} is not set for '{}'", self.name.escape_debug(), self.pattern);
+                return Err(Error::new(Code::NotFound, why).hint("`mcpkg tool env list` shows what is set for whom"));
+            };
+            env::unset(db, &self.name, &self.pattern)?;
+            context.event(db, author, None, "tool.env.unset", &self.name)?;
+            Ok(variable)
+        })?;
+        grants::withdraw_secret(&context.approved, &variable)?;
+        let sentence = format!("Tools of '{}' get no {} any more", variable.pattern, variable.name);
+        Ok(Reply::sentence(sentence, data(&variable, false)))
+    }
+}
+
+fn find(db: &crate::store::Db<'_>, name: &str, pattern: &str) -> Result<Option<Variable>> {
+    Ok(env::all(db)?.into_iter().find(|variable| variable.name == name && variable.pattern == pattern))
+}
+
+fn check(name: &str) -> Result<()> {
+    if !secret::is_variable(name) {
+        return Err(Error::new(Code::InvalidArgument, format!("'{}' is no variable's name", name.escape_debug()))
+            .hint("a name has letters, digits and underscores, and does not begin with a digit"));
+    }
+    if USUAL.iter().any(|(usual, _)| *usual == name) {
+        return Err(Error::new(Code::InvalidArgument, format!("{name} is the same for every tool")));
+    }
+    Ok(())
+}
+
+/// A variable for programs; `counts` says whether tools get it.
+fn data(variable: &Variable, counts: bool) -> Value {
+    let (reference, value) = match &variable.setting {
+        Setting::Reference(reference) => (Some(reference), None),
+        Setting::Value(value) => (None, Some(value)),
+    };
+    json!({
+        "name": variable.name,
+        "for": variable.pattern,
+        "reference": reference,
+        "value": value,
+        "read": counts,
+        "set_at": rfc3339(variable.set_at),
+    })
+}

@@ -1,0 +1,17 @@
+//! `mcpkg tool run`, and what goes with running: `tool runs`, `tool env ...` and `tool allow`.
+
+mod allow;
+mod env;
+mod runs;
+mod subject;
+
+use crate::op::Entry;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<runs::Runs>(),
+    Entry::of::<env::Set>(),
+    Entry::of::<env::List>(),
+    Entry::of::<env::Unset>(),
+    Entry::of::<allow::Allow>(),
+];

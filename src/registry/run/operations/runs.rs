@@ -1,0 +1,139 @@
+//! `mcpkg tool runs`: what was run, by whom, and what came of it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
+use crate::registry::GROUP;
+use crate::store::page::Page;
+use crate::store::tools::runs::{self, Run};
+
+/// The newest runs, as a shell completes them.
+const RUNS: Names = Names::Stored(|typed| {
+    let page = Page::first(typed.limit.max(100));
+    let named = runs::list(typed.db, None, &page)?
+        .rows
+        .into_iter()
+        .map(|run| Name { name: run.begun.uuid.to_string(), about: Some(run.begun.tool) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});
+
+/// Show runs of tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Runs {
+    /// Id of a run; a part at its end that only one of the newest thousand has is enough
+    #[arg(add = RUNS)]
+    id: Option<String>,
+    /// Only runs of this tool
+    #[arg(long, value_name = "NAME", conflicts_with = "id")]
+    tool: Option<String>,
+    /// Most runs, the newest ones
+    #[arg(short = 'n', long, default_value_t = default_limit())]
+    #[serde(default = "default_limit")]
+    limit: u32,
+}
+
+fn default_limit() -> u32 {
+    50
+}
+
+impl Operation for Runs {
+    const TOOL: &'static str = "list_tool_runs";
+    const CLI: &'static [&'static str] = &["tool", "runs"];
+    const TITLE: &'static str = "Show runs of tools";
+    const ABOUT: &'static str = "Show the runs of tools, the refused ones too: who ran what, when, and what came of it";
+    const HELP: &'static str = "No contents are kept: of the arguments a hash, of what was printed how much it was.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool runs", "mcpkg tool runs 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("runs");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(id) = &self.id {
+            let run = named(context, id)?;
+            let data = data(&run);
+            let lines: Vec<String> = data.as_object().into_iter().flatten().map(line).collect();
+            return Ok(Reply::new(Body::Text(lines.concat()), json!({ "runs": [data] })));
+        }
+        let page = Page::first(self.limit as usize);
+        let found = context.store.read(|db| runs::list(db, self.tool.as_deref(), &page))?.rows;
+        let row = |run: &Run| {
+            let Run { begun, ended } = run;
+            let version = begun.version.as_ref().map_or(String::new(), |version| format!("@{version}"));
+            vec![
+                begun.uuid.to_string(),
+                rfc3339(begun.started_at),
+                begun.actor.clone(),
+                format!("{}{version}:{}", begun.tool, begun.action),
+                ended.as_ref().map_or("running".to_owned(), |ended| ended.outcome.clone()),
+                ended.as_ref().map_or(String::new(), |ended| format!("{} ms", ended.ended_at - begun.started_at)),
+            ]
+        };
+        let table = Table {
+            columns: &["ID", "AT", "BY", "TOOL", "OUTCOME", "TOOK"],
+            rows: found.iter().map(row).collect(),
+            empty: "No tool was run yet".to_owned(),
+        };
+        let listed: Vec<Value> = found.iter().map(data).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "runs": listed })))
+    }
+}
+
+fn named(context: &Context, id: &str) -> Result<Run> {
+    let id = id.trim().to_ascii_lowercase();
+    let missing = || {
+        Error::new(Code::NotFound, format!("No run has the id '{}'", id.escape_debug()))
+            .hint("`mcpkg tool runs` lists the newest ones")
+    };
+    context.store.read(|db| {
+        if let Ok(uuid) = Uuid::parse_str(&id) {
+            return runs::get(db, uuid)?.ok_or_else(missing);
+        }
+        let newest = runs::list(db, None, &Page::first(1000))?.rows;
+        let mut found = newest.into_iter().filter(|run| id.len() >= 4 && run.begun.uuid.to_string().ends_with(&id));
+        match (found.next(), found.next()) {
+            (Some(run), None) => Ok(run),
+            _ => Err(missing()),
+        }
+    })
+}
+
+fn line((key, value): (&String, &Value)) -> String {
+    let value = match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    format!("{key}: {value}\n")
+}
+
+fn data(run: &Run) -> Value {
+    let Run { begun, ended } = run;
+    json!({
+        "id": begun.uuid.to_string(),
+        "tool": begun.tool,
+        "version": begun.version,
+        "action": begun.action,
+        "sha256": begun.sha256.as_ref().map(|sha256| hex::encode(sha256)),
+        "input_sha256": hex::encode(&begun.input_hash),
+        "verdict": begun.verdict,
+        "by": begun.actor,
+        "asker": begun.asker,
+        "runner": ended.as_ref().and_then(|ended| ended.runner.as_ref()),
+        "outcome": ended.as_ref().map(|ended| &ended.outcome),
+        "exit_code": ended.as_ref().and_then(|ended| ended.exit_code),
+        "stdout_bytes": ended.as_ref().map(|ended| ended.stdout_size),
+        "stderr_bytes": ended.as_ref().map(|ended| ended.stderr_size),
+        "started_at": rfc3339(begun.started_at),
+        "ended_at": ended.as_ref().map(|ended| rfc3339(ended.ended_at)),
+        "duration_ms": ended.as_ref().map(|ended| ended.ended_at - begun.started_at),
+    })
+}

@@ -1,0 +1,74 @@
+//! The tool that a user means: one that is installed, or a folder by its path.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::registry::package::Name;
+use crate::registry::run::call::Tool;
+use crate::store::tools::installs::{self, Scope};
+
+/// Returns the folder that a text names; `None` where it names a tool.
+///
+/// # Errors
+/// `E_ROOT_REQUIRED` where the home folder is not known; `E_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn folder(text: &str) -> Result<Option<PathBuf>> {
+    let is_path = matches!(text, "." | "..") || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin));
+    if !is_path {
+        return Ok(None);
+    }
+    let path = match text.strip_prefix("~/") {
+        Some(rest) => disk::home()?.join(rest),
+        None => PathBuf::from(text),
+    };
+    let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    match real.is_dir() {
+        true => Ok(Some(real)),
+        false => Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display()))
+            .hint("name the folder that holds the tool's manifest")),
+    }
+}
+
+/// Returns the tool that a user means, for what is allowed to it.
+///
+/// # Errors
+/// As [`folder`]; `E_TOOL_NOT_FOUND` where no tool of this name is installed, `E_INVALID_ARGUMENT` where it is no name.
+pub fn tool(context: &Context, text: &str) -> Result<Tool> {
+    if let Some(folder) = folder(text)? {
+        let publisher = publisher_of(&folder);
+        return Ok(Tool { name: text.to_owned(), version: None, sha256: None, publisher });
+    }
+    let name = Name::parse(text)?;
+    let install = context.store.read(|db| installs::active(db, &Scope::Global, name.as_str()))?.ok_or_else(|| {
+        Error::new(Code::ToolNotFound, format!("{name} is not installed"))
+            .hint("`mcpkg tool list` shows what is; a folder is named by its path, such as ./my-tool")
+    })?;
+    Ok(Tool {
+        name: install.name,
+        version: Some(install.version),
+        sha256: Some(install.sha256),
+        publisher: install.publisher.unwrap_or_default(),
+    })
+}
+
+/// Returns what stands for the publisher of a folder that is used by its path: what is allowed to it is allowed to no other.
+pub fn publisher_of(folder: &Path) -> String {
+    format!("folder:{}", folder.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_a_name_by_how_it_begins() {
+        for name in ["alice/utils", "@org/a", "weather", ".hidden"] {
+            assert_eq!(folder(name).expect(name), None);
+        }
+        assert_eq!(folder("/").expect("a folder"), Some("/".into()));
+        assert!(folder(".").expect("a folder").expect("here").is_absolute());
+        assert_eq!(folder("/none/at/all").expect_err("gone").code(), Code::NotFound);
+        assert_eq!(folder("/proc/self/status").expect_err("a file").code(), Code::InvalidArgument);
+    }
+}

@@ -1,0 +1,115 @@
+//! A row of every run and of every refused one, without contents. Where none can be written, nothing runs.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::call::{Runner, Tool};
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::op::Context;
+use crate::store::tools::runs::{self, Begun, Ended};
+
+/// What is asked to run, as its row says it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The tool.
+    pub tool: &'a Tool,
+    /// The action.
+    pub action: &'a str,
+    /// The arguments: only their hash is kept.
+    pub input: &'a Map<String, Value>,
+    /// What is thought of the archive.
+    pub verdict: &'a str,
+}
+
+/// What a run printed, and how it ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts {
+    /// What ran it.
+    pub runner: Option<Runner>,
+    /// Its exit status.
+    pub exit_code: Option<i32>,
+    /// Bytes that it printed.
+    pub stdout: u64,
+    /// Bytes that it printed to standard error.
+    pub stderr: u64,
+}
+
+/// Notes that a run begins, and returns its id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_MAY_ONLY_READ`, `E_STORAGE`.
+pub fn begin(context: &Context, asked: Asked<'_>) -> Result<Uuid> {
+    let begun = begun(context, asked);
+    context.store.write(|db| runs::begin(db, &begun))?;
+    Ok(begun.uuid)
+}
+
+/// Notes how a run ended. Where that cannot be written, a line of the log says so: what ran did.
+pub fn end(context: &Context, run: Uuid, facts: Facts, failure: Option<&Error>) {
+    let ended = ended(context, facts, failure);
+    if let Err(error) = context.store.write(|db| runs::end(db, run, &ended)) {
+        tracing::warn!(%run, outcome = ended.outcome, %error, "how a run ended could not be written");
+    }
+}
+
+/// Notes a run that was refused before anything was started.
+pub fn refused(context: &Context, asked: Asked<'_>, failure: &Error) {
+    let begun = begun(context, asked);
+    let ended = ended(context, Facts::default(), Some(failure));
+    let written = context.store.write(|db| {
+        runs::begin(db, &begun)?;
+        runs::end(db, begun.uuid, &ended)
+    });
+    if let Err(error) = written {
+        tracing::warn!(tool = asked.tool.name, refused = ended.outcome, %error, "a refused run could not be written");
+    }
+}
+
+fn begun(context: &Context, asked: Asked<'_>) -> Begun {
+    Begun {
+        uuid: context.clock.uuid(),
+        actor: context.caller.actor().to_owned(),
+        asker: context.caller.asker(),
+        tool: asked.tool.name.clone(),
+        version: asked.tool.version.clone(),
+        action: asked.action.to_owned(),
+        sha256: asked.tool.sha256,
+        input_hash: hash(asked.input),
+        verdict: asked.verdict.to_owned(),
+        started_at: context.clock.now(),
+    }
+}
+
+fn ended(context: &Context, facts: Facts, failure: Option<&Error>) -> Ended {
+    let size = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
+    Ended {
+        runner: facts.runner.map(|runner| runner.word().to_owned()),
+        outcome: failure.map_or("ok", |error| error.code().name()).to_owned(),
+        exit_code: facts.exit_code.map(i64::from),
+        stdout_size: size(facts.stdout),
+        stderr_size: size(facts.stderr),
+        ended_at: context.clock.now(),
+    }
+}
+
+/// Returns the SHA-256 of arguments, whatever the order in which they were given.
+fn hash(input: &Map<String, Value>) -> [u8; 32] {
+    let mut sorted = Value::Object(input.clone());
+    sorted.sort_all_objects();
+    disk::sha256(sorted.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_of_arguments_does_not_depend_on_their_order() {
+        let hash = |value: Value| hash(value.as_object().expect("an object"));
+        assert_eq!(hash(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), hash(json!({ "b": { "d": 3, "c": 2 }, "a": 1 })));
+        assert_ne!(hash(json!({ "a": [1, 2] })), hash(json!({ "a": [2, 1] })));
+    }
+}

@@ -1,0 +1,125 @@
+//! Runs at once: as many as there are processors; others wait for their turn.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Code, Error, Result};
+use crate::process::OnCancel;
+
+/// The most runs that wait.
+const MOST_WAITING: usize = 64;
+
+/// Turns of runs.
+#[derive(Debug)]
+pub struct Turns {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    waiting: usize,
+}
+
+/// A run's turn; dropped, it is another one's.
+#[derive(Debug)]
+pub struct Turn(Arc<Turns>);
+
+impl Turns {
+    /// Returns turns for as many runs at once as there are processors, 2 to 8.
+    pub fn of_machine() -> Arc<Self> {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Self::new(processors.clamp(2, 8))
+    }
+
+    fn new(free: usize) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new(State { free, waiting: 0 }), changed: Condvar::new() })
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// `E_TOOL_LIMIT` where too many wait already, `E_CANCELLED`.
+    pub fn wait(self: &Arc<Self>, cancelled: &CancellationToken) -> Result<Turn> {
+        let waking = Arc::clone(self);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.free == 0 && state.waiting >= MOST_WAITING {
+            return Err(Error::new(
+                Code::ToolLimit,
+                format!("{MOST_WAITING} runs of tools wait for their turn already"),
+            )
+            .with_details(serde_json::json!({ "limit": "waiting" }))
+            .hint("call it again when others have ended"));
+        }
+        drop(state);
+        // Who cancels may be this thread, so the lock is not held while the token is looked at.
+        let _waking = OnCancel::new(cancelled, move || {
+            let _state = waking.state.lock().unwrap_or_else(PoisonError::into_inner);
+            waking.changed.notify_all();
+        });
+        state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting += 1;
+        while state.free == 0 && !cancelled.is_cancelled() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiting -= 1;
+        if cancelled.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "The call was cancelled before the tool was started"));
+        }
+        state.free -= 1;
+        Ok(Turn(Arc::clone(self)))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).free += 1;
+        self.0.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_run_waits_for_its_turn_and_gives_it_on() {
+        let turns = Turns::new(1);
+        let token = CancellationToken::new();
+        let first = turns.wait(&token).expect("a turn");
+        thread::scope(|scope| {
+            let second = scope.spawn(|| turns.wait(&token).map(drop));
+            while turns.state.lock().expect("a lock").waiting == 0 {
+                thread::yield_now();
+            }
+            drop(first);
+            second.join().expect("no panic").expect("a turn");
+        });
+        assert_eq!(turns.state.lock().expect("a lock").free, 1);
+    }
+
+    #[test]
+    fn a_run_that_waits_can_be_cancelled_and_too_many_are_refused() {
+        let turns = Turns::new(1);
+        let (kept, cancelled) = (CancellationToken::new(), CancellationToken::new());
+        let first = turns.wait(&kept).expect("a turn");
+        thread::scope(|scope| {
+            let waiting: Vec<_> = (0..MOST_WAITING).map(|_| scope.spawn(|| turns.wait(&cancelled).map(drop))).collect();
+            while turns.state.lock().expect("a lock").waiting < MOST_WAITING {
+                thread::yield_now();
+            }
+            assert_eq!(turns.wait(&kept).expect_err("too many").code(), Code::ToolLimit);
+            cancelled.cancel();
+            for waiting in waiting {
+                assert_eq!(waiting.join().expect("no panic").expect_err("cancelled").code(), Code::Cancelled);
+            }
+        });
+        drop(first);
+        assert!(turns.wait(&kept).is_ok());
+        assert_eq!(turns.wait(&cancelled).expect_err("cancelled").code(), Code::Cancelled);
+    }
+}

@@ -1,0 +1,90 @@
+//! Search for tools with FTS5. The rowid of a row of the index is the id of its `tool_listing`.
+
+use super::sql::sqlite_sql;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, Sql, Value, params};
+
+/// Puts the words of a tool into the index, in place of those it had.
+pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
+    let sql =
+        sqlite_sql!("INSERT OR REPLACE INTO tool_search (rowid, name, description, tags) VALUES (?1, ?2, ?3, ?4)");
+    db.run(sql, params![id, name, description, tags]).map(drop)
+}
+
+/// Takes a tool out of the index.
+pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sqlite_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
+}
+
+/// Says of a row `l` of `tool_listing` that it has each of the tags in the JSON array `?2`, in whatever case.
+macro_rules! has_tags {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE lower(wanted.value) NOT IN (
+                       SELECT lower(tag.value) FROM json_each(l.tags) AS tag))"
+    };
+}
+
+/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
+/// the tags, a JSON array; and how many there are.
+///
+/// # Errors
+/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(in crate::store) fn find<T>(
+    db: &Db<'_>,
+    registry: &str,
+    (words, joined): (&[&str], &str),
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    // Each word is a quoted string: no character of it is query syntax, but U+0000, which ends the query.
+    let quoted = |word: &&str| format!("\"{}\"", word.replace('\0', " ").replace('"', "\"\""));
+    let words: Vec<String> = words.iter().map(quoted).collect();
+    let query = format!("{}*", words.join(joined));
+    let sql = sqlite_sql!(
+        "WITH hit AS MATERIALIZED (
+           SELECT rowid AS id, bm25(tool_search, 10, 4, 6) AS badness FROM tool_search WHERE tool_search MATCH ?3)
+         SELECT l.name, l.version, l.description, l.tags, l.published_at, count(*) OVER ()
+           FROM hit JOIN tool_listing AS l ON l.id = hit.id
+          WHERE l.registry = ?1 AND ",
+        has_tags!(),
+        " ORDER BY badness, l.name LIMIT ?4"
+    );
+    counted(db, sql, params![registry, tags, query, limit], f)
+}
+
+/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+///
+/// # Errors
+/// As [`find`].
+pub(in crate::store) fn all<T>(
+    db: &Db<'_>,
+    registry: &str,
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    let sql = sqlite_sql!(
+        "SELECT l.name, l.version, l.description, l.tags, l.published_at, count(*) OVER () FROM tool_listing AS l
+          WHERE l.registry = ?1 AND ",
+        has_tags!(),
+        " ORDER BY l.name LIMIT ?3"
+    );
+    counted(db, sql, params![registry, tags, limit], f)
+}
+
+/// Reads rows whose column 5 says how many there are without the limit.
+fn counted<T>(
+    db: &Db<'_>,
+    sql: Sql,
+    params: &[Value<'_>],
+    mut f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    let mut total = 0;
+    let found = db.all(sql, params, |row| {
+        total = row.get(5)?;
+        f(row)
+    })?;
+    Ok((found, total))
+}

@@ -1,0 +1,67 @@
+//! Answers of registries, kept to be asked for less often, and for when a registry cannot be reached: a cache.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// The most answers that are kept of one registry; the oldest go.
+pub const KEPT: u32 = 2000;
+
+/// An answer of a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What the registry calls this version of it.
+    pub etag: Option<String>,
+    /// The answer.
+    pub body: String,
+    /// When the registry last answered so.
+    pub fetched_at: Millis,
+}
+
+/// Returns what a registry answered to a request.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>> {
+    let sql = sql!("SELECT etag, body, fetched_at FROM registry_answer WHERE registry = ?1 AND request = ?2");
+    db.one(sql, params![registry, request], |row| {
+        Ok(Answer { etag: row.get(0)?, body: row.get(1)?, fetched_at: row.get(2)? })
+    })
+}
+
+/// Keeps what a registry answered to a request, in place of what it answered before.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn put(db: &Db<'_>, registry: &str, request: &str, answer: &Answer) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO registry_answer (registry, request, etag, body, fetched_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (registry, request) DO UPDATE SET etag = excluded.etag, body = excluded.body,
+                                                       fetched_at = excluded.fetched_at"
+    );
+    db.run(sql, params![registry, request, answer.etag, answer.body, answer.fetched_at])?;
+    let sql = sql!(
+        "DELETE FROM registry_answer WHERE registry = ?1 AND fetched_at < (
+           SELECT min(fetched_at) FROM (
+             SELECT fetched_at FROM registry_answer WHERE registry = ?1 ORDER BY fetched_at DESC LIMIT ?2) AS newest)"
+    );
+    db.run(sql, params![registry, KEPT]).map(drop)
+}
+
+/// Notes that an answer still holds.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn touch(db: &Db<'_>, registry: &str, request: &str, now: Millis) -> Result<()> {
+    let sql = sql!("UPDATE registry_answer SET fetched_at = ?3 WHERE registry = ?1 AND request = ?2");
+    db.run(sql, params![registry, request, now]).map(drop)
+}
+
+/// Forgets all answers of a registry.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove_all(db: &Db<'_>, registry: &str) -> Result<()> {
+    db.run(sql!("DELETE FROM registry_answer WHERE registry = ?1"), params![registry]).map(drop)
+}

@@ -1,0 +1,71 @@
+//! Variables of tools: where a secret is kept, or a plain value.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, damaged, params, sql};
+
+/// What a variable is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Where a secret is kept, such as `env:API_KEY`.
+    Reference(String),
+    /// A value that is no secret.
+    Value(String),
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// The pattern of the tools that get it.
+    pub pattern: String,
+    /// What it is set to.
+    pub setting: Setting,
+    /// When it was set.
+    pub set_at: Millis,
+}
+
+/// Sets a variable for the tools of a pattern.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
+    let (reference, value) = match &variable.setting {
+        Setting::Reference(reference) => (Some(reference), None),
+        Setting::Value(value) => (None, Some(value)),
+    };
+    let sql = sql!(
+        "INSERT INTO tool_env (name, pattern, reference, value, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (name, pattern) DO UPDATE SET reference = excluded.reference, value = excluded.value,
+                                                   set_at = excluded.set_at"
+    );
+    db.run(sql, params![variable.name, variable.pattern, reference, value, variable.set_at]).map(drop)
+}
+
+/// Takes a variable away from the tools of a pattern; returns whether it was set.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn unset(db: &Db<'_>, name: &str, pattern: &str) -> Result<bool> {
+    Ok(db.run(sql!("DELETE FROM tool_env WHERE name = ?1 AND pattern = ?2"), params![name, pattern])? > 0)
+}
+
+/// Returns the variables by name and pattern.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(db: &Db<'_>) -> Result<Vec<Variable>> {
+    let sql = sql!("SELECT name, pattern, reference, value, set_at FROM tool_env ORDER BY name, pattern");
+    db.all(sql, params![], from_row)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Variable> {
+    let setting = match (row.get(2)?, row.get(3)?) {
+        (Some(reference), None) => Setting::Reference(reference),
+        (None, Some(value)) => Setting::Value(value),
+        _ => return Err(damaged("a variable of tools is neither a reference nor a value")),
+    };
+    Ok(Variable { name: row.get(0)?, pattern: row.get(1)?, setting, set_at: row.get(4)? })
+}

@@ -1,0 +1,102 @@
+//! What a person allows a tool beyond its sandbox. A row alone allows nothing: each has a record outside of the database.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, damaged, params, sql};
+
+/// What is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Allowed {
+    /// The host's network.
+    Network,
+    /// A folder of the host's, for reading and writing.
+    Files(String),
+}
+
+impl Allowed {
+    /// Returns the word in the table.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Files(_) => "files",
+        }
+    }
+
+    /// Returns the folder; empty where there is none.
+    pub fn value(&self) -> &str {
+        match self {
+            Self::Network => "",
+            Self::Files(folder) => folder,
+        }
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The tool's full name.
+    pub tool: String,
+    /// The identity that published it; empty for one that nobody signed.
+    pub publisher: String,
+    /// What is allowed.
+    pub allowed: Allowed,
+    /// When.
+    pub granted_at: Millis,
+}
+
+/// Adds a grant; one that is there stays.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, grant: &Grant) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO tool_grant (tool, publisher, kind, value, granted_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (tool, publisher, kind, value) DO NOTHING"
+    );
+    let Grant { tool, publisher, allowed, granted_at } = grant;
+    db.run(sql, params![tool, publisher, allowed.word(), allowed.value(), granted_at]).map(drop)
+}
+
+/// Takes a grant away; returns whether it was there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, grant: &Grant) -> Result<bool> {
+    let sql = sql!("DELETE FROM tool_grant WHERE tool = ?1 AND publisher = ?2 AND kind = ?3 AND value = ?4");
+    let Grant { tool, publisher, allowed, .. } = grant;
+    Ok(db.run(sql, params![tool, publisher, allowed.word(), allowed.value()])? > 0)
+}
+
+/// Returns all grants by tool.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
+    let sql = sql!(
+        "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
+          WHERE kind IN ('network', 'files') ORDER BY tool, publisher, kind, value"
+    );
+    db.all(sql, params![], from_row)
+}
+
+/// Returns the grants of a tool that `publisher` published.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, tool: &str, publisher: &str) -> Result<Vec<Grant>> {
+    let sql = sql!(
+        "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
+          WHERE tool = ?1 AND publisher = ?2 AND kind IN ('network', 'files') ORDER BY kind, value"
+    );
+    db.all(sql, params![tool, publisher], from_row)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Grant> {
+    let allowed = match row.get(2)? {
+        "network" => Allowed::Network,
+        "files" => Allowed::Files(row.get(3)?),
+        _ => return Err(damaged("a grant is of no known kind")),
+    };
+    Ok(Grant { tool: row.get(0)?, publisher: row.get(1)?, allowed, granted_at: row.get(4)? })
+}

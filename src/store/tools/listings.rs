@@ -1,0 +1,113 @@
+//! What a search finds of the registries whose tools are kept here: this database and folders. Each engine has an index of
+//! its own.
+
+use std::collections::HashMap;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::blobs::damaged_value;
+use crate::store::engine::sqlite::tool_search as engine;
+use crate::store::engine::{Row, params, sql};
+use crate::store::items::json;
+
+/// A tool as a search finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Its name.
+    pub name: String,
+    /// The version that counts.
+    pub version: String,
+    /// What it does, in one line.
+    pub description: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// When the version was published.
+    pub published_at: Millis,
+}
+
+/// Lists a tool of a registry, in place of how it was listed.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn put(db: &Db<'_>, registry: &str, listing: &Listing) -> Result<()> {
+    let Listing { name, version, description, tags, published_at } = listing;
+    let sql = sql!(
+        "INSERT INTO tool_listing (registry, name, version, description, tags, published_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (registry, name) DO UPDATE SET version = excluded.version, description = excluded.description,
+                                                    tags = excluded.tags, published_at = excluded.published_at
+         RETURNING id"
+    );
+    let id = db.insert(sql, params![registry, name, version, description, json(tags)?, published_at])?;
+    engine::index(db, id, name, description, &tags.join(" "))
+}
+
+/// Lists a tool of a registry no more.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
+    let sql = sql!("DELETE FROM tool_listing WHERE registry = ?1 AND name = ?2 RETURNING id");
+    match db.one(sql, params![registry, name], |row| row.get(0))? {
+        Some(id) => engine::unindex(db, id),
+        None => Ok(()),
+    }
+}
+
+/// Lists these tools of a registry and no others; what is listed as it was is not written again.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> {
+    let sql = sql!("SELECT name, version, description, tags, published_at FROM tool_listing WHERE registry = ?1");
+    let mut before = HashMap::new();
+    db.each(sql, params![registry], |row| {
+        let listing = from_row(row)?;
+        before.insert(listing.name.clone(), listing);
+        Ok(())
+    })?;
+    for listing in listings {
+        if before.remove(&listing.name).as_ref() != Some(listing) {
+            put(db, registry, listing)?;
+        }
+    }
+    before.keys().try_for_each(|name| remove(db, registry, name))
+}
+
+/// Finds the best `limit` tools of a registry that hold all of `words`, the last one or its beginning, and where there are none
+/// those that hold any; without a word all tools, by name. Each has all of `tags`. Returns how many match besides.
+///
+/// # Errors
+/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit: u32) -> Result<(Vec<Listing>, u64)> {
+    let tags = json(&tags)?;
+    if words.is_empty() {
+        return engine::all(db, registry, &tags, limit, from_row);
+    }
+    for joined in [" AND ", " OR "] {
+        let found = engine::find(db, registry, (words, joined), &tags, limit, from_row)?;
+        if found.1 > 0 {
+            return Ok(found);
+        }
+    }
+    Ok((Vec::new(), 0))
+}
+
+/// Returns the names of the tools that are listed and begin with `prefix`, in order, each once.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = sql!(
+        "SELECT DISTINCT name FROM tool_listing WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1
+          ORDER BY name LIMIT ?2"
+    );
+    db.all(sql, params![prefix, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))
+}
+
+fn from_row(row: &Row<'_>) -> Result<Listing> {
+    let tags = serde_json::from_str(row.get(3)?)
+        .map_err(|error| damaged_value("the tags of a tool are malformed").with_source(error))?;
+    Ok(Listing { name: row.get(0)?, version: row.get(1)?, description: row.get(2)?, tags, published_at: row.get(4)? })
+}

@@ -1,0 +1,14 @@
+//! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
+
+pub mod answers;
+pub mod attestations;
+pub mod env;
+pub mod grants;
+pub mod installs;
+pub mod listings;
+pub mod names;
+pub mod packages;
+pub mod registries;
+pub mod runs;
+pub mod toolsets;
+pub mod trust;

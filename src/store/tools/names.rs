@@ -1,0 +1,69 @@
+//! The names by which agents call tools that are installed. A name keeps its meaning for good, so that no agent that
+//! remembers one ever calls something else by it.
+
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// The tool and the action behind a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name that agents call.
+    pub mcp_name: String,
+    /// The tool's full name.
+    pub tool: String,
+    /// The action; empty for the main one.
+    pub action: String,
+}
+
+/// Returns the name of an action of a tool: the one it has, else the first of `wanted` that is free; `None` where none is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<Option<String>> {
+    if let Some(known) = of(db, tool, action)? {
+        return Ok(Some(known));
+    }
+    for name in wanted {
+        let insert = sql!(
+            "INSERT INTO tool_name (mcp_name, tool, action) VALUES (?1, ?2, ?3) ON CONFLICT (mcp_name) DO NOTHING"
+        );
+        if db.run(insert, params![name, tool, action])? == 1 {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the name of an action of a tool, if it has one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, tool: &str, action: &str) -> Result<Option<String>> {
+    let sql = sql!("SELECT mcp_name FROM tool_name WHERE tool = ?1 AND action = ?2");
+    db.one(sql, params![tool, action], |row| row.get(0))
+}
+
+/// Returns what is behind a name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, mcp_name: &str) -> Result<Option<Named>> {
+    let sql = sql!("SELECT mcp_name, tool, action FROM tool_name WHERE mcp_name = ?1");
+    db.one(sql, params![mcp_name], |row| Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? }))
+}
+
+/// Returns at most `limit` names after `after` of tools that are installed in a scope, in their order.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn after(db: &Db<'_>, scope: &str, after: &str, limit: u32) -> Result<Vec<Named>> {
+    let sql = sql!(
+        "SELECT n.mcp_name, n.tool, n.action
+           FROM tool_name AS n JOIN tool_install AS i ON i.scope = ?1 AND i.name = n.tool AND i.active = 1
+          WHERE n.mcp_name > ?2 ORDER BY n.mcp_name LIMIT ?3"
+    );
+    db.all(sql, params![scope, after, limit], |row| {
+        Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? })
+    })
+}

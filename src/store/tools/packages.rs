@@ -1,0 +1,303 @@
+//! Versions of tools as registries have them: published in this database, kept from another registry, or only seen there.
+//!
+//! What was seen of a version stays: its digest never changes, and it stays yanked once it was.
+
+use serde::Serialize;
+
+use super::trust;
+use crate::clock::{self, Millis};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::store::blobs::{self, damaged_value};
+use crate::store::engine::{Row, Unique, params, sql};
+use crate::store::{Db, page::Page};
+
+const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
+
+/// Who is shown a version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// Everybody; searches find it.
+    #[default]
+    Public,
+    /// Whoever asks for it by its name.
+    Unlisted,
+    /// Those who may publish in its namespace.
+    Private,
+}
+
+impl Visibility {
+    /// The word for people, programs and the row.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Visibility::Public => "public",
+            Visibility::Unlisted => "unlisted",
+            Visibility::Private => "private",
+        }
+    }
+
+    /// Returns the visibility that a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Public, Self::Unlisted, Self::Private].into_iter().find(|visibility| visibility.word() == word)
+    }
+}
+
+/// Why a version is not to be used any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Yank {
+    /// When.
+    #[serde(serialize_with = "clock::as_rfc3339")]
+    pub at: Millis,
+    /// Why, in its publisher's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The version to use instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+}
+
+/// What a registry says of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The registry's name.
+    pub registry: String,
+    /// The tool's name.
+    pub name: String,
+    /// The version, as semver writes it.
+    pub version: String,
+    /// The SHA-256 of the archive.
+    pub sha256: [u8; 32],
+    /// Bytes of the archive; 0 where the registry does not say.
+    pub size: u64,
+    /// Who published it, as the registry says.
+    pub publisher: Option<String>,
+    /// Who is shown it.
+    pub visibility: Visibility,
+    /// When it was published.
+    pub published_at: Millis,
+    /// Why it is not to be used any more, where that is so.
+    pub yank: Option<Yank>,
+}
+
+/// A package's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageRow {
+    /// Its key.
+    pub id: i64,
+    /// What is known of it.
+    pub release: Release,
+    /// The key of its archive, where that is kept.
+    pub blob: Option<i64>,
+    /// When the registry was last heard to have it.
+    pub seen_at: Millis,
+}
+
+/// The manifest of an archive that is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Manifest<'m> {
+    /// As JSON.
+    pub json: &'m str,
+    /// As it stands in the archive.
+    pub raw: &'m str,
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! packages {
+    () => {
+        "SELECT id, registry, name, version, sha256, size, publisher, visibility, published_at, yanked_at, yank_reason,
+                yank_replacement, blob_id, seen_at FROM tool_package"
+    };
+}
+/// Adds a version with its archive, which `blob` is the key of.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` where there is such a version; `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>, now: Millis) -> Result<i64> {
+    let Release { registry, name, version, sha256, size, publisher, visibility, published_at, .. } = release;
+    let size = i64::try_from(*size).unwrap_or(i64::MAX);
+    let sql = sql!(
+        "INSERT INTO tool_package (registry, name, version, sha256, size, blob_id, manifest, raw_manifest, publisher,
+                                   visibility, published_at, seen_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id"
+    );
+    let visibility = visibility.word();
+    let params = params![
+        registry,
+        name,
+        version,
+        sha256,
+        size,
+        blob,
+        manifest.json,
+        manifest.raw,
+        publisher,
+        visibility,
+        published_at,
+        now
+    ];
+    db.insert(sql, params).map_err(|error| match VERSION.is_violated_by(&error) {
+        true => Error::new(Code::AlreadyExists, format!("Registry '{registry}' has {name}@{version} already"))
+            .hint("a version that was published never changes; raise the version"),
+        false => error,
+    })
+}
+
+/// Notes what a registry said of a version, and returns the row.
+///
+/// # Errors
+/// `E_DIGEST_CHANGED` where it was seen with another digest; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn see(db: &Db<'_>, release: &Release, now: Millis) -> Result<PackageRow> {
+    let Release { registry, name, version, sha256, size, publisher, visibility, published_at, yank } = release;
+    let size = i64::try_from(*size).unwrap_or(i64::MAX);
+    let sql = sql!(
+        "INSERT INTO tool_package (registry, name, version, sha256, size, publisher, visibility, published_at, seen_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (registry, name, version) DO UPDATE SET seen_at = excluded.seen_at"
+    );
+    let visibility = visibility.word();
+    db.run(sql, params![registry, name, version, sha256, size, publisher, visibility, published_at, now])?;
+    let mut row = require(db, registry, name, version)?;
+    check_digest(&row, release)?;
+    if let (None, Some(yank)) = (&row.release.yank, yank) {
+        set_yank(db, row.id, Some(yank))?;
+        row.release.yank = Some(yank.clone());
+    }
+    Ok(row)
+}
+
+/// Compares what a registry says of a version with what was seen of it.
+///
+/// # Errors
+/// `E_DIGEST_CHANGED`.
+pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
+    if seen.release.sha256 == release.sha256 {
+        return Ok(());
+    }
+    let Release { registry, name, version, sha256, .. } = release;
+    let (expected, actual) = (hex::encode(&seen.release.sha256), hex::encode(sha256));
+    let why = format!("Registry '{registry}' has another archive as {name}@{version} than it had before");
+    Err(Error::new(Code::DigestChanged, why)
+        .with_details(serde_json::json!({ "registry": registry, "expected": expected, "actual": actual }))
+        .hint("a version never changes: ask its publisher what happened before you use either"))
+}
+
+/// Returns a version of a tool as a registry has it.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Option<PackageRow>> {
+    let sql = sql!(packages!(), " WHERE registry = ?1 AND name = ?2 AND version = ?3");
+    db.one(sql, params![registry, name, version], from_row)
+}
+
+fn require(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<PackageRow> {
+    get(db, registry, name, version)?.ok_or_else(|| damaged_value("a package that was just written is gone"))
+}
+
+/// Returns the package with key `id`.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn by_id(db: &Db<'_>, id: i64) -> Result<Option<PackageRow>> {
+    db.one(sql!(packages!(), " WHERE id = ?1"), params![id], from_row)
+}
+
+/// Returns the versions of a tool that a registry has, or had, in no order.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn versions(db: &Db<'_>, registry: &str, name: &str) -> Result<Vec<PackageRow>> {
+    db.all(sql!(packages!(), " WHERE registry = ?1 AND name = ?2"), params![registry, name], from_row)
+}
+
+/// Returns a package with this digest whose archive is kept, from whichever registry.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn kept(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
+    let sql = sql!(packages!(), " WHERE sha256 = ?1 AND blob_id IS NOT NULL ORDER BY id LIMIT 1");
+    db.one(sql, params![sha256], from_row)
+}
+
+/// Returns the names of a registry's tools that begin with `prefix`, in order.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, registry: &str, prefix: &str, page: &Page) -> Result<Vec<String>> {
+    let sql = sql!(
+        "SELECT DISTINCT name FROM tool_package
+          WHERE registry = ?1 AND name > ?2 AND substr(name, 1, length(?3)) = ?3 ORDER BY name LIMIT ?4"
+    );
+    let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
+    db.all(sql, params![registry, page.after, prefix, limit], |row| row.get(0))
+}
+
+/// Keeps the archive of a package that was only seen so far, and its manifest.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) -> Result<()> {
+    let sql = sql!("UPDATE tool_package SET blob_id = ?2, size = ?3, manifest = ?4, raw_manifest = ?5 WHERE id = ?1");
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    db.run(sql, params![id, blob, size, manifest.json, manifest.raw]).map(drop)
+}
+
+/// Lets the archive of a package go; that it was seen stays.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
+    let sql = sql!("UPDATE tool_package SET blob_id = NULL, manifest = NULL, raw_manifest = NULL WHERE id = ?1");
+    db.run(sql, params![row.id])?;
+    row.blob.map_or(Ok(()), |blob| blobs::take_back(db, blob))
+}
+
+/// Returns the archive of a package and its manifest as JSON, verified by its SHA-256; `None` where it is not kept.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<Vec<u8>>> {
+    row.blob.map(|blob| blobs::get(db, blob)).transpose()
+}
+
+/// Returns the manifest of a package as JSON; `None` where its archive is not kept.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
+    let sql = sql!("SELECT manifest FROM tool_package WHERE id = ?1");
+    Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
+}
+
+/// Says that a version is not to be used any more, or that it is again.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
+    let sql = sql!("UPDATE tool_package SET yanked_at = ?2, yank_reason = ?3, yank_replacement = ?4 WHERE id = ?1");
+    let (at, reason, replacement) =
+        yank.map_or((None, None, None), |yank| (Some(yank.at), yank.reason.as_ref(), yank.replacement.as_ref()));
+    db.run(sql, params![id, at, reason, replacement])?;
+    // What was decided of it may be no more.
+    trust::raise_epoch(db)
+}
+
+fn from_row(row: &Row<'_>) -> Result<PackageRow> {
+    let visibility = Visibility::from_word(row.get(7)?);
+    let yank = match row.get::<Option<Millis>>(9)? {
+        Some(at) => Some(Yank { at, reason: row.get(10)?, replacement: row.get(11)? }),
+        None => None,
+    };
+    let release = Release {
+        registry: row.get(1)?,
+        name: row.get(2)?,
+        version: row.get(3)?,
+        sha256: row.get(4)?,
+        size: row.get(5)?,
+        publisher: row.get(6)?,
+        visibility: visibility.ok_or_else(|| damaged_value("a package is visible in no known way"))?,
+        published_at: row.get(8)?,
+        yank,
+    };
+    Ok(PackageRow { id: row.get(0)?, release, blob: row.get(12)?, seen_at: row.get(13)? })
+}

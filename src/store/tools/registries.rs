@@ -1,0 +1,133 @@
+//! Registries: where tools are published to and fetched from. The one called [`LOCAL`] is this database and has no row.
+
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::blobs::damaged_value;
+use crate::store::engine::{Row, Unique, params, sql};
+
+/// The name of the registry that is this database.
+pub const LOCAL: &str = "local";
+
+const NAME: Unique = Unique::new("registry", &["name"]);
+
+/// What stands behind a registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder on this machine.
+    Directory,
+    /// Another host.
+    Http,
+}
+
+impl Kind {
+    /// The word for people, programs and the row.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Directory => "directory",
+            Kind::Http => "http",
+        }
+    }
+}
+
+/// All of a registry but its key and when it was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The folder's real path, or the base URL without a slash at its end.
+    pub location: String,
+    /// Where its token is kept, as `crate::secret::Reference` writes it.
+    pub token: Option<String>,
+    /// The lowest is asked first.
+    pub priority: i64,
+}
+
+/// A registry's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryRow {
+    /// Its key.
+    pub id: i64,
+    /// What it is and where.
+    pub place: Place,
+    /// When it was added.
+    pub added_at: Millis,
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! registries {
+    () => {
+        "SELECT id, name, kind, location, token, priority, added_at FROM registry"
+    };
+}
+/// Adds a registry.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
+    let Place { name, kind, location, token, priority } = place;
+    let sql = sql!(
+        "INSERT INTO registry (name, kind, location, token, priority, added_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id"
+    );
+    db.insert(sql, params![name, kind.word(), location, token, priority, now])
+        .map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
+}
+
+/// Returns the failure of a name that another registry has.
+pub fn taken(name: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("There is a registry '{name}' already"))
+        .hint(format!("`mcpkg registry show {name}` says where it is; choose another name"))
+}
+
+/// Returns the registries in the order in which they are asked.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn list(db: &Db<'_>) -> Result<Vec<RegistryRow>> {
+    db.all(sql!(registries!(), " ORDER BY priority, name"), params![], from_row)
+}
+
+/// Returns a registry.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, name: &str) -> Result<RegistryRow> {
+    if let Some(found) = db.one(sql!(registries!(), " WHERE name = ?1"), params![name], from_row)? {
+        return Ok(found);
+    }
+    let names: Vec<String> = db.all(sql!("SELECT name FROM registry"), params![], |row| row.get(0))?;
+    let known = names.iter().map(String::as_str).chain([LOCAL]);
+    let error = Error::new(Code::NotFound, format!("There is no registry '{name}'"));
+    Err(error.suggest(name, known, "`mcpkg registry list` names those there are"))
+}
+
+/// Returns the priority after that of all registries.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn next_priority(db: &Db<'_>) -> Result<i64> {
+    let last: i64 = db.single(sql!("SELECT coalesce(max(priority), 0) FROM registry"), params![], |row| row.get(0))?;
+    Ok(last.saturating_add(10))
+}
+
+/// Forgets a registry. The rows of its packages stay, so that what was seen there is not taken for something else when it
+/// is added again.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM registry WHERE id = ?1"), params![id]).map(drop)
+}
+
+fn from_row(row: &Row<'_>) -> Result<RegistryRow> {
+    let kind = match row.get(2)? {
+        "directory" => Kind::Directory,
+        "http" => Kind::Http,
+        _ => return Err(damaged_value("a registry is of no known kind")),
+    };
+    let place = Place { name: row.get(1)?, kind, location: row.get(3)?, token: row.get(4)?, priority: row.get(5)? };
+    Ok(RegistryRow { id: row.get(0)?, place, added_at: row.get(6)? })
+}

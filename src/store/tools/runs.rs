@@ -1,0 +1,200 @@
+//! Runs of tools, the refused ones too: who ran what, when, and what came of it, without contents.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, params, sql};
+use crate::store::limits::{Growing, Limits};
+use crate::store::page::{Page, Slice};
+
+/// The table.
+pub const GROWING: Growing = Growing {
+    name: "runs",
+    about: "runs of tools, the refused ones too",
+    usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(100_000) },
+    beyond,
+    delete,
+};
+
+/// A run that begins, or that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The caller, as the trail names it.
+    pub actor: String,
+    /// Whose run it is: `user`, or `key:` and the name of an access key.
+    pub asker: String,
+    /// The tool's full name.
+    pub tool: String,
+    /// Its version; `None` for a folder that is used by its path.
+    pub version: Option<String>,
+    /// The action.
+    pub action: String,
+    /// The digest of its archive.
+    pub sha256: Option<[u8; 32]>,
+    /// The SHA-256 of the arguments.
+    pub input_hash: [u8; 32],
+    /// What is thought of its archive: verified, approved, unverified, refused.
+    pub verdict: String,
+    /// When.
+    pub started_at: Millis,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// What ran it; `None` where nothing was started.
+    pub runner: Option<String>,
+    /// `ok`, or the code of the failure.
+    pub outcome: String,
+    /// Its exit status, where it ended by itself.
+    pub exit_code: Option<i64>,
+    /// Bytes that it printed.
+    pub stdout_size: i64,
+    /// Bytes that it printed to standard error.
+    pub stderr_size: i64,
+    /// When.
+    pub ended_at: Millis,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How it began.
+    pub begun: Begun,
+    /// How it ended; `None` where it runs, or its process was killed.
+    pub ended: Option<Ended>,
+}
+
+macro_rules! runs {
+    () => {
+        "SELECT uuid, actor, asker, tool, version, action, sha256, input_hash, verdict, started_at, runner, outcome,
+                exit_code, stdout_size, stderr_size, ended_at
+           FROM tool_run"
+    };
+}
+
+/// The rows beyond the limits: `?1` is the moment before which they began, `?2` how many there are.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, started_at, row_number() OVER (ORDER BY id DESC) AS place FROM tool_run) AS ranked
+          WHERE started_at < ?1 OR place > ?2"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM tool_run WHERE id IN (", beyond!(), " LIMIT ?3)");
+    db.run(sql, params![limits.before(now), limits.most(), most])
+}
+
+/// Adds a run that begins.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
+    db.run(
+        sql!(
+            "INSERT INTO tool_run (uuid, actor, asker, tool, version, action, sha256, input_hash, verdict, started_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+        ),
+        params![
+            run.uuid,
+            run.actor,
+            run.asker,
+            run.tool,
+            run.version,
+            run.action,
+            run.sha256,
+            run.input_hash,
+            run.verdict,
+            run.started_at
+        ],
+    )
+    .map(drop)
+}
+
+/// Notes what came of a run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn end(db: &Db<'_>, uuid: Uuid, ended: &Ended) -> Result<()> {
+    db.run(
+        sql!(
+            "UPDATE tool_run SET runner = ?2, outcome = ?3, exit_code = ?4, stdout_size = ?5, stderr_size = ?6,
+                    ended_at = ?7
+              WHERE uuid = ?1"
+        ),
+        params![
+            uuid,
+            ended.runner,
+            ended.outcome,
+            ended.exit_code,
+            ended.stdout_size,
+            ended.stderr_size,
+            ended.ended_at
+        ],
+    )
+    .map(drop)
+}
+
+/// Returns a page of runs, the newest first; it begins after the run whose id is `page.after`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, tool: Option<&str>, page: &Page) -> Result<Slice<Run>> {
+    let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
+    let found = match tool {
+        Some(tool) => {
+            let sql = sql!(runs!(), " WHERE uuid < ?1 AND tool = ?3 ORDER BY uuid DESC LIMIT ?2");
+            db.all(sql, params![after, page.fetch(), tool], from_row)?
+        }
+        None => {
+            let sql = sql!(runs!(), " WHERE uuid < ?1 ORDER BY uuid DESC LIMIT ?2");
+            db.all(sql, params![after, page.fetch()], from_row)?
+        }
+    };
+    Ok(page.slice(found))
+}
+
+/// Returns the run with this id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
+    db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Run> {
+    let begun = Begun {
+        uuid: row.get(0)?,
+        actor: row.get(1)?,
+        asker: row.get(2)?,
+        tool: row.get(3)?,
+        version: row.get(4)?,
+        action: row.get(5)?,
+        sha256: row.get(6)?,
+        input_hash: row.get(7)?,
+        verdict: row.get(8)?,
+        started_at: row.get(9)?,
+    };
+    let ended = match row.get::<Option<Millis>>(15)? {
+        Some(ended_at) => Some(Ended {
+            runner: row.get(10)?,
+            outcome: row.get::<Option<String>>(11)?.unwrap_or_default(),
+            exit_code: row.get(12)?,
+            stdout_size: row.get::<Option<i64>>(13)?.unwrap_or(0),
+            stderr_size: row.get::<Option<i64>>(14)?.unwrap_or(0),
+            ended_at,
+        }),
+        None => None,
+    };
+    Ok(Run { begun, ended })
+}
