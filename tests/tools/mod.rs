@@ -1,0 +1,6 @@
+//! Contract 002: tools.
+
+mod signing;
+mod trust;
+
+pub use trust::{put, trusting};
