@@ -15,10 +15,11 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[installed::OPS, run::OPS, installed::toolsets::OPS],
+    operations: &[backend::OPS, installed::OPS, run::OPS, installed::toolsets::OPS],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
         ("tool env", "Say where the variables of tools come from"),
+        ("registry", "Folders and other hosts where tools are found and published"),
         ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
     ],
     tools: Some(installed::projected::PROJECTIONS),
