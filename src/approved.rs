@@ -5,7 +5,7 @@
 //! in the user's state folder, each on the disk when it counts.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -91,7 +91,7 @@ impl Approved {
                 .hint("set HOME, or XDG_STATE_HOME"));
         };
         let folder = folder.join(kind.folder());
-        make_private_folders(&folder).map_err(|error| disk::failed("make", &folder, error))?;
+        disk::make_private(&folder)?;
         let path = folder.join(sha256);
         let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
         disk::write_beside(&path, &temporary, note.to_string().as_bytes(), 0o600)?;
@@ -151,17 +151,6 @@ fn read(path: &Path) -> Result<Option<Value>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(disk::failed("read", path, error)),
     }
-}
-
-fn make_private_folders(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 #[cfg(test)]

@@ -15,3 +15,4 @@ mod sources;
 mod store;
 mod support;
 mod sync;
+mod tools;

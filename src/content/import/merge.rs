@@ -304,10 +304,10 @@ pub fn apply(
         }
         written(done)
     };
-    if items.len() > MANY && indexed.is_empty() { search::with_many(db, all) } else { all() }
+    if items.len() > MANY { search::with_many(db, all) } else { all() }
 }
 
-/// More items than this are indexed with more memory.
+/// More items than this are written with more memory.
 const MANY: usize = 1000;
 
 fn apply_one(

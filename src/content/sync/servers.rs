@@ -66,6 +66,14 @@ pub(super) fn take(look: &mut Look, found: Vec<Found>, bases: &[Base], ours: &Ke
     Ok(())
 }
 
+/// Returns why nothing is known of a server that is not there: the file that it came from cannot be read now.
+pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
+    let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
+    let file = ours.entry.origin.path.as_ref()?;
+    let is_unread = look.let_be.contains_key(file) || look.others.contains(file);
+    is_unread.then(|| format!("came from `{file}`, which cannot be read"))
+}
+
 /// Has what the folder is given of a server say where it lies there, if nothing is known of that here.
 ///
 /// # Errors
@@ -204,14 +212,22 @@ pub(super) fn unsaid(
         };
         if !is_said || stray.is_some() {
             let file = stray.or(found).map_or(manifest::FILE, |found| found.file.as_str());
-            unsaid.push((at, format!("stands in `{file}`, {WHY}")));
+            let waits = |step: &Step| {
+                step.path == file && matches!(step.act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait)
+            };
+            let why = if steps.iter().any(waits) { WAITS } else { NOT_WRITTEN };
+            unsaid.push((at, format!("stands in `{file}`, {why}")));
         }
     }
     Ok(unsaid)
 }
 
-/// Why a server is let be.
-const WHY: &str = "which is not written; put variables in place of the values in it, or make the change in it by hand";
+/// Why a server is let be whose file a person decides about first.
+const WAITS: &str = "which waits to be decided about";
+
+/// Why a server is let be whose file holds values.
+const NOT_WRITTEN: &str =
+    "which is not written; put variables in place of the values in it, or make the change in it by hand";
 
 /// Returns the servers that are read from a folder of these files, whose manifest lists those.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {

@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod dsse;
 pub mod identity;
 pub mod judge;
+pub mod keys;
 pub mod pattern;
 pub mod policy;
 pub mod records;
@@ -16,8 +17,13 @@ pub mod require;
 pub mod ssh;
 pub mod statement;
 pub mod subject;
+pub mod target;
 pub mod verdict;
 pub mod weigh;
+
+mod operations;
+
+use crate::op::Entry;
 
 pub use identity::Identity;
 pub use judge::{judge, judge_by};
@@ -27,3 +33,19 @@ pub use require::require;
 pub use subject::Subject;
 pub use verdict::{Counted, Form, Part, Status, Verdict};
 pub use weigh::Rules;
+
+/// The operations of this room, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<operations::key::New>(),
+    Entry::of::<operations::key::List>(),
+    Entry::of::<operations::key::Show>(),
+    Entry::of::<operations::key::Remove>(),
+    Entry::of::<operations::sign::Sign>(),
+    Entry::of::<operations::audit::Audit>(),
+    Entry::of::<operations::verify::Verify>(),
+    Entry::of::<operations::add::Add>(),
+    Entry::of::<operations::list::List>(),
+    Entry::of::<operations::remove::Remove>(),
+    Entry::of::<operations::check::Check>(),
+    Entry::of::<operations::policy::SetPolicy>(),
+];

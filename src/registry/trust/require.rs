@@ -56,7 +56,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     let kept = context.store.write(|db| {
         consent.consume(context, db)?;
         trust::approve(db, &records::approval(subject))?;
-        context.event(db, context.author(), None, "tool_trust.approve", &subject.reference())
+        context.event(db, context.author(), None, "tool.trust.add", &subject.reference())
     });
     if kept.is_err() {
         Record::Archive(subject).withdraw(context)?;

@@ -49,3 +49,38 @@ pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
         Ok(Attestation { sha256: row.get(0)?, bundle: row.get(1)?, poster: row.get(2)?, added_at: row.get(3)? })
     })
 }
+
+/// An archive that some registry has as a version of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// The registry.
+    pub registry: String,
+    /// The version.
+    pub version: String,
+    /// The archive's SHA-256.
+    pub sha256: [u8; 32],
+    /// Whether its bytes are here.
+    pub kept: bool,
+}
+
+/// Returns the archives that are known of a tool: those of this database's own registry first, then by registry.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
+    let sql = sql!(
+        "SELECT registry, version, sha256, blob_id IS NOT NULL FROM tool_package WHERE name = ?1
+          ORDER BY CASE registry WHEN 'local' THEN 0 ELSE 1 END, registry, version"
+    );
+    db.all(sql, params![name], |row| {
+        Ok(Archive { registry: row.get(0)?, version: row.get(1)?, sha256: row.get(2)?, kept: row.get(3)? })
+    })
+}
+
+/// Returns the names of the tools of which an archive is known, by name.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
+    db.all(sql!("SELECT DISTINCT name FROM tool_package ORDER BY name"), params![], |row| row.get(0))
+}

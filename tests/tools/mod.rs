@@ -1,0 +1,5 @@
+//! Contract 002: tools.
+
+mod escapes;
+mod limits;
+mod sandbox;
