@@ -122,6 +122,9 @@ codes! {
     ToolLimit            "E_TOOL_LIMIT"                    1 -32602 Caller  "tool_limit" ["retry_command"] "The tool reached a limit and was ended, or so many runs wait that no other may; details.limit names it.";
     ToolOutput           "E_TOOL_OUTPUT"                   1 -32602 Caller  "tool_output" ["ask_user"] "What the tool printed is not the one JSON value that its output schema says.";
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
+    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
+    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 Caller  "archive_invalid" [] "A package holds, or would hold, what no archive may; details.entry and details.rule name it.";
+    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
     SourceChanged        "E_SOURCE_CHANGED"                1 -32602 Caller  "source_changed" ["ask_user" "retry_command"] "A source is not what it was: its history was rewritten, a tag was moved, or a file is not the one that was locked; nothing was written.";
     ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 Caller  "tool_not_found" ["retry_command"] "No registry has a tool of this name.";
     VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 Caller  "version_not_found" ["retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
