@@ -5,7 +5,7 @@
 //! in the user's state folder, each on the disk when it counts.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -28,10 +28,14 @@ pub enum Kind {
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
     Source,
+    /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
+    Registry,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
     ToolSecret,
+    /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
+    Trust,
 }
 
 impl Kind {
@@ -42,8 +46,10 @@ impl Kind {
             Kind::Sync => "syncs",
             Kind::Consent => "consents",
             Kind::Source => "sources",
+            Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolSecret => "tool-secrets",
+            Kind::Trust => "trust",
         }
     }
 }
@@ -85,7 +91,7 @@ impl Approved {
                 .hint("set HOME, or XDG_STATE_HOME"));
         };
         let folder = folder.join(kind.folder());
-        make_private_folders(&folder).map_err(|error| disk::failed("make", &folder, error))?;
+        disk::make_private(&folder)?;
         let path = folder.join(sha256);
         let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
         disk::write_beside(&path, &temporary, note.to_string().as_bytes(), 0o600)?;
@@ -145,17 +151,6 @@ fn read(path: &Path) -> Result<Option<Value>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(disk::failed("read", path, error)),
     }
-}
-
-fn make_private_folders(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 #[cfg(test)]

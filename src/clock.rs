@@ -108,6 +108,11 @@ pub fn rfc3339(millis: Millis) -> String {
         .unwrap_or_else(|_| millis.to_string())
 }
 
+/// Returns the time that an RFC 3339 text says; `None` for any other text.
+pub fn from_rfc3339(text: &str) -> Option<Millis> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
 /// Writes a time as [`rfc3339`] does.
 ///
 /// # Errors
@@ -143,6 +148,8 @@ mod tests {
         assert_eq!(rfc3339(-1), "1969-12-31T23:59:59Z");
         assert_eq!(rfc3339(*WRITABLE.start()), "-009999-01-02T01:59:59Z");
         assert_eq!(rfc3339(*WRITABLE.end()), "9999-12-30T21:59:59Z");
+        assert_eq!(from_rfc3339("2026-11-21T12:00:00+02:00").map(rfc3339).as_deref(), Some("2026-11-21T10:00:00Z"));
+        assert_eq!((from_rfc3339("yesterday"), from_rfc3339("")), (None, None));
         // What no clock says, but a row may.
         for odd in [Millis::MIN, Millis::MAX] {
             assert_eq!(rfc3339(odd), odd.to_string());

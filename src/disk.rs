@@ -233,6 +233,21 @@ fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Makes a folder that nobody but the user may enter, and those above it; one that is there stays as it is.
+///
+/// # Errors
+/// As [`metadata`], `E_DISK_FULL`.
+pub fn make_private(folder: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder).map_err(|error| failed("make", folder, error))
+}
+
 /// Makes a symbolic link beside `path` and puts it in its place.
 ///
 /// # Errors

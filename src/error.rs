@@ -123,8 +123,11 @@ codes! {
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
     ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
     ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 Caller  "archive_invalid" [] "A package holds, or would hold, what no archive may; details.entry and details.rule name it.";
-    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
     SourceChanged        "E_SOURCE_CHANGED"                1 -32602 Caller  "source_changed" ["ask_user" "retry_command"] "A source is not what it was: its history was rewritten, a tag was moved, or a file is not the one that was locked; nothing was written.";
+    TrustRequired        "E_TRUST_REQUIRED"                1 -32602 Caller  "trust_required" ["ask_user"] "A tool is not verified, and the policy asks for it; details.attestations say of each why it counts or not.";
+    TrustFailed          "E_TRUST_FAILED"                  1 -32602 Caller  "trust_failed" ["ask_user"] "Somebody whom this user trusts speaks against a tool: an audit failed, or what they signed is another archive; no policy lets it through.";
+    TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 Caller  "trust_unsupported" ["ask_user"] "An attestation or identity is of a kind that this mcpkg does not check, such as a bundle of Sigstore's.";
+    KeyInvalid           "E_KEY_INVALID"                   1 -32602 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
     ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 Caller  "tool_not_found" ["retry_command"] "No registry has a tool of this name.";
     VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 Caller  "version_not_found" ["retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
     VersionYanked        "E_VERSION_YANKED"                1 -32602 Caller  "version_yanked" ["ask_user" "retry_command"] "Its publisher took the version back; details.reason says why, details.replacement which one to use instead.";
@@ -154,6 +157,8 @@ codes! {
     MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
+    PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
+    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

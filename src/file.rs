@@ -33,10 +33,16 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
+    open_checked(options, path).map(|(file, _)| file)
+}
+
+/// Opens what was a regular file a moment ago.
+fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
     let file = without_waiting(options).open(path)?;
     // Something else may stand there by now.
-    check_kind(&file.metadata()?)?;
-    Ok(file)
+    let metadata = file.metadata()?;
+    check_kind(&metadata)?;
+    Ok((file, metadata))
 }
 
 /// Reads a regular file of at most `limit` bytes, through links.
@@ -47,13 +53,29 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_open(open(path)?, limit)
 }
 
+/// Reads a regular file of at most `limit` bytes that `metadata` was just read of, through links.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_known(path: &Path, metadata: &Metadata, limit: u64) -> Result<Vec<u8>> {
+    check_kind(metadata)?;
+    let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
+    read_sized(file, metadata.len(), limit)
+}
+
 /// Reads an open file of at most `limit` bytes.
 ///
 /// # Errors
 /// `FileTooLarge`, found before anything is read where the file system knows the size.
 pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
-    check_size(file.metadata()?.len(), limit)?;
-    let mut bytes = Vec::new();
+    let size = file.metadata()?.len();
+    read_sized(file, size, limit)
+}
+
+fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
+    check_size(size, limit)?;
+    // The byte more lets one read show that there is no more.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     // The file may grow, or be one of those whose size the system does not tell.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     check_size(bytes.len() as u64, limit)?;

@@ -5,6 +5,8 @@
 //! No redirect is followed, no proxy is taken from the environment, and nothing is kept open between two requests. The
 //! runtime starts with the first request.
 
+mod url;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
@@ -19,6 +21,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
 use tokio_util::sync::CancellationToken;
+
+pub use url::Url;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -1,7 +1,8 @@
 //! Changes from elsewhere that wait for a person: what upstream of a source, or in a synced folder, does not go together with
 //! what stands in the project.
 
-use super::import::manifest::{self, Entry};
+use super::import::manifest::Entry;
+use super::import::server_item;
 use super::stored::{self, Rows, Stored};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
@@ -105,13 +106,16 @@ pub fn accept(
         (Action::Change, Some(blob), ours) => {
             let entry = entry(proposal)?;
             let content = NewContent::from(blobs::get(db, blob)?);
-            manifest::check(&entry, &content)?;
+            stored::check(&entry, &content)?;
             stored::put(db, author, project, clock, &mut rows, ours, &entry, &content)?;
             Ok(format!("{label} is as {} has it", place(proposal)))
         }
         (Action::Delete, _, Some(ours)) => {
             stored::delete(db, author, project, &ours)?;
             Ok(format!("{label} was deleted"))
+        }
+        (Action::DeleteFile, _, None) if server_item::is_path(&proposal.path) => {
+            Ok(format!("the next sync takes {label} out of the folder"))
         }
         (Action::DeleteFile, _, None) => Ok(format!("the next sync deletes `{}`", proposal.path)),
         _ => Err(blobs::damaged_value("a proposal's row is malformed")),

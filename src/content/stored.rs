@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::answer::text;
-use super::import::manifest::{Entry, Origin, What};
+use super::import::manifest::{self, Entry, Origin, What};
 use super::import::{merge, server_item};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -195,6 +195,15 @@ fn stored(item: Item, rows: &Rows) -> Stored {
         stored.entry.origin = Origin { applies, agent, path };
     }
     stored
+}
+
+/// Checks that an item may be stored, where its content was put together of several.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`; `E_FILE_FAILED`.
+pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
+    manifest::check(entry, content)?;
+    if entry.what == What::Server { server_item::read(entry, content).map(drop) } else { Ok(()) }
 }
 
 /// Makes `before`, or a new item, what `entry` and `content` say, as a new revision; returns what it is known by.

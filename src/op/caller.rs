@@ -114,6 +114,22 @@ impl Caller {
         }
     }
 
+    /// Whether the files of this machine are the caller's own: at a shell, or over pipes to a program of this user's.
+    pub fn is_on_this_machine(&self) -> bool {
+        match self {
+            Caller::Shell => true,
+            Caller::Client(client) => client.connection == Connection::Stdio,
+        }
+    }
+
+    /// Returns the name of the access key that the caller came with.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Caller::Client(Client { key: Some(grant), .. }) => Some(&grant.key),
+            _ => None,
+        }
+    }
+
     /// Returns the name of the only project that the caller reaches, where it is only one.
     pub fn project(&self) -> Option<&str> {
         match self {

@@ -49,6 +49,8 @@ pub struct Context {
     pub caller: Caller,
     /// What the call says about its project.
     pub selection: Selection,
+    /// The toolset that narrows which installed tools are seen and called, in place of the active one.
+    pub toolset: Option<String>,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
     /// Where long work reports.
@@ -95,6 +97,7 @@ impl Context {
             clock: Clock::system(),
             caller,
             selection,
+            toolset: None,
             max_answer: MAX_ANSWER,
             progress: Arc::new(|_, _, _| {}),
             emit: Arc::new(|_| Ok(())),

@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use super::engine::BETWEEN_WRITES;
 use super::new_content::NewContent;
 use super::{Store, blobs};
 use crate::error::Result;
@@ -53,13 +54,16 @@ impl Store {
     ) -> Result<Ahead<'_>> {
         let mut ahead = Ahead { store: self, stored: Vec::new() };
         let missing = self.missing(contents)?;
-        let batches = batches(&missing);
+        let batches = batches(&missing, AT_ONCE, |content| content.size());
         if batches.len() < 2 {
             return Ok(ahead);
         }
         let (mut done, total) = (0, missing.len() as u64);
         for batch in batches {
             between(done, total)?;
+            if done > 0 {
+                std::thread::sleep(BETWEEN_WRITES);
+            }
             let stored = self.write(|db| {
                 let mut stored = Vec::with_capacity(batch.len());
                 for content in batch {
@@ -90,14 +94,13 @@ impl Store {
     }
 }
 
-/// Cuts contents into parts of at most [`AT_ONCE`] each, or of one content that is larger.
-fn batches<'a, 'c>(contents: &'a [&'c NewContent]) -> Vec<&'a [&'c NewContent]> {
-    let (most, most_bytes) = AT_ONCE;
-    let (mut batches, mut rest) = (Vec::new(), contents);
+/// Cuts `all` into parts of at most so many and so many bytes each, or of one that is larger.
+pub(super) fn batches<T>(all: &[T], (most, most_bytes): (usize, u64), size: impl Fn(&T) -> u64) -> Vec<&[T]> {
+    let (mut batches, mut rest) = (Vec::new(), all);
     while !rest.is_empty() {
         let mut bytes = 0;
-        let fit = rest.iter().take(most).take_while(|content| {
-            bytes += content.size();
+        let fit = rest.iter().take(most).take_while(|one| {
+            bytes += size(one);
             bytes <= most_bytes
         });
         let (batch, after) = rest.split_at(fit.count().max(1));
@@ -128,7 +131,7 @@ mod tests {
         for (contents, lengths) in [(&small, &[AT_ONCE.0, AT_ONCE.0, 1][..]), (&large, &[1, 1, 1]), (&Vec::new(), &[])]
         {
             let contents: Vec<&NewContent> = contents.iter().collect();
-            let batches = batches(&contents);
+            let batches = batches(&contents, AT_ONCE, |content| content.size());
             assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), lengths);
             assert!(batches.concat() == contents);
         }

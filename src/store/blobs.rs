@@ -174,7 +174,13 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
-    put_known(db, &Sha256::digest(bytes).into(), bytes)
+    put_hashed(db, bytes).map(|(id, _)| id)
+}
+
+/// Stores `bytes` as [`put`] does, and returns their SHA-256 too.
+pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
+    let sha256 = Sha256::digest(bytes).into();
+    Ok((put_known(db, &sha256, bytes)?, sha256))
 }
 
 /// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.

@@ -1,6 +1,7 @@
 //! Gives back the space of what nobody needs any more.
 
 use super::revisions::{self, Outdated};
+use super::search::ahead;
 use super::{Store, blobs};
 use crate::error::Result;
 
@@ -23,13 +24,16 @@ impl Store {
         }
     }
 
-    /// Deletes the content that nothing refers to, and gives what is free in the database back to the disk. Reads go on
+    /// Deletes the content that nothing refers to and the words that were indexed for nothing, and gives what is free in the database back to the disk. Reads go on
     /// meanwhile; whoever writes waits until the database was written anew.
     ///
     /// # Errors
     /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.
     pub fn compact(&self) -> Result<()> {
-        self.write(blobs::sweep)?;
+        self.write(|db| {
+            blobs::sweep(db)?;
+            ahead::sweep(db)
+        })?;
         self.engine.compact()
     }
 

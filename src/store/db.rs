@@ -1,5 +1,8 @@
 //! An open transaction.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use crate::error::Result;
@@ -8,12 +11,14 @@ use crate::error::Result;
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
+    /// The keys that [`Db::is_first`] was asked about.
+    seen: RefCell<BTreeSet<String>>,
 }
 
 impl<'c> Db<'c> {
     /// Returns a `Db` each statement of which is its own transaction. `watch` is the one that `connection` has.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
-        Self { connection, watch }
+        Self { connection, watch, seen: RefCell::default() }
     }
 
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing. `watch` is the one that
@@ -41,6 +46,12 @@ impl<'c> Db<'c> {
     /// `E_TIMEOUT`.
     pub(crate) fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
+    }
+
+    /// Whether this is the first call for `key` in this transaction: what one transaction does once however many rows it writes.
+    pub(super) fn is_first(&self, key: &str) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        !seen.contains(key) && seen.insert(key.to_owned())
     }
 
     /// Returns how many rows this connection has inserted, updated and deleted so far.

@@ -27,12 +27,29 @@ pub struct Item<A> {
     pub blob: i64,
     /// Bytes of its content.
     pub size: i64,
+    /// The SHA-256 of its content.
+    pub sha256: [u8; 32],
     /// How often it was written.
     pub revision: i64,
     /// When it was made.
     pub created_at: Millis,
     /// When it was last written.
     pub updated_at: Millis,
+}
+
+/// What a new item is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// The id that users see, unless it goes on with that of a deleted item.
+    pub uuid: Uuid,
+    /// The key under which its words stand in the search index already; `None` where they do not.
+    pub indexed: Option<i64>,
+}
+
+impl From<Uuid> for Ids {
+    fn from(uuid: Uuid) -> Self {
+        Self { uuid, indexed: None }
+    }
 }
 
 /// The attributes of one kind of item, which a revision keeps as JSON.
@@ -49,7 +66,7 @@ pub(super) fn new<A: Attributes>(
     uuid: Uuid,
     name: &str,
     attributes: A,
-    (blob, size): (i64, u64),
+    (blob, size, sha256): (i64, u64, [u8; 32]),
 ) -> Result<Item<A>> {
     let (uuid, revision) = revisions::deleted(db, project.id, A::KIND, name)?.unwrap_or((uuid, 0));
     Ok(Item {
@@ -59,6 +76,7 @@ pub(super) fn new<A: Attributes>(
         attributes,
         blob,
         size: i64::try_from(size).unwrap_or(i64::MAX),
+        sha256,
         revision,
         created_at: author.now,
         updated_at: author.now,
@@ -79,6 +97,7 @@ pub(super) fn restored<A: Attributes>(
         attributes: attributes(&revision.attributes)?,
         blob: revision.blob,
         size: revision.size,
+        sha256: blobs::sha256(db, revision.blob)?,
         revision: revisions::newest(db, revision.item)?,
         created_at: live.as_ref().map_or(author.now, |live| live.created_at),
         updated_at: live.as_ref().map_or(author.now, |live| live.updated_at),
@@ -94,8 +113,7 @@ pub(super) fn delete<A: Attributes>(
     mut item: Item<A>,
 ) -> Result<Item<A>> {
     item.revision = revisions::next(item.revision)?;
-    let sha256 = blobs::sha256(db, item.blob)?;
-    keep_revision(db, author, project, &item, &sha256, Change { action: "delete", restored: None })?;
+    keep_revision(db, author, project, &item, Change { action: "delete", restored: None })?;
     let sql = match A::KIND {
         Kind::Prompt => sql!("DELETE FROM prompt WHERE id = ?1"),
         Kind::Resource => sql!("DELETE FROM resource WHERE id = ?1"),
@@ -117,7 +135,6 @@ pub(super) fn keep_revision<A: Attributes>(
     author: Author<'_>,
     project: &Project,
     item: &Item<A>,
-    sha256: &[u8; 32],
     change: Change<'_>,
 ) -> Result<()> {
     revisions::insert(
@@ -132,7 +149,7 @@ pub(super) fn keep_revision<A: Attributes>(
             name: &item.name,
             attributes: &json(&item.attributes)?,
             blob: item.blob,
-            sha256,
+            sha256: &item.sha256,
         },
     )
 }
@@ -165,6 +182,7 @@ pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usi
         attributes,
         blob: 0,
         size: 0,
+        sha256: [0; 32],
         revision: 0,
         created_at: 0,
         updated_at: 0,

@@ -61,14 +61,18 @@ pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     Ok(List(Some((project.uuid, count.unwrap_or(0)))))
 }
 
-/// Notes that a project's list shows something else from now on.
+/// Notes that a project's list shows something else once this transaction is committed.
 pub(super) fn changed(db: &Db<'_>, project: &Project, kind: Kind) -> Result<()> {
+    let key = key(project, kind);
+    if !db.is_first(&key) {
+        return Ok(());
+    }
     db.run(
         sql!(
             "INSERT INTO setting (key, value) VALUES (?1, '1')
              ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT)"
         ),
-        params![key(project, kind)],
+        params![key],
     )?;
     Ok(())
 }

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -16,7 +17,7 @@ use crate::file;
 /// Bytes in a piece of content: in a blob's own row, and in each chunk after it.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// Content that can be read from its beginning any number of times. Two are equal whose bytes are.
+/// Content that can be read from its beginning any number of times, and cloned at no cost. Two are equal whose bytes are.
 #[derive(Clone, Debug)]
 pub struct NewContent {
     holder: Holder,
@@ -29,7 +30,7 @@ pub struct NewContent {
 
 #[derive(Clone, Debug)]
 enum Holder {
-    Memory(Vec<u8>),
+    Memory(Arc<Vec<u8>>),
     File(PathBuf),
 }
 
@@ -97,7 +98,7 @@ impl NewContent {
     /// `E_FILE_FAILED`, also where a file is no longer what it was.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>> {
         if let Holder::Memory(bytes) = &self.holder {
-            return Ok(Cow::Borrowed(bytes));
+            return Ok(Cow::Borrowed(bytes.as_slice()));
         }
         let mut bytes = Vec::new();
         for piece in self.pieces() {
@@ -109,9 +110,15 @@ impl NewContent {
 
 impl From<Vec<u8>> for NewContent {
     fn from(bytes: Vec<u8>) -> Self {
-        let mut survey = Survey::default();
-        survey.add(&bytes);
-        survey.source(Holder::Memory(bytes))
+        let mut text = Text::default();
+        text.add(&bytes);
+        Self {
+            size: bytes.len() as u64,
+            sha256: Sha256::digest(&bytes).into(),
+            checksum: xxh3_64(&bytes),
+            is_text: text.so_far(),
+            holder: Holder::Memory(Arc::new(bytes)),
+        }
     }
 }
 

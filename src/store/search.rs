@@ -6,8 +6,10 @@ use super::engine::sqlite::search as engine;
 use super::revisions::Kind;
 use crate::error::Result;
 
+pub(super) mod ahead;
 mod hit;
 
+pub use ahead::{IndexedAhead, Words};
 pub use hit::Hit;
 
 /// MiB of a text whose words are found: the index is made in memory.
@@ -27,7 +29,8 @@ pub(super) fn index(
     engine::index(db, (kind, id), project, name, description.unwrap_or(""), body)
 }
 
-/// Runs `f`, which writes many items in this transaction, with more memory for the index, which is merged less often then.
+/// Runs `f`, which writes many items in this transaction, with more memory for pages and for the index, which is merged less often
+/// then.
 ///
 /// # Errors
 /// What `f` returns; `E_DB_BUSY`, `E_STORAGE`.
@@ -36,7 +39,10 @@ pub fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Takes an item out of the index.
-pub(super) fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
     engine::unindex(db, (kind, id))
 }
 
@@ -58,7 +64,9 @@ pub fn find<T>(
     mut each: impl FnMut(&Hit, Option<Blob<'_>>) -> Result<T>,
 ) -> Result<Vec<(Hit, T)>> {
     let mut found = Vec::new();
-    engine::find(db, project, words, i64::try_from(limit).unwrap_or(i64::MAX), |hit, content| {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let has_others = ahead::is_any(db)?;
+    engine::find(db, project, words, (limit, has_others), |hit, content| {
         let made = each(&hit, content)?;
         found.push((hit, made));
         Ok(())

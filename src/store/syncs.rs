@@ -25,9 +25,9 @@ pub struct Sync {
 /// What both sides had of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The file, below the folder.
+    /// The file, below the folder; of an MCP server `mcp_server:NAME`.
     pub path: String,
-    /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
+    /// What the item is known by, such as `prompt:<uuid>`.
     pub item: String,
     /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
     pub version: Option<(String, i64)>,
@@ -48,18 +48,18 @@ pub struct Seen {
     pub stat: Stat,
 }
 
-/// A file that is being written.
+/// A file that is being written, or an MCP server in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Its path below the folder.
+    /// Its path below the folder; `mcp_server:NAME` for a server.
     pub path: String,
-    /// The SHA-256 of what stands there; `None` for nothing.
+    /// The SHA-256 of what stands there, of a server of its JSON; `None` for nothing.
     pub before: Option<[u8; 32]>,
     /// The key of what will; `None` for nothing.
     pub blob: Option<i64>,
     /// Whether it can be executed.
     pub executable: bool,
-    /// What the manifest will say of it, as JSON.
+    /// What the manifest will say of it, as JSON; `None` for nothing.
     pub listed: Option<String>,
 }
 
@@ -226,8 +226,8 @@ pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
 }
 
-/// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt and resource, what its modules say of
-/// them, and what was decided about proposals. No content is read.
+/// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt, resource, agent's file and MCP server,
+/// what its modules say of them, and what was decided about proposals. No content is read.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -240,6 +240,7 @@ pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     for sql in [
         sql!("SELECT uuid, revision FROM prompt WHERE project_id = ?1 ORDER BY name"),
         sql!("SELECT uuid, revision FROM resource WHERE project_id = ?1 ORDER BY name"),
+        sql!("SELECT uuid, revision FROM mcp_server WHERE project_id = ?1 ORDER BY name"),
     ] {
         field(b"items");
         db.each(sql, params![project], |row| {

@@ -72,7 +72,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; clients ask their users.
-    ("consent", &["deploy/", "mcp/"]),
+    ("consent", &["deploy/", "mcp/", "registry/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.

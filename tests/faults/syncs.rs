@@ -43,7 +43,21 @@ impl Changed {
             scratch.ok(&["prompt", "create", &format!("p{n}"), &text, "-d", "Described"]);
             scratch.ok(&["resource", "create", &format!("r{n}"), &format!("file:///r{n}.md"), &text]);
         }
+        let file = |args: &str| {
+            format!(
+                "{{\n  \"mcpServers\": {{\n    \"filed\": {{ \"command\": \"x\", \"args\": [\"{args}\"] }}\n  }}\n}}\n"
+            )
+        };
+        scratch.file("repo/.mcp.json", file("first"));
+        scratch.file("repo/.cursor/mcp.json", file("first").replace("filed", "other"));
+        scratch.ok(&["import", "repo"]);
+        scratch.ok(&["mcp", "add", "listed", "--", "x", "first"]);
         scratch.ok(&["sync", "team"]);
+        // Servers: taken, given in a file, given in the manifest, renamed, new here.
+        scratch.file("team/.cursor/mcp.json", file("taken").replace("filed", "other"));
+        scratch.ok(&["mcp", "set", "filed", "--", "x", "given"]);
+        scratch.ok(&["mcp", "set", "listed", "--rename", "renamed", "--", "x", "given"]);
+        scratch.ok(&["mcp", "add", "new", "--url", "https://new.example/mcp"]);
         // Taken, given, merged, new here, new there, only in the manifest.
         scratch.file("team/r0.md", "taken\n");
         scratch.ok(&["prompt", "update", "p0", "--content", "given\n"]);
@@ -130,7 +144,7 @@ fn kill_9_at_any_step_of_a_sync_loses_nothing_and_the_next_one_goes_on() {
         ("fdatasync", &[1, 2, 3, 5, 7, 9]),
         ("fsync", &[1, 2, 3, 4, 5, 6, 7, 8]),
         ("linkat", &[1, 2]),
-        ("renameat", &[1, 2, 3, 4, 5]),
+        ("renameat", &[1, 2, 3, 4, 5, 6, 7, 8, 9]),
         ("renameat2", &[1, 3, 5]),
         ("unlinkat", &[1, 2]),
         ("mkdirat", &[1, 2]),

@@ -217,7 +217,8 @@ fn both_engines_have_the_same_tables_and_columns() {
     drop(mcpkg::store::Store::open(&scratch.db()).expect("a database"));
     let connection = rusqlite::Connection::open(scratch.db()).expect("the file");
     let sql = "SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
-                WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%' AND m.name NOT LIKE 'tool_search%'
+                WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'
+                  AND m.name NOT LIKE 'tool_search%'
                   AND m.name <> 'refinery_schema_history'";
     let mut statement = connection.prepare(sql).expect("a query");
     let rows = statement.query_map([], |row| row.get(0)).expect("rows");

@@ -338,8 +338,11 @@ fn an_agents_file_that_holds_values_is_never_written() {
     assert!(text(&scratch, "team/.mcp.json").contains(VALUE));
     let database = fs::read(scratch.db()).expect("the database");
     assert!(!database.windows(VALUE.len()).any(|bytes| bytes == VALUE.as_bytes()), "the value is in the database");
-    // With a variable in place of the value, the changes of both are merged.
+    // With a variable in place of the value, the changes of both are merged; that `b` is `c` now is for a person to decide.
     scratch.file("team/.mcp.json", servers("old", "${TOKEN}").replace("\"b\"", "\"c\""));
+    let synced = scratch.run(&["sync"]);
+    assert!(synced.status == 1 && !synced.stderr.contains("let be"), "{synced}");
+    scratch.ok(&["evolve", "accept", "1"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("new", "${TOKEN}").replace("\"b\"", "\"c\""));
 }

@@ -2,4 +2,5 @@
 
 mod both_ways;
 mod proposals;
+mod servers;
 mod two_homes;

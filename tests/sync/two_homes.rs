@@ -41,9 +41,24 @@ enum Step {
     Decide { home: bool, accept: bool },
 }
 
-/// The items: prompts, and a document; their names and files.
-const ITEMS: [(&str, &str); 4] =
-    [("a", ".claude/commands/a.md"), ("b", ".claude/commands/b.md"), ("c", ".claude/commands/c.md"), ("doc", "doc.md")];
+/// The items: prompts, a document, an MCP server of the manifest and one of an agent's file; their names and files.
+const ITEMS: [(&str, &str); 6] = [
+    ("a", ".claude/commands/a.md"),
+    ("b", ".claude/commands/b.md"),
+    ("c", ".claude/commands/c.md"),
+    ("doc", "doc.md"),
+    ("listed", "mcpkg.export.json"),
+    ("filed", ".mcp.json"),
+];
+
+/// Returns the kind of an item, and the commands for its kind.
+fn kind(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "doc" => ("resource", "resource"),
+        "listed" | "filed" => ("mcp_server", "mcp"),
+        _ => ("prompt", "prompt"),
+    }
+}
 
 fn steps(deletes: bool) -> impl Strategy<Value = Vec<Step>> {
     let (home, item, at) = (any::<bool>, || 0..ITEMS.len(), any::<prop::sample::Index>);
@@ -103,11 +118,71 @@ impl Homes {
         run(self.context(home), &["sync"], json!({ "folder": folder })).expect("the sync")
     }
 
+    /// Returns a line that is not written yet.
+    fn line(&mut self) -> String {
+        self.made += 1;
+        format!("line {}", self.made)
+    }
+
+    /// Puts a new line among the arguments of a server; returns both.
+    fn edited_arguments(&mut self, args: &Value, at: &prop::sample::Index) -> (Vec<String>, String) {
+        // The project keeps each as a list of parts, a file as it stands.
+        let text = |arg: &Value| arg.as_str().or(arg[0].as_str()).expect("an argument").to_owned();
+        let mut args: Vec<String> = args.as_array().into_iter().flatten().map(text).collect();
+        let line = self.line();
+        args.insert(at.index(args.len() + 1), line.clone());
+        (args, line)
+    }
+
+    /// A home makes a server, or gives it an argument more.
+    fn edit_server(&mut self, home: bool, name: &str, known: Option<&str>, at: &prop::sample::Index) {
+        let known: Option<Value> = known.map(|known| serde_json::from_str(known).expect("JSON"));
+        let (args, line) =
+            self.edited_arguments(&known.as_ref().map_or(Value::Null, |known| known["args"].clone()), at);
+        let command: Vec<String> = std::iter::once(name.to_owned()).chain(args).collect();
+        let verb = if known.is_some() { "set" } else { "add" };
+        if run(self.context(home), &["mcp", verb], json!({ "name": name, "command": command })).is_ok() {
+            self.written.push(line);
+        }
+    }
+
+    /// Somebody gives a server an argument more in the manifest, or in the file of an agent.
+    fn edit_server_file(&mut self, item: usize, at: &prop::sample::Index) {
+        let (name, _) = ITEMS[item];
+        let path = self.path(item);
+        let mut document: Value =
+            fs::read(&path).map_or_else(|_| json!({}), |text| serde_json::from_slice(&text).expect("JSON"));
+        let line = if name == "filed" {
+            let entry = &mut document["mcpServers"][name];
+            entry["command"] = name.into();
+            let (args, line) = self.edited_arguments(&entry["args"], at);
+            entry["args"] = json!(args);
+            line
+        } else {
+            let listed = document["servers"].as_array_mut().into_iter().flatten();
+            let Some(server) = listed.into_iter().find(|server| server["name"] == name) else { return };
+            let (args, line) = self.edited_arguments(&server["args"], at);
+            server["args"] = args.into_iter().map(|arg| json!([arg])).collect();
+            line
+        };
+        fs::write(&path, serde_json::to_string_pretty(&document).expect("JSON")).expect("a file");
+        self.written.push(line);
+    }
+
+    /// Somebody takes a server out of the manifest.
+    fn delete_listed(&self, item: usize) {
+        let Ok(text) = fs::read(self.path(item)) else { return };
+        let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
+        if let Some(servers) = manifest.get_mut("servers").and_then(Value::as_array_mut) {
+            servers.retain(|server| server["name"] != ITEMS[item].0);
+        }
+        fs::write(self.path(item), manifest.to_string()).expect("a file");
+    }
+
     /// Puts a new line somewhere into a text; returns both.
     fn edited(&mut self, text: &str, at: &prop::sample::Index) -> (String, String) {
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-        self.made += 1;
-        let line = format!("line {}\n", self.made);
+        let line = self.line() + "\n";
         // Front matter stays as it is.
         let first = lines.iter().rposition(|line| *line == "---\n").map_or(0, |at| at + 1);
         lines.insert(first + at.index(lines.len() - first + 1), &line);
@@ -136,8 +211,11 @@ impl Homes {
             Step::Decide { home, accept } => self.decide(*home, *accept),
             Step::Edit { home, item, at } => {
                 let (name, _) = ITEMS[*item];
-                let kind = if name == "doc" { "resource" } else { "prompt" };
+                let (kind, _) = kind(name);
                 let known = self.items(*home).remove(&(kind.to_owned(), name.to_owned()));
+                if kind == "mcp_server" {
+                    return self.edit_server(*home, name, known.as_deref(), at);
+                }
                 let (text, line) = self.edited(known.as_deref().unwrap_or_default(), at);
                 let uri = (kind == "resource").then_some("file:///doc.md");
                 let verb = if known.is_some() { "update" } else { "create" };
@@ -150,6 +228,7 @@ impl Homes {
                     self.written.push(line);
                 }
             }
+            Step::EditFile { item, at } if kind(ITEMS[*item].0).0 == "mcp_server" => self.edit_server_file(*item, at),
             Step::EditFile { item, at } => {
                 let path = self.path(*item);
                 let text = fs::read_to_string(&path).unwrap_or_default();
@@ -160,15 +239,16 @@ impl Homes {
             }
             Step::Delete { home, item } => {
                 let (name, _) = ITEMS[*item];
-                let kind = if name == "doc" { "resource" } else { "prompt" };
+                let (_, command) = kind(name);
+                let verb = if command == "mcp" { "remove" } else { "delete" };
                 // It may not be there.
-                let _ = run(self.context(*home), &[kind, "delete"], json!({ "name": name }));
+                let _ = run(self.context(*home), &[command, verb], json!({ "name": name }));
             }
+            Step::DeleteFile { item } if ITEMS[*item].0 == "listed" => self.delete_listed(*item),
             Step::DeleteFile { item } => drop(fs::remove_file(self.path(*item))),
             Step::Rename { home, item } => {
                 let (name, _) = ITEMS[*item];
-                let to = format!("{name}{}", self.made);
-                let _ = run(self.context(*home), &["prompt", "rename"], json!({ "name": name, "to": to }));
+                self.rename(*home, name, &format!("{name}{}", self.made));
             }
         }
     }
@@ -177,12 +257,17 @@ impl Homes {
         self.folder.path().join(ITEMS[item].1)
     }
 
+    /// Renames a prompt or a server; there may be none.
+    fn rename(&self, home: bool, name: &str, to: &str) {
+        let _ = run(self.context(home), &["mcp", "set"], json!({ "name": name, "rename": to }));
+        let _ = run(self.context(home), &["prompt", "rename"], json!({ "name": name, "to": to }));
+    }
+
     /// Renames what has a name that something else has in the folder, as the user is told to.
     fn make_way(&self, home: bool, round: usize, data: &Value) {
         for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "let_be") {
             let name = item["item"].as_str().and_then(|label| label.split('\'').nth(1)).expect("a name");
-            let to = format!("{name}.{}.{round}", u8::from(home));
-            let _ = run(self.context(home), &["prompt", "rename"], json!({ "name": name, "to": to }));
+            self.rename(home, name, &format!("{name}.{}.{round}", u8::from(home)));
         }
     }
 
@@ -199,8 +284,16 @@ impl Homes {
             texts.extend(proposed.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
         }
         texts.extend(files(self.folder.path()));
-        texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("line ")).map(str::to_owned).collect()
+        texts.iter().flat_map(|text| lines(text)).collect()
     }
+}
+
+/// The lines in a text that were made, also where they are the arguments of a server.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    text.match_indices("line ").map(|(at, word)| {
+        let number: String = text[at + word.len()..].chars().take_while(char::is_ascii_digit).collect();
+        format!("{word}{number}")
+    })
 }
 
 /// The texts of the files below a folder.

@@ -25,8 +25,9 @@ pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterato
         format!("{}-{wanted}", words.join("-"))
     });
     let told: Vec<String> = std::iter::once(wanted.clone()).chain(prefixed).filter(fits).collect();
-    let seeds = std::iter::successors(Some(digest(relative, 8)), |seed| Some(digest(seed, 8)));
-    let hashed = seeds.map(move |seed| {
+    let mut seed = relative.to_owned();
+    let hashed = std::iter::repeat_with(move || {
+        seed = digest(&seed, 8);
         let stem: String = wanted.chars().take(MAX_NAME - 1 - seed.len()).collect();
         format!("{stem}-{seed}")
     });

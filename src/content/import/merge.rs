@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::ahead::Ahead;
 use super::deployed;
 use super::item::Item;
 use super::manifest::{Origin, Server, What};
@@ -15,17 +16,16 @@ use crate::content::command::skill::split_front;
 use crate::content::formats::{self, sections::with_newline, skill};
 use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
-use crate::op::Context;
 use crate::store::agent_files::{self, New};
+use crate::store::items::Ids;
 use crate::store::links::{self, Link};
 use crate::store::modules::{self, Applies, Row};
-use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
 use crate::store::resources::{self, Key, Resource};
-use crate::store::revisions::Author;
+use crate::store::revisions::{Author, Kind};
 use crate::store::servers::{self, Definition};
-use crate::store::{Ahead, Db, blobs, search};
+use crate::store::{Db, blobs, search};
 
 /// What happens to an item.
 #[derive(Clone, Debug)]
@@ -90,17 +90,21 @@ pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Res
 fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
     let project = known.project.id;
-    let (existing, uuid, id, blob, same) = match &item.entry.what {
+    let (existing, uuid, id, content, same) = match &item.entry.what {
         What::Prompt(attributes) => {
             let Some(prompt) = prompts::find(db, project, name)? else {
                 return Ok(Action::Create);
             };
             let same = prompt.attributes == *attributes;
-            (Existing::Prompt(prompt.clone()), prompt.uuid, prompt.id, prompt.blob, same)
+            let (uuid, id, content) = (prompt.uuid, prompt.id, (prompt.blob, prompt.sha256));
+            (Existing::Prompt(prompt), uuid, id, content, same)
         }
         What::Resource(attributes) => {
             let by_name = resources::find(db, project, Key::Name(name))?;
-            let by_uri = resources::find(db, project, Key::Uri(&attributes.uri))?;
+            let by_uri = match &by_name {
+                Some(resource) if resource.attributes.uri == attributes.uri => None,
+                _ => resources::find(db, project, Key::Uri(&attributes.uri))?,
+            };
             let resource = match (by_name, by_uri) {
                 (None, None) => {
                     let is_known = rule_of(db, item, known)?.is_some();
@@ -112,7 +116,8 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
                 (Some(resource), _) | (None, Some(resource)) => resource,
             };
             let same = resource.name == *name && resource.attributes == *attributes;
-            (Existing::Resource(resource.clone()), resource.uuid, resource.id, resource.blob, same)
+            let (uuid, id, content) = (resource.uuid, resource.id, (resource.blob, resource.sha256));
+            (Existing::Resource(resource), uuid, id, content, same)
         }
         What::Server => {
             let Some(server) = servers::find(db, project, name)? else { return Ok(Action::Create) };
@@ -139,7 +144,8 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
         return Ok(Action::Conflict("two files would change one resource"));
     }
-    let equal = blobs::find(db, &item.content)? == Some(blob);
+    let (blob, sha256) = content;
+    let equal = item.content.sha256() == sha256;
     let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
     let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
     if is_same && deployed::apply_alike(applies, &item.entry.origin.applies) {
@@ -269,7 +275,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
 
-/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on.
+/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is what was
+/// stored of these items before.
 ///
 /// # Errors
 /// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
@@ -279,98 +286,79 @@ pub fn apply(
     author: Author<'_>,
     project: &Project,
     clock: &Clock,
-    items: &[&Item],
-    actions: &[Action],
+    (items, actions): (&[&Item], &[Action]),
+    ahead: Option<&Ahead<'_>>,
     mut written: impl FnMut(usize) -> Result<()>,
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
+    let indexed = ahead.map_or_else(|| Ok(HashMap::new()), |ahead| ahead.keys(db, project))?;
     let mut done = 0;
     let mut all = || {
         for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
             written(done)?;
-            apply_some(db, author, project, clock, items, actions, &mut rows)?;
-            done += items.len();
+            for (item, action) in items.iter().zip(actions) {
+                apply_one(db, author, project, clock, (item, action, indexed.get(&done).copied()), &mut rows)?;
+                done += 1;
+            }
         }
         written(done)
     };
     if items.len() > MANY { search::with_many(db, all) } else { all() }
 }
 
-/// More items than this are indexed with more memory.
+/// More items than this are written with more memory.
 const MANY: usize = 1000;
 
-fn apply_some(
+fn apply_one(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     clock: &Clock,
-    items: &[&Item],
-    actions: &[Action],
+    (item, action, indexed): (&Item, &Action, Option<i64>),
     rows: &mut HashMap<String, Row>,
 ) -> Result<()> {
-    for (item, action) in items.iter().zip(actions) {
-        let name = item.entry.name.clone();
-        let uuid = match (item.entry.what.clone(), action.clone()) {
-            (What::Server, Action::Create | Action::Update(Existing::Server)) => {
-                let before = servers::find(db, project.id, &name)?;
-                put_server(db, project, clock, before, server_item::read(&item.entry, &item.content)?, author.now)?;
-                continue;
-            }
-            (What::AgentFile { holds, executable }, Action::Create | Action::Update(Existing::AgentFile)) => {
-                let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
-                let new = New { path: &name, kind: holds, agent, executable };
-                agent_files::put(db, project.id, new, &item.content, author.now)?;
-                continue;
-            }
-            (What::Prompt(attributes), Action::Create) => {
-                let content = text(item.content.bytes()?.into_owned())?;
-                prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?.uuid
-            }
-            (What::Prompt(attributes), Action::Update(Existing::Prompt(prompt))) => {
-                let content = text(item.content.bytes()?.into_owned())?;
-                prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?.uuid
-            }
-            (What::Resource(attributes), Action::Create) => {
-                resources::insert(db, author, project, clock.uuid(), &name, attributes, &item.content)?.uuid
-            }
-            (What::Resource(attributes), Action::Update(Existing::Resource(resource))) => {
-                let resource = Resource { name, attributes, ..resource };
-                resources::update(db, author, project, resource, "update", Some(&item.content))?.uuid
-            }
-            (_, Action::Update(Existing::Same(uuid))) => uuid,
-            (_, Action::Unchanged) => continue,
-            (_, Action::Conflict(_) | Action::Update(_)) => {
-                return Err(Error::internal("a conflict came to be written"));
-            }
-        };
-        say(db, project, module(&item.entry.what, uuid), &item.entry.origin, rows)?;
+    if let (Some(key), false) = (indexed, matches!(action, Action::Create)) {
+        // Somebody else wrote it meanwhile.
+        let kind = if item.entry.what.is_prompt() { Kind::Prompt } else { Kind::Resource };
+        search::unindex(db, kind, key)?;
     }
-    Ok(())
-}
-
-/// Stores the contents that the plan needs, where they are many, before the transaction that applies it: that one is then
-/// short, and others write meanwhile.
-///
-/// # Errors
-/// As [`Store::store_ahead`](crate::store::Store::store_ahead); `E_CANCELLED`.
-pub fn store_ahead<'c, 'i>(
-    context: &'c Context,
-    planned: impl IntoIterator<Item = (&'i Item, &'i Action)>,
-    cancelled: fn() -> Error,
-) -> Result<Ahead<'c>> {
-    let wanted = |(item, action): (&'i Item, &Action)| -> Option<&'i NewContent> {
-        let is_stored = !matches!(item.entry.what, What::Server);
-        let is_written = matches!(action, Action::Create | Action::Update(_));
-        (is_stored && is_written).then_some(&item.content)
-    };
-    context.store.store_ahead(planned.into_iter().filter_map(wanted), |stored, total| {
-        if context.is_cancelled() {
-            return Err(cancelled());
+    let ids = || Ids { uuid: clock.uuid(), indexed };
+    let name = item.entry.name.clone();
+    let uuid = match (item.entry.what.clone(), action.clone()) {
+        (What::Server, Action::Create | Action::Update(Existing::Server)) => {
+            let before = servers::find(db, project.id, &name)?;
+            put_server(db, project, clock, before, server_item::read(&item.entry, &item.content)?, author.now)?;
+            return Ok(());
         }
-        (context.progress)("Storing", stored, total);
-        Ok(())
-    })
+        (What::AgentFile { holds, executable }, Action::Create | Action::Update(Existing::AgentFile)) => {
+            let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
+            let new = New { path: &name, kind: holds, agent, executable };
+            agent_files::put(db, project.id, new, &item.content, author.now)?;
+            return Ok(());
+        }
+        (What::Prompt(attributes), Action::Create) => {
+            let content = text(item.content.bytes()?.into_owned())?;
+            prompts::insert(db, author, project, ids(), &name, attributes, &content)?.uuid
+        }
+        (What::Prompt(attributes), Action::Update(Existing::Prompt(prompt))) => {
+            let content = text(item.content.bytes()?.into_owned())?;
+            prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?.uuid
+        }
+        (What::Resource(attributes), Action::Create) => {
+            resources::insert(db, author, project, ids(), &name, attributes, &item.content)?.uuid
+        }
+        (What::Resource(attributes), Action::Update(Existing::Resource(resource))) => {
+            let resource = Resource { name, attributes, ..resource };
+            resources::update(db, author, project, resource, "update", Some(&item.content))?.uuid
+        }
+        (_, Action::Update(Existing::Same(uuid))) => uuid,
+        (_, Action::Unchanged) => return Ok(()),
+        (_, Action::Conflict(_) | Action::Update(_)) => {
+            return Err(Error::internal("a conflict came to be written"));
+        }
+    };
+    say(db, project, module(&item.entry.what, uuid), &item.entry.origin, rows)
 }
 
 /// Keeps the links of the tree, and forgets those where a file stands now.
@@ -409,10 +397,15 @@ pub fn put_server(
     let Some(before) = before else {
         return Ok(servers::insert(db, project, clock.uuid(), &name, definition, origin, false, now)?.uuid);
     };
-    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
-    let enabled = before.enabled && described == before.definition;
+    let enabled = stays_on(&before, &definition);
     let after = servers::Server { name, definition, origin, enabled, ..before.clone() };
     Ok(servers::update(db, project, &before, after, now)?.uuid)
+}
+
+/// Whether a server that is switched on stays so when others make it this: only if it runs what it ran before.
+pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
+    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
+    before.enabled && described == before.definition
 }
 
 /// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `rows` are

@@ -1,7 +1,7 @@
 //! From paths to files: what lies there, what each is to an agent, and what is left out.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::agents;
 use super::folders::Folders;
@@ -456,7 +456,7 @@ pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(NewConten
     let metadata = std::fs::metadata(path).map_err(failed)?;
     let executable = is_executable(&metadata);
     if metadata.is_file() && metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
-        let bytes = file::read(path, file::TEXT).map_err(failed)?;
+        let bytes = file::read_known(path, &metadata, file::TEXT).map_err(failed)?;
         *kept += bytes.len() as u64;
         return Ok((bytes.into(), executable));
     }
@@ -489,6 +489,9 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
 
 pub(super) fn relative(file: &Path, base: &Path) -> String {
     let below = file.strip_prefix(base).unwrap_or(file);
+    if let (Some(text), '/') = (below.to_str(), MAIN_SEPARATOR) {
+        return text.to_owned();
+    }
     below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 

@@ -26,6 +26,17 @@ pub fn path(name: &str) -> String {
     format!("{PATH}{name}")
 }
 
+/// Returns a path for one more server `name`, where others have those of `taken`.
+pub fn free_path(name: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{PATH}{name}:{n}"));
+    std::iter::once(path(name)).chain(numbered).find(|path| !taken(path)).unwrap_or_default()
+}
+
+/// Returns the name of the server that a path was made for.
+pub fn name(path: &str) -> Option<&str> {
+    path.strip_prefix(PATH)?.split(':').next()
+}
+
 /// Whether a path stands for a server.
 pub fn is_path(path: &str) -> bool {
     path.starts_with(PATH)
@@ -84,6 +95,14 @@ mod tests {
         let (entry, content) = of(&server()).unwrap();
         assert_eq!(read(&entry, &content).unwrap(), server());
         assert!(is_path(&path("github")) && !is_path("mcp_server/x"));
+    }
+
+    #[test]
+    fn no_two_servers_have_one_path() {
+        let other = free_path("github", |path| path == "mcp_server:github");
+        assert_eq!((other.as_str(), name(&other)), ("mcp_server:github:2", Some("github")));
+        assert_eq!(free_path("github", |_| false), path("github"));
+        assert_eq!(name("github"), None);
     }
 
     #[test]

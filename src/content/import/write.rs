@@ -1,5 +1,6 @@
-//! Writing what an import found: the content first, then all rows in one transaction.
+//! Writing what an import found: the content and its words first, then all rows in one transaction.
 
+use super::ahead::Ahead;
 use super::item::Item;
 use super::kept::Found;
 use super::merge::{self, Action};
@@ -50,24 +51,26 @@ impl Content<'_> {
         })
     }
 
-    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of the content.
+    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of what is stored ahead.
     ///
     /// # Errors
-    /// `E_IMPORT_CONFLICT`; as [`merge::plan`], [`merge::store_ahead`] and [`merge::apply`].
+    /// `E_IMPORT_CONFLICT`; as [`merge::plan`], [`Ahead::store`] and [`merge::apply`].
     pub(super) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;
         if plan.is_empty() {
             return Ok(plan);
         }
-        let ahead = merge::store_ahead(context, self.items.iter().zip(&plan.actions), scan::cancelled)?;
+        let planned = self.items.iter().zip(&plan.actions);
+        let ahead = Ahead::store(context, planned, scan::cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
             let is_current = plan.project == *project && plan.newest == events::newest(db)?;
             let plan = if is_current { plan } else { self.plan_in(db, project)? };
             self.refuse_conflicts(&plan)?;
             let items: Vec<&Item> = self.items.iter().collect();
             let total = items.len() as u64;
-            merge::apply(db, author, project, &context.clock, &items, &plan.actions, |written| {
+            let planned = (&items[..], &plan.actions[..]);
+            merge::apply(db, author, project, &context.clock, planned, Some(&ahead), |written| {
                 if context.is_cancelled() {
                     return Err(scan::cancelled());
                 }

@@ -128,7 +128,7 @@ impl Operation for Add {
         approval::approve(context, &origin)?;
         let ahead = write::store_ahead(context, &offer, &contents)?;
         let offer = context.write("source.add", &name, |db, project, author| {
-            write::first(db, project, author, &origin, &contents, context)
+            write::first(db, project, author, &origin, &contents, &ahead, context)
         })?;
         ahead.keep();
         let sentence = format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));

@@ -12,10 +12,10 @@ use super::mirror::Mirror;
 use super::offer::{Offer, counted};
 use super::{approval, write};
 use crate::content::GROUP;
+use crate::content::import::ahead::Ahead;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
-use crate::store::Ahead;
 use crate::store::sources::{Kind, Origin};
 
 /// Install what a lock names
@@ -94,8 +94,8 @@ impl Operation for Install {
         let ahead = offers.iter().zip(&all).map(|(offer, (_, contents))| write::store_ahead(context, offer, contents));
         let ahead = ahead.collect::<Result<Vec<_>>>()?;
         let project = context.write("source.install", &self.subject(), |db, project, author| {
-            for (origin, contents) in &all {
-                write::first(db, project, author, origin, contents, context)?;
+            for ((origin, contents), ahead) in all.iter().zip(&ahead) {
+                write::first(db, project, author, origin, contents, ahead, context)?;
             }
             Ok(project.name.clone())
         })?;

@@ -9,7 +9,7 @@ use super::given_up;
 use super::renames;
 use super::show;
 use super::write;
-use crate::content::import::manifest::{self, Entry, What};
+use crate::content::import::manifest::{Entry, What};
 use crate::content::merge::{self, Content, Merged, Outcome, Side, Version};
 use crate::content::proposals::{self, New, Proposed};
 use crate::content::stored::{self, Rows, Stored};
@@ -298,7 +298,7 @@ impl Planning<'_> {
             },
             Content::Of(_) => return Ok(Done::Merged(merged)),
         };
-        match manifest::check(&merged.entry, &content) {
+        match stored::check(&merged.entry, &content) {
             Ok(()) => Ok(Done::Merged(merged)),
             Err(error) if error.code() == Code::FileFailed => Err(error),
             Err(_) => Ok(Done::Proposed(vec!["content"])),

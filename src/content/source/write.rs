@@ -3,17 +3,18 @@
 use super::contents::{Contents, Taken};
 use super::given_up;
 use super::offer::{self, Offer};
+use crate::content::import::ahead::Ahead;
 use crate::content::import::manifest::Entry;
 use crate::content::import::merge;
 use crate::content::stored;
 use crate::error::{Error, Result};
 use crate::op::Context;
+use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::sources::{self, ItemRow, Origin};
-use crate::store::{Ahead, Db};
 
-/// Writes a new source with its items, in the transaction that `db` is.
+/// Writes a new source with its items, in the transaction that `db` is; `ahead` is what was stored of them before.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for its name, `E_IMPORT_CONFLICT` for names of its items; `E_FILE_FAILED`, `E_DISK_FULL`,
@@ -24,6 +25,7 @@ pub fn first(
     author: Author<'_>,
     origin: &Origin,
     contents: &Contents,
+    ahead: &Ahead<'_>,
     context: &Context,
 ) -> Result<Offer> {
     let id = sources::insert(db, project, origin, author.now)?;
@@ -32,7 +34,8 @@ pub fn first(
     let rows = stored::rows(db, project)?;
     let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();
     let total = items.len() as u64;
-    merge::apply(db, author, project, &context.clock, &items, &offer.actions, |written| {
+    let planned = (&items[..], &offer.actions[..]);
+    merge::apply(db, author, project, &context.clock, planned, Some(ahead), |written| {
         if context.is_cancelled() {
             return Err(given_up());
         }
@@ -50,10 +53,10 @@ pub fn first(
 /// Stores the content that a new source brings, before the transaction that writes its items.
 ///
 /// # Errors
-/// As [`merge::store_ahead`].
+/// As [`Ahead::store`].
 pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
-    merge::store_ahead(context, items.zip(&offer.actions), given_up)
+    Ahead::store(context, items.zip(&offer.actions), given_up)
 }
 
 /// Returns the row that says what a file became: the base of the next update.

@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use serde::Serialize;
+
 use super::folder::{Look, There};
 use super::plan::{Plan, plain};
+use super::servers::Listing;
 use super::step::{Act, Step};
+use super::write::Outcome;
 use crate::clock::Clock;
-use crate::content::import::manifest::{Entry, Origin};
+use crate::content::import::manifest::{Entry, Origin, What};
+use crate::content::import::server_item;
 use crate::content::proposals::{self, New, Proposed};
 use crate::content::stored::{self, Stored};
 use crate::error::{Error, Result};
@@ -53,7 +58,9 @@ impl Change<'_> {
                 self.withdraw(step)?;
                 syncs::delete_base(self.db, self.sync, &step.path)?;
             }
-            if paths.contains(step.path.as_str()) {
+            // A server is in the manifest, or in the file of an agent.
+            let is_written = paths.contains(step.path.as_str()) || (server_item::is_path(&step.path) && then.is_some());
+            if is_written {
                 let mut then = then.unwrap_or(base);
                 if let Some(then) = &mut then {
                     then.listed = listed.get(step.path.as_str()).copied().unwrap_or_default();
@@ -67,6 +74,13 @@ impl Change<'_> {
             let write =
                 Write { path: write.path.clone(), before: write.before, blob, executable: write.executable, listed };
             syncs::begin_write(self.db, self.sync, &write)?;
+        }
+        for Listing { name, before, after } in &plan.listings {
+            let before = before.as_ref().map(json).transpose()?;
+            let before = before.map(|json| NewContent::from(json.into_bytes()).sha256());
+            let listed = after.as_ref().map(json).transpose()?;
+            let path = server_item::path(name);
+            syncs::begin_write(self.db, self.sync, &Write { path, before, blob: None, executable: false, listed })?;
         }
         Ok(written)
     }
@@ -123,6 +137,7 @@ impl Change<'_> {
             }
             (Act::Give(entry, content), _) => {
                 let item = known()?;
+                self.say_as_given(rows, ours, entry, content)?;
                 // A new item has nothing in common with the folder until its file is on the disk.
                 let base = if there.is_some() || step.kept.is_some() { Some(theirs(item.clone())?) } else { None };
                 (base, Some(Some(both(item, entry, content)?)))
@@ -147,6 +162,25 @@ impl Change<'_> {
         })
     }
 
+    /// Has a file of servers, or a server, say here what the folder is given of it: a server may be changed in its row alone, and
+    /// in the folder the file says it too.
+    fn say_as_given(
+        self,
+        rows: &mut stored::Rows,
+        ours: Option<&Stored>,
+        entry: &Entry,
+        content: &NewContent,
+    ) -> Result<()> {
+        let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
+            return Ok(());
+        };
+        if ours.entry == *entry && stored::sha256(self.db, ours)? == content.sha256() {
+            return Ok(());
+        }
+        let ours = Some(ours.clone());
+        stored::put(self.db, self.author, self.project, self.clock, rows, ours, entry, content).map(drop)
+    }
+
     /// Keeps a base, unless it is kept already.
     fn keep(self, step: &Step, base: &Base) -> Result<()> {
         if step.kept.as_ref() == Some(base) {
@@ -166,24 +200,30 @@ impl Change<'_> {
         }
     }
 
-    /// Keeps what both sides have now that the files of `done` are on the disk, and forgets that they were being written.
+    /// Keeps what both sides have now that the files of `outcome` are on the disk, and forgets that they were being written.
+    /// Servers count where all was written: which files say one is not known here.
     ///
     /// # Errors
     /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-    pub(super) fn end(self, mut written: Written, done: &[String]) -> Result<()> {
-        for path in done {
-            match written.remove(path) {
-                Some(Some(base)) => syncs::put_base(self.db, self.sync, &base)?,
-                Some(None) => syncs::delete_base(self.db, self.sync, path)?,
-                None => {}
+    pub(super) fn end(self, mut written: Written, outcome: &Outcome) -> Result<()> {
+        let is_done = |path: &String| match server_item::is_path(path) {
+            true => outcome.changed.is_empty(),
+            false => outcome.done.binary_search(path).is_ok(),
+        };
+        written.retain(|path, _| is_done(path));
+        for (path, base) in written {
+            match base {
+                Some(base) => syncs::put_base(self.db, self.sync, &base)?,
+                None => syncs::delete_base(self.db, self.sync, &path)?,
             }
         }
         syncs::end_writes(self.db, self.sync)
     }
 }
 
-/// Returns what the project takes: where the file lay that it came from stays known.
+/// Returns what the project takes: where the file lay that it came from stays known. That of a server is synced as well.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
+    let ours = ours.filter(|_| theirs.what != What::Server);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {
         Some(known) => {
             let origin = Origin { applies: theirs.origin.applies.clone(), ..known.clone() };
@@ -193,7 +233,8 @@ fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
     }
 }
 
-pub(super) fn json(entry: &Entry) -> Result<String> {
-    serde_json::to_string(entry)
+/// Returns an entry, or a server of a manifest, as JSON.
+pub(super) fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value)
         .map_err(|error| Error::internal("an entry cannot be written as JSON").with_source(error))
 }

@@ -1,12 +1,14 @@
 //! The files that the folder is to have.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::folder::{Look, There};
+use super::servers::{self, Listing};
 use super::step::{Act, Step};
 use crate::content::export::{self, layout};
 use crate::content::import::manifest::Entry;
 use crate::content::import::scan::File;
+use crate::content::import::server_item;
 use crate::error::Result;
 use crate::store::new_content::NewContent;
 
@@ -25,61 +27,120 @@ pub(super) struct FileWrite {
     pub(super) listed: Option<Entry>,
 }
 
-/// Returns the files that the folder is to have and has not.
-pub(super) fn writes(
-    steps: &[Step],
+/// What the folder is to have and has not.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    /// The files.
+    pub(super) writes: Vec<FileWrite>,
+    /// What the manifest says of MCP servers.
+    pub(super) listings: Vec<Listing>,
+}
+
+/// Returns what the folder is to have and has not. The steps say by then which files of agents are given something else since a
+/// server of theirs changed, and which servers are let be since the folder could not say them.
+///
+/// # Errors
+/// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,
+/// `E_FILE_FAILED`.
+pub(super) fn settle(
+    steps: &mut [Step],
     look: &Look,
     listed: &HashSet<String>,
     first_manifest: bool,
-) -> Result<Vec<FileWrite>> {
-    let mut writes: Vec<FileWrite> = Vec::new();
-    let gone =
-        |path: &str, before| FileWrite { path: path.to_owned(), before, bytes: None, executable: false, listed: None };
+) -> Result<Folder> {
     let is_quiet = |step: &Step| {
         matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_))
             || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
     };
-    let mut new_paths = HashSet::new();
-    if first_manifest || !steps.iter().all(is_quiet) {
-        let (files, expected): (Vec<File>, Vec<Option<(Entry, NewContent)>>) = files(steps, look, listed)?;
-        let (settled, _) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
-        for file in settled {
-            let there = look.items.get(&file.relative);
-            let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
-            // A prompt says nothing of its file's mode.
-            let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
-            let is_there = look.let_be.contains_key(&file.relative)
-                || there.is_some_and(|there| {
-                    let listed = there.listed.then_some(&there.entry);
-                    there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
-                });
-            if is_there {
-                continue;
+    if !first_manifest && steps.iter().all(is_quiet) {
+        return Ok(Folder { writes: stale(look, &HashSet::new()).collect(), listings: Vec::new() });
+    }
+    loop {
+        let wanted = servers::wanted(steps, look)?;
+        let said = servers::said(steps, look, &wanted)?;
+        let (files, expected) = files(steps, look, listed, &said)?;
+        let (settled, read) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
+        let mut to_list = export::servers::not_said(&wanted.values().cloned().collect::<Vec<_>>(), &read);
+        to_list.sort_by(|a, b| a.name.cmp(&b.name));
+        let unsaid = servers::unsaid(steps, look, &wanted, &settled, &to_list)?;
+        if unsaid.is_empty() {
+            for step in steps.iter_mut() {
+                if let Some((entry, content)) = said.get(&step.path) {
+                    step.act = match step.act {
+                        Act::Take | Act::Merge(..) => Act::Merge(entry.clone(), content.clone()),
+                        _ => Act::Give(entry.clone(), content.clone()),
+                    };
+                }
             }
-            new_paths.insert(file.relative.clone());
-            let before = there.map(|there| there.file.sha256());
-            let File { relative: path, content, listed, .. } = file;
-            writes.push(FileWrite { path, before, bytes: Some(content), executable, listed });
+            let listings = servers::listings(&look.listed_servers, &to_list);
+            return Ok(Folder { writes: writes(steps, look, settled), listings });
         }
-        for step in steps.iter().filter(|step| matches!(step.act, Act::DeleteFile)) {
-            let before = look.items.get(&step.path).map(|there| there.file.sha256());
-            writes.push(gone(&step.path, before));
+        for (at, why) in unsaid {
+            steps[at].act = Act::LetBe(why);
         }
     }
-    let stale = look.stale.iter().filter(|path| !new_paths.contains(*path));
-    writes.extend(stale.map(|path| gone(path, None)));
-    Ok(writes)
+}
+
+/// Returns the files that the folder is to have and has not; `settled` are all that it is to have.
+fn writes(steps: &[Step], look: &Look, settled: Vec<File>) -> Vec<FileWrite> {
+    let mut writes: Vec<FileWrite> = Vec::new();
+    let mut new_paths = HashSet::new();
+    for file in settled {
+        let there = look.items.get(&file.relative);
+        let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
+        // A prompt says nothing of its file's mode.
+        let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
+        let is_there = look.let_be.contains_key(&file.relative)
+            || there.is_some_and(|there| {
+                let listed = there.listed.then_some(&there.entry);
+                there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
+            });
+        if is_there {
+            continue;
+        }
+        new_paths.insert(file.relative.clone());
+        let before = there.map(|there| there.file.sha256());
+        let File { relative: path, content, listed, .. } = file;
+        writes.push(FileWrite { path, before, bytes: Some(content), executable, listed });
+    }
+    let deleted = |step: &&Step| matches!(step.act, Act::DeleteFile) && !server_item::is_path(&step.path);
+    for step in steps.iter().filter(deleted) {
+        let before = look.items.get(&step.path).map(|there| there.file.sha256());
+        writes.push(gone(&step.path, before));
+    }
+    writes.extend(stale(look, &new_paths));
+    writes
+}
+
+/// Returns the lines of the manifest that go, since they name no file that is there, or is to be.
+fn stale<'l>(look: &'l Look, new: &'l HashSet<String>) -> impl Iterator<Item = FileWrite> + 'l {
+    look.stale.iter().filter(|path| !new.contains(*path)).map(|path| gone(path, None))
+}
+
+fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
+    FileWrite { path: path.to_owned(), before, bytes: None, executable: false, listed: None }
 }
 
 type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
-/// Returns the files of the folder as they shall be, each with the item that is to come back from it.
-fn files(steps: &[Step], look: &Look, listed: &HashSet<String>) -> Result<Files> {
+/// Returns the files of the folder as they shall be, each with the item that is to come back from it. Those of `said` say
+/// something else than their steps.
+fn files(
+    steps: &[Step],
+    look: &Look,
+    listed: &HashSet<String>,
+    said: &BTreeMap<String, (Entry, NewContent)>,
+) -> Result<Files> {
     let (mut files, mut expected) = (Vec::new(), Vec::new());
-    for step in steps {
+    for step in steps.iter().filter(|step| !server_item::is_path(&step.path)) {
         let there = look.items.get(&step.path);
+        let given = match &step.act {
+            Act::Give(entry, content) | Act::Merge(entry, content) => Some((entry, content)),
+            _ => None,
+        };
+        let given = said.get(&step.path).map(|(entry, content)| (entry, content)).or(given);
         match (&step.act, there) {
-            (Act::Give(entry, content) | Act::Merge(entry, content), _) => {
+            _ if let Some((entry, content)) = given => {
                 let is_listed = there.is_some_and(|there| there.listed) || listed.contains(&step.path);
                 let listed = is_listed.then(|| entry.clone());
                 files.push(layout::file(step.path.clone(), entry, content, listed)?);

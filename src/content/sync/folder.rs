@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::servers::{self, Keys};
 use crate::clock::Millis;
 use crate::content::export::layout::is_safe;
 use crate::content::import::item::{self, Understood};
-use crate::content::import::kept::KeptFiles;
-use crate::content::import::manifest::{self, Entry, Manifest, What};
+use crate::content::import::kept::{Found, KeptFiles};
+use crate::content::import::manifest::{self, Entry, Manifest, Server, What};
 use crate::content::import::place::Places;
 use crate::content::import::scan::{self, File};
 use crate::content::import::walk::{self, Take};
@@ -62,9 +63,14 @@ pub(super) struct Look {
     pub(super) stale: Vec<String>,
     /// What killed syncs left.
     pub(super) leftovers: Vec<PathBuf>,
+    /// The MCP servers by path, each with the file that says it; among the items they are as well.
+    pub(super) servers: BTreeMap<String, Found>,
+    /// Those that the manifest lists.
+    pub(super) listed_servers: Vec<Server>,
 }
 
-/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced.
+/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, `ours`
+/// what the MCP servers of the project are known by.
 ///
 /// Ignore files apply, and links and special files are let be; what the manifest lists, or was synced before, is looked at in
 /// any case.
@@ -72,11 +78,13 @@ pub(super) struct Look {
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
 /// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
-pub(super) fn look(top: &Path, bases: &[Base], context: &Context) -> Result<Look> {
+pub(super) fn look(top: &Path, bases: &[Base], ours: &Keys, context: &Context) -> Result<Look> {
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };
     let manifest = Manifest::read(top)?;
     look.has_manifest = manifest.is_some();
-    let mut listed = manifest.map(|manifest| manifest.files).unwrap_or_default();
+    let (mut listed, servers) = manifest.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
+    servers.iter().try_for_each(manifest::check_server)?;
+    look.listed_servers = servers;
     let paths = look.paths(top, bases, &listed, context)?;
     look.stale = listed.keys().filter(|path| !paths.contains(*path)).cloned().collect();
     refuse_an_empty_folder(top, bases, &paths, look.has_manifest)?;
@@ -93,7 +101,8 @@ pub(super) fn look(top: &Path, bases: &[Base], context: &Context) -> Result<Look
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);
     }
-    look.understand(files, bases)?;
+    let found = look.understand(files, bases)?;
+    servers::take(&mut look, found, bases, ours)?;
     Ok(look)
 }
 
@@ -170,13 +179,16 @@ impl Look {
         Ok(())
     }
 
-    /// Finds out what the files are. A file that was synced before keeps its name and URI, whatever came to lie beside it.
-    fn understand(&mut self, files: Vec<File>, bases: &[Base]) -> Result<()> {
+    /// Finds out what the files are, and returns the MCP servers that they and the manifest say. A file that was synced before
+    /// keeps its name and URI, whatever came to lie beside it.
+    fn understand(&mut self, files: Vec<File>, bases: &[Base]) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
         let places: Vec<_> = files.iter().map(|file| places.of(&file.relative).ok()).collect();
-        let Understood { items, same, left_out, clashes, .. } =
-            item::understand(files.iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
+        let mut kept = KeptFiles::default();
+        kept.list(self.listed_servers.clone(), manifest::FILE);
+        let Understood { items, same, left_out, clashes, kept, .. } =
+            item::understand(files.iter().zip(places.iter().map(Option::as_ref)), kept)?;
         let mut found: HashMap<String, (Entry, NewContent)> =
             items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
         let same: HashMap<String, String> = same.into_iter().collect();
@@ -219,7 +231,7 @@ impl Look {
                 },
             }
         }
-        Ok(())
+        Ok(kept.servers)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The folder is what `export` writes and `import` reads. [`unchanged`] tells by the disk's description of the files alone
 //! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::content::merge`]) into a
-//! [`step`], with an eye on [`names`] that are taken and on the [`files`] that result. [`apply`] changes the project in one
+//! [`step`], with an eye on [`names`] that are taken, on the [`files`] that result and on the MCP [`servers`] in them. [`apply`] changes the project in one
 //! transaction, [`write`] the folder.
 //!
 //! What makes it safe to be killed at any moment: before the first file is written, the transaction that changes the project
@@ -17,6 +17,7 @@ mod names;
 mod operation;
 mod plan;
 mod report;
+mod servers;
 mod step;
 mod unchanged;
 mod write;

@@ -11,6 +11,7 @@ use super::apply::{Change, Written};
 use super::folder::{self, Look};
 use super::plan::Plan;
 use super::report::Report;
+use super::servers;
 use super::write::{self, Outcome};
 use super::{approval, unchanged};
 use crate::content::GROUP;
@@ -46,7 +47,8 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads. What one side changed since \
+    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads, MCP servers among it: one that \
+        others brought or changed is switched off until you switch it on. What one side changed since \
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
@@ -184,7 +186,8 @@ impl Sync {
             Some(known) => context.store.read(|db| syncs::bases(db, known.id))?,
             None => Vec::new(),
         };
-        let look = folder::look(top, &bases, context)?;
+        let servers = context.store.read(|db| servers::keys(db, &project))?;
+        let look = folder::look(top, &bases, &servers, context)?;
         if dry {
             let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;
             let waiting = match &known {
@@ -234,7 +237,7 @@ fn begin(
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
         // Files that are about to be written are looked at by the next sync.
-        let is_done = plan.writes.is_empty() && !plan.first_manifest && !plan.lets_be();
+        let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
         syncs::looked(db, id, if is_done { &look.seen } else { &[] }, state, look.looked_at)?;
         Ok((id, plan, written))
@@ -250,14 +253,14 @@ fn end(
     plan: &Plan,
     written: Written,
 ) -> Result<(Outcome, i64)> {
-    if plan.writes.is_empty() && !plan.first_manifest {
+    if !plan.writes_anything() && written.is_empty() {
         return Ok((Outcome::default(), context.store.read(|db| syncs::waiting(db, id))?));
     }
     let writes = context.store.read(|db| syncs::writes(db, id))?;
     let outcome = write::write(top, &writes, context)?;
     let waiting = context.store.write(|db| {
         let change = Change { db, author: context.author(), project, clock: &context.clock, sync: id };
-        change.end(written, &outcome.done)?;
+        change.end(written, &outcome)?;
         syncs::waiting(db, id)
     })?;
     Ok((outcome, waiting))

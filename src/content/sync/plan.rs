@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::files::{self, FileWrite};
+use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of};
 use super::names::{self, Names};
+use super::servers::{self, Listing};
 use super::step::{Act, Step};
 use crate::content::export::layout::Layout;
-use crate::content::import::manifest::{self, Entry, Origin};
+use crate::content::import::manifest::{Entry, Origin, What};
+use crate::content::import::server_item;
 use crate::content::merge::{self, Content, Outcome, Side, Version};
 use crate::content::stored::{self, Rows, Stored};
 use crate::error::{Error, Result};
@@ -26,6 +28,10 @@ pub(super) struct Plan {
     pub(super) rows: Rows,
     /// The files that are to be written.
     pub(super) writes: Vec<FileWrite>,
+    /// What the manifest is to say of MCP servers.
+    pub(super) listings: Vec<Listing>,
+    /// The names of MCP servers that are switched off, since others brought or changed them.
+    pub(super) switched_off: Vec<String>,
     /// Whether the folder gets its first manifest.
     pub(super) first_manifest: bool,
 }
@@ -38,9 +44,7 @@ impl Plan {
     /// `E_STORAGE`.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base]) -> Result<Self> {
         let rows = stored::rows(db, project)?;
-        // MCP servers are not synced: what agents' files say of them is part of those.
-        let mut stored = stored::all(db, project, &rows)?;
-        stored.retain(|stored| stored.own_blob().is_some());
+        let stored = stored::all(db, project, &rows)?;
         let mut names = Names::of(&stored);
         let (mut ours, listed) = paths(stored, look, bases);
         let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
@@ -59,15 +63,22 @@ impl Plan {
             steps.push(step);
         }
         names::hold_back(&mut steps, look);
+        servers::lay(&mut steps, look)?;
         let first_manifest = !look.has_manifest;
-        let writes = files::writes(&steps, look, &listed, first_manifest)?;
-        Ok(Self { steps, rows, writes, first_manifest })
+        let Folder { writes, listings } = files::settle(&mut steps, look, &listed, first_manifest)?;
+        let switched_off = servers::switched_off(&steps, look)?;
+        Ok(Self { steps, rows, writes, listings, switched_off, first_manifest })
+    }
+
+    /// Whether anything is to be written to the folder.
+    pub(super) fn writes_anything(&self) -> bool {
+        self.first_manifest || !self.writes.is_empty() || !self.listings.is_empty()
     }
 
     /// Whether anything would be changed here or in the folder, or proposed.
     pub(super) fn does_anything(&self) -> bool {
         let acts = |step: &Step| !matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget);
-        self.first_manifest || !self.writes.is_empty() || self.steps.iter().any(acts)
+        self.writes_anything() || self.steps.iter().any(acts)
     }
 
     /// Whether something is let be, for a reason that may go away by itself.
@@ -108,6 +119,12 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[Base]) -> (BTreeMap<String, 
         }
     }
     for stored in new {
+        if stored.entry.what == What::Server {
+            let is_taken = |path: &str| known_paths.contains(path) || ours.contains_key(path);
+            let path = server_item::free_path(&stored.entry.name, is_taken);
+            ours.insert(path, stored);
+            continue;
+        }
         let (path, is_own) = layout.place(&stored.entry);
         if !is_own {
             listed.insert(path.clone());
@@ -141,8 +158,9 @@ fn step(
         .or(there.map(|there| &there.entry))
         .or(base.as_ref().map(|(entry, _)| entry));
     let label = label.map_or_else(|| path.to_owned(), |entry| format!("{} '{}'", word(entry), entry.name));
-    let act = match look.let_be.get(path) {
-        Some((why, _)) => Act::LetBe(why.clone()),
+    let unread = servers::unread(there, ours.as_ref(), look);
+    let act = match look.let_be.get(path).map(|(why, _)| why.clone()).or(unread) {
+        Some(why) => Act::LetBe(why),
         None if look.others.contains(path) => Act::LetBe("is no regular file any more".to_owned()),
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
@@ -163,6 +181,7 @@ fn word(entry: &Entry) -> &'static str {
         Some(("skill", _)) => "skill file",
         Some(("instructions", _)) => "instructions",
         Some(("subagent", _)) => "subagent",
+        _ if entry.what == What::Server => "MCP server",
         _ => entry.what.word(),
     }
 }
@@ -250,7 +269,7 @@ fn act(
             let lay = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
             let origin = Origin { applies: merged.entry.origin.applies.clone(), ..lay };
             let entry = Entry { origin, ..merged.entry };
-            match manifest::check(&entry, &content) {
+            match stored::check(&entry, &content) {
                 Ok(()) => Act::Merge(entry, content),
                 // Such as a template that does not parse any more.
                 Err(_) => or_wait(Action::Change, what, Act::ProposeChange(vec!["content"]))?,

@@ -83,6 +83,7 @@ impl Report<'_> {
         let told = |word: &'static str| rows.iter().filter(move |row| row[0] == word);
         if !self.dry {
             reply.details = rows.iter().map(|[action, item, path, why]| line(action, item, path, why)).collect();
+            reply.hints.splice(0..0, plan.switched_off.iter().map(|name| switched_off(name)));
             reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
         }
         let let_be = told("let be").map(|[_, _, path, why]| format!("`{path}` {why}; it was let be"));
@@ -140,6 +141,10 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
     let is_new = step.ours.is_none() && look.items.contains_key(&step.path);
     let word = step.act.word(is_new)?;
     Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
+}
+
+fn switched_off(name: &str) -> String {
+    format!("MCP server '{name}' is as the folder has it, and switched off until `mcpkg mcp set {name} --enabled true`")
 }
 
 fn line(action: &str, item: &str, path: &str, why: &str) -> String {

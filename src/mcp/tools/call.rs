@@ -53,6 +53,7 @@ pub(in crate::mcp) fn call(
 /// Returns what tools run in for an agent; `client` is what it calls itself.
 pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
     Context {
+        toolset: config.toolset.clone(),
         max_answer: config.max_answer,
         allow_outside: config.allow_outside.clone(),
         ..Context::new(config.caller(client), store, config.selection.clone())

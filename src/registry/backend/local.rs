@@ -5,15 +5,18 @@ use serde_json::Value;
 
 use super::facts::Facts;
 use super::latest::counting;
-use super::query::{Found, Hit, Query};
+use super::listed;
+use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
+use crate::disk::Sha;
 use crate::error::Result;
 use crate::op::Context;
 use crate::registry::package::Name;
 use crate::store::Db;
 use crate::store::blobs::{self, damaged_value};
+use crate::store::tools::attestations;
 use crate::store::tools::listings::{self, Listing};
 use crate::store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
 use crate::store::tools::registries::LOCAL;
@@ -64,7 +67,7 @@ impl<'c> Local<'c> {
 impl Registry for Local<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let now = self.context.clock.now();
-        self.context.store.read(|db| find(db, LOCAL, query)).map(|(hits, total)| Found {
+        self.context.store.read(|db| listed::find(db, LOCAL, query)).map(|(hits, total)| Found {
             hits,
             total,
             checked_at: now,
@@ -83,7 +86,7 @@ impl Registry for Local<'_> {
             let Facts { description, tags, license } = Facts::of(&manifest(db, row)?);
             let listed = |(version, row): (Version, PackageRow)| Listed {
                 version,
-                sha256: row.release.sha256,
+                sha256: Some(row.release.sha256),
                 published_at: row.release.published_at,
                 yank: row.release.yank,
             };
@@ -108,11 +111,11 @@ impl Registry for Local<'_> {
     }
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
-        self.context.store.read(|db| packages::attestations(db, &version.sha256))
+        self.context.store.read(|db| bundles(db, &version.sha256))
     }
 
     fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
-        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations } =
+        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations: claims } =
             *publication;
         let author = self.context.author();
         let manifest = manifest.to_string();
@@ -137,8 +140,8 @@ impl Registry for Local<'_> {
                 self.list(db, name)?;
                 self.context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))?;
             }
-            for bundle in attestations {
-                packages::attest(db, sha256, bundle, None, author.now)?;
+            for bundle in claims {
+                attestations::insert(db, sha256, bundle, None, author.now)?;
             }
             Ok(is_new)
         })
@@ -159,23 +162,9 @@ impl Registry for Local<'_> {
         let now = self.context.clock.now();
         self.context.store.write(|db| {
             self.row(db, &version.name, &version.version)?;
-            packages::attest(db, &version.sha256, bundle, None, now).map(drop)
+            attestations::insert(db, &version.sha256, bundle, None, now).map(drop)
         })
     }
-}
-
-/// Finds tools of a registry whose tools are listed here.
-///
-/// # Errors
-/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn find(db: &Db<'_>, registry: &str, query: &Query) -> Result<(Vec<Hit>, u64)> {
-    let words: Vec<&str> = query.words().collect();
-    let (listings, total) = listings::find(db, registry, &words, &query.tags, query.limit)?;
-    let hit = |listing: Listing| {
-        let Listing { name, version, description, tags, .. } = listing;
-        Hit { name, version, description, tags }
-    };
-    Ok((listings.into_iter().map(hit).collect(), total))
 }
 
 /// Returns the version of a row of this database's own packages.
@@ -187,4 +176,12 @@ fn version_of(row: &PackageRow) -> Result<Version> {
 fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
     let text = packages::manifest(db, row.id)?.unwrap_or_default();
     serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
+}
+
+/// Returns the attestations of an archive that this database has.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn bundles(db: &Db<'_>, sha256: &Sha) -> Result<Vec<String>> {
+    Ok(attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }

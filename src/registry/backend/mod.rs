@@ -1,17 +1,30 @@
 //! Registries: where tools are found, fetched from and published to.
 //!
-//! This database is one ([`local`]); folders and other hosts are added by their users.
+//! This database is one ([`local`]); [folders](directory) and [other hosts](http) are added by their users. [`resolve`] says
+//! which version of which of them a reference means, [`download`] brings its archive, [`search`] asks them all.
 
+pub mod approval;
+pub mod directory;
+pub mod download;
 pub mod facts;
+pub mod http;
+pub mod known;
 pub mod latest;
+pub mod limits;
 pub mod local;
-
 pub mod query;
 pub mod registry;
+pub mod resolve;
+pub mod search;
 pub mod tool;
 
+mod listed;
 mod unknown;
+mod wire;
 
+pub use download::{Download, download};
+pub use known::Known;
 pub use query::{Found, Hit, Query};
 pub use registry::Registry;
+pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};

@@ -11,6 +11,8 @@ pub struct Query {
     pub tags: Vec<String>,
     /// The most hits to return.
     pub limit: u32,
+    /// Whether no other host is asked: what was kept of earlier answers has to do.
+    pub offline: bool,
 }
 
 impl Query {

@@ -14,7 +14,7 @@ use crate::store::tools::packages::Yank;
 /// attestations are verified where they are judged. Every method fails with `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_REFUSED` or
 /// `E_REGISTRY_ANSWER` where another host is asked, with `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` where a folder is, and with
 /// `E_CANCELLED` where the caller gave up.
-pub trait Registry {
+pub trait Registry: Send {
     /// Finds tools.
     ///
     /// # Errors

@@ -27,8 +27,8 @@ pub struct ToolInfo {
 pub struct Listed {
     /// The version.
     pub version: Version,
-    /// The SHA-256 of its archive.
-    pub sha256: Sha,
+    /// The SHA-256 of its archive, where the list says it.
+    pub sha256: Option<Sha>,
     /// When it was published.
     pub published_at: Millis,
     /// Why it is not to be used any more, where that is so.

@@ -23,7 +23,7 @@ pub use connection::Version;
 pub(super) use connection::{Connection, Link, Pooled};
 pub(super) use database::Engine;
 pub use errors::BUSY_TIMEOUT;
-pub(super) use errors::{busy, damaged, full, timeout};
+pub(super) use errors::{BETWEEN_WRITES, busy, damaged, full, timeout};
 pub(super) use intent::Intent;
 pub use progress::Progress;
 pub(super) use row::Row;

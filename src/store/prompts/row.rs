@@ -65,14 +65,14 @@ pub(super) fn is_plain_json(arguments: Value<'_>) -> bool {
 }
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` is as it is stored.
-pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>, sha256: &[u8; 32]) -> (i64, i64) {
+pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>) -> (i64, i64) {
     let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
     let listed_sum = checksum(params![project, prompt.name, description, arguments]);
     let row_sum = checksum(params![
         listed_sum,
         prompt.uuid,
         template,
-        sha256,
+        prompt.sha256,
         front_matter,
         file,
         prompt.revision,
@@ -104,6 +104,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
         },
         blob: row.get(REST + 1)?,
         size: row.get(REST + 2)?,
+        sha256: row.get(7)?,
         revision: row.get(10)?,
         created_at: row.get(11)?,
         updated_at: row.get(12)?,

@@ -1,14 +1,12 @@
 //! Changes of prompts, each of which is a revision.
 
-use uuid::Uuid;
-
 use super::dialect::Dialect;
 use super::prompt::{Attributes, Prompt};
 use super::read::get;
 use super::row::{self, from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
 use crate::error::{Error, Result};
 use crate::store::engine::{Unique, params, sql};
-use crate::store::items::{self, json};
+use crate::store::items::{self, Ids, json};
 use crate::store::lists::{self, Difference};
 use crate::store::projects::Project;
 use crate::store::revisions::{self, Author, Change, Kind, Revision};
@@ -24,14 +22,15 @@ pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
-    uuid: Uuid,
+    ids: impl Into<Ids>,
     name: &str,
     attributes: Attributes,
     content: &str,
 ) -> Result<Prompt> {
-    let blob = blobs::put(db, content.as_bytes())?;
-    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64))?;
-    write(db, author, project, prompt, Change { action: "create", restored: None }, content)
+    let Ids { uuid, indexed } = ids.into();
+    let (blob, sha256) = blobs::put_hashed(db, content.as_bytes())?;
+    let prompt = items::new(db, author, project, uuid, name, attributes, (blob, content.len() as u64, sha256))?;
+    write(db, author, project, prompt, Change { action: "create", restored: None }, (content, indexed))
 }
 
 /// Writes a prompt that was read before and changed since; adds its revision. One that is as it was stays so, without a
@@ -47,9 +46,9 @@ pub fn update(
     action: &str,
     content: &str,
 ) -> Result<Prompt> {
-    prompt.blob = blobs::put(db, content.as_bytes())?;
+    (prompt.blob, prompt.sha256) = blobs::put_hashed(db, content.as_bytes())?;
     prompt.size = i64::try_from(content.len()).unwrap_or(i64::MAX);
-    write(db, author, project, prompt, Change { action, restored: None }, content)
+    write(db, author, project, prompt, Change { action, restored: None }, (content, None))
 }
 
 /// Deletes a prompt; its revisions stay, and the deletion is one of them.
@@ -76,18 +75,19 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
         prompt.attributes.file = None;
     }
     let change = Change { action: "restore", restored: Some(revision.number) };
-    write(db, author, project, prompt, change, text)
+    write(db, author, project, prompt, change, (text, None))
 }
 
 /// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
-/// notes where the project's list shows something else. `prompt.revision` is the one before.
+/// notes where the project's list shows something else. `prompt.revision` is the one before. With a key the words of a new prompt
+/// are indexed under that already.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     mut prompt: Prompt,
     change: Change<'_>,
-    content: &str,
+    (content, indexed): (&str, Option<i64>),
 ) -> Result<Prompt> {
     let Attributes { description, template, dialect, arguments, front_matter, file } = &prompt.attributes;
     let dialect = dialect.map(Dialect::word);
@@ -102,8 +102,7 @@ fn write(
         if NAME.is_violated_by(&error) { Kind::Prompt.taken(project, &prompt.name) } else { error }
     };
     let skill = skills::name(&prompt.name);
-    let sha256 = blobs::sha256(db, prompt.blob)?;
-    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref(), &sha256);
+    let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref());
     let columns = params![
         prompt.uuid,
         project.id,
@@ -123,12 +122,27 @@ fn write(
         skill
     ];
     let id = if prompt.id == 0 {
-        let sql = sql!(
-            "INSERT INTO prompt (uuid, project_id, name, description, template, arguments, front_matter, file, blob_id,
-                                 revision, created_at, updated_at, listed_sum, row_sum, dialect, skill)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) RETURNING id"
-        );
-        db.insert(sql, columns).map_err(taken)?
+        macro_rules! columns {
+            () => {
+                "uuid, project_id, name, description, template, arguments, front_matter, file, blob_id, revision, created_at,
+                 updated_at, listed_sum, row_sum, dialect, skill"
+            };
+        }
+        macro_rules! values {
+            () => {
+                "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16"
+            };
+        }
+        let inserted = match indexed {
+            None => {
+                db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
+            }
+            Some(id) => db.insert(
+                sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17) RETURNING id"),
+                &[&columns[..], params![id]].concat(),
+            ),
+        };
+        inserted.map_err(taken)?
     } else {
         let sql = sql!(
             "UPDATE prompt SET project_id = ?2, name = ?3, description = ?4, template = ?5, arguments = ?6, front_matter = ?7,
@@ -145,16 +159,11 @@ fn write(
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Prompt)?;
     }
-    items::keep_revision(db, author, project, &prompt, &sha256, change)?;
-    search::index(
-        db,
-        Kind::Prompt,
-        prompt.id,
-        project.id,
-        &prompt.name,
-        prompt.attributes.description.as_deref(),
-        content,
-    )?;
+    items::keep_revision(db, author, project, &prompt, change)?;
+    if indexed.is_none() {
+        let description = prompt.attributes.description.as_deref();
+        search::index(db, Kind::Prompt, prompt.id, project.id, &prompt.name, description, content)?;
+    }
     Ok(prompt)
 }
 

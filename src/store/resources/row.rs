@@ -58,14 +58,14 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
 }
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`.
-pub(super) fn sums(project: i64, resource: &Resource, sha256: &[u8; 32]) -> (i64, i64) {
+pub(super) fn sums(project: i64, resource: &Resource) -> (i64, i64) {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
     let listed_sum = checksum(params![project, resource.name, uri, description, mime_type]);
     let row_sum = checksum(params![
         listed_sum,
         resource.uuid,
         text,
-        sha256,
+        resource.sha256,
         executable,
         resource.revision,
         resource.created_at,
@@ -93,6 +93,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
         },
         blob: row.get(REST + 1)?,
         size: row.get(REST + 2)?,
+        sha256: row.get(SHA256)?,
         revision: row.get(10)?,
         created_at: row.get(11)?,
         updated_at: row.get(12)?,

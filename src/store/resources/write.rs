@@ -1,14 +1,12 @@
 //! Changes of resources, each of which is a revision.
 
-use uuid::Uuid;
-
 use super::read::get;
 use super::resource::{Attributes, Resource};
 use super::row::{self, from_row, placeholder, resource_columns, resource_listed, resource_summed};
 use crate::error::{Code, Error, Result};
 use crate::store::blobs::{self, Verify};
 use crate::store::engine::{Unique, params, sql};
-use crate::store::items;
+use crate::store::items::{self, Ids};
 use crate::store::lists::{self, Difference};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
@@ -26,14 +24,15 @@ pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
-    uuid: Uuid,
+    ids: impl Into<Ids>,
     name: &str,
     attributes: Attributes,
     content: &NewContent,
 ) -> Result<Resource> {
+    let Ids { uuid, indexed } = ids.into();
     let blob = blobs::put_source(db, content)?;
-    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size()))?;
-    write(db, author, project, resource, Change { action: "create", restored: None })
+    let resource = items::new(db, author, project, uuid, name, attributes, (blob, content.size(), content.sha256()))?;
+    write(db, author, project, resource, Change { action: "create", restored: None }, indexed)
 }
 
 /// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision. One
@@ -51,9 +50,10 @@ pub fn update(
 ) -> Result<Resource> {
     if let Some(content) = content {
         resource.blob = blobs::put_source(db, content)?;
+        resource.sha256 = content.sha256();
         resource.size = i64::try_from(content.size()).unwrap_or(i64::MAX);
     }
-    write(db, author, project, resource, Change { action, restored: None })
+    write(db, author, project, resource, Change { action, restored: None }, None)
 }
 
 /// Deletes a resource; its revisions stay, and the deletion is one of them.
@@ -83,17 +83,19 @@ pub fn restore(
     blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
     let resource = items::restored(db, author, name, revision, live)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
-    write(db, author, project, resource, change)
+    write(db, author, project, resource, change, None)
 }
 
 /// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
-/// text, and notes where the project's list shows something else. `resource.revision` is the one before.
+/// text, and notes where the project's list shows something else. `resource.revision` is the one before. With the key `indexed` the
+/// words of a new resource are indexed under that already.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     mut resource: Resource,
     change: Change<'_>,
+    indexed: Option<i64>,
 ) -> Result<Resource> {
     let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
     let difference = if resource.id == 0 { Difference::Listed } else { difference(db, &resource)? };
@@ -115,8 +117,7 @@ fn write(
             error
         }
     };
-    let sha256 = blobs::sha256(db, resource.blob)?;
-    let (listed_sum, row_sum) = row::sums(project.id, &resource, &sha256);
+    let (listed_sum, row_sum) = row::sums(project.id, &resource);
     let columns = params![
         resource.uuid,
         project.id,
@@ -134,12 +135,26 @@ fn write(
         row_sum
     ];
     let id = if resource.id == 0 {
-        let sql = sql!(
-            "INSERT INTO resource (uuid, project_id, name, uri, description, mime_type, text, executable, blob_id,
-                                   revision, created_at, updated_at, listed_sum, row_sum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id"
-        );
-        db.insert(sql, columns).map_err(taken)?
+        macro_rules! columns {
+            () => {
+                "uuid, project_id, name, uri, description, mime_type, text, executable, blob_id, revision, created_at, updated_at,
+                 listed_sum, row_sum"
+            };
+        }
+        macro_rules! values {
+            () => {
+                "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
+            };
+        }
+        let inserted = match indexed {
+            None => db
+                .insert(sql!("INSERT INTO resource (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns),
+            Some(id) => db.insert(
+                sql!("INSERT INTO resource (", columns!(), ", id) VALUES (", values!(), ", ?15) RETURNING id"),
+                &[&columns[..], params![id]].concat(),
+            ),
+        };
+        inserted.map_err(taken)?
     } else {
         let sql = sql!(
             "UPDATE resource SET project_id = ?2, name = ?3, uri = ?4, description = ?5, mime_type = ?6, text = ?7,
@@ -156,7 +171,10 @@ fn write(
     if difference == Difference::Listed {
         lists::changed(db, project, Kind::Resource)?;
     }
-    items::keep_revision(db, author, project, &resource, &sha256, change)?;
+    items::keep_revision(db, author, project, &resource, change)?;
+    if indexed.is_some() {
+        return Ok(resource);
+    }
     if resource.attributes.text {
         let description = resource.attributes.description.as_deref();
         let body = blobs::beginning(db, resource.blob, search::INDEXED as i64)?;

@@ -135,6 +135,23 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
+/// Returns the names of all tools that are installed for anybody.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
+    db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
+}
+
+/// Returns what agents see of a scope: the name and the version of each tool. It differs whenever their list does.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn validator(db: &Db<'_>, scope: &Scope) -> Result<Vec<(String, String)>> {
+    let sql = sql!("SELECT name, version FROM tool_install WHERE scope = ?1 AND active = 1 ORDER BY name");
+    db.all(sql, params![scope.key()], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Returns the installs of a tool in a scope, in the order in which they were made.
 ///
 /// # Errors

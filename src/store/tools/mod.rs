@@ -1,6 +1,7 @@
 //! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
 
 pub mod answers;
+pub mod attestations;
 pub mod env;
 pub mod grants;
 pub mod installs;
@@ -10,3 +11,4 @@ pub mod packages;
 pub mod registries;
 pub mod runs;
 pub mod toolsets;
+pub mod trust;

@@ -116,7 +116,8 @@ proptest! {
             }
             let _ = from.context.write("test", "", |db, project, author| {
                 let item = item::Item { path: String::new(), entry, content };
-                merge::apply(db, author, project, &from.context.clock, &[&item], &[Action::Create], |_| Ok(()))
+                let planned = (&[&item][..], &[Action::Create][..]);
+                merge::apply(db, author, project, &from.context.clock, planned, None, |_| Ok(()))
             });
         }
         let out = from.path("out");

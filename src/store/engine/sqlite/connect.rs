@@ -57,9 +57,22 @@ fn uri(path: &Path, access: Access) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// The order matters: without a busy timeout first, the first switch to WAL can answer "database is locked".
+/// How long whoever waits for another process sleeps before the next try. SQLite's own timeout sleeps for up to 100 ms, in which
+/// a process that writes in many short transactions has released the database and taken it again.
+const NEXT_TRY: Duration = Duration::from_millis(2);
+
+/// Sleeps until the next try, the `tries`th; returns whether there is one.
+fn wait(tries: i32) -> bool {
+    let is_in_time = NEXT_TRY * u32::try_from(tries).unwrap_or(0) < BUSY_TIMEOUT;
+    if is_in_time {
+        std::thread::sleep(NEXT_TRY);
+    }
+    is_in_time
+}
+
+/// The order matters: without a busy handler first, the first switch to WAL can answer "database is locked".
 pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.busy_handler(Some(wait))?;
     // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
     // foreign keys are no triggers.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

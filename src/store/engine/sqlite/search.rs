@@ -3,11 +3,14 @@
 //! A row of the index has the rowid `2 * prompt.id` or `2 * resource.id + 1`. Its column `project` holds the token `p<id>`,
 //! so that a search stays within one project inside the index.
 
+use std::ops::Range;
+
+use super::limits::POOLED_CACHE;
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{Row, Value, params};
+use crate::store::engine::{Link, Row, Value, params};
 use crate::store::revisions::Kind;
 use crate::store::search::Hit;
 use crate::store::sums::{DAMAGED, checksum};
@@ -33,12 +36,20 @@ pub(in crate::store) fn index(
 const GATHERED: i64 = 1 << 20;
 const GATHERED_OF_MANY: i64 = 8 << 20;
 
+/// Page cache of the connection while it writes many items, in KiB: pages that do not fit are written, and read again, several times.
+const CACHE_OF_MANY: i64 = 64 * 1024;
+
 /// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
 pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Link::Sqlite(connection) = db.link();
+    let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
         |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);
     gather(GATHERED_OF_MANY)?;
-    let value = f()?;
+    cache(CACHE_OF_MANY)?;
+    let value = f();
+    cache(POOLED_CACHE)?;
+    let value = value?;
     gather(GATHERED)?;
     Ok(value)
 }
@@ -59,12 +70,37 @@ pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()>
     Ok(())
 }
 
-/// As [`crate::store::search::find`], but for the order.
+/// Says of a row of the index that there is an item with its id.
+macro_rules! written {
+    () => {
+        "CASE rowid % 2 WHEN 0 THEN EXISTS (SELECT 1 FROM prompt WHERE id = search.rowid / 2)
+                                 ELSE EXISTS (SELECT 1 FROM resource WHERE id = search.rowid / 2) END"
+    };
+}
+
+/// Takes the words out of the index that stand under these ids, but those of items.
+pub(in crate::store) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
+    let sql = sqlite_sql!("DELETE FROM search WHERE rowid >= ?1 AND rowid < ?2 AND NOT ", written!());
+    db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)
+}
+
+/// Returns the ids under which words of prompts and resources stand in a row of the index.
+pub(in crate::store) fn id(rowid: i64) -> i64 {
+    rowid >> 1
+}
+
+/// Returns how many rows the index has.
+#[cfg(test)]
+pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {
+    db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
+}
+
+/// As [`crate::store::search::find`], but for the order. With `has_others` the index has words of what is no item.
 pub(in crate::store) fn find(
     db: &Db<'_>,
     project: Option<i64>,
     words: &[&str],
-    limit: i64,
+    (limit, has_others): (i64, bool),
     mut each: impl FnMut(Hit, Option<Blob<'_>>) -> Result<()>,
 ) -> Result<()> {
     // Each word is a quoted string with a star: no character of it is query syntax, but U+0000, which ends the query.
@@ -77,7 +113,9 @@ pub(in crate::store) fn find(
     let sql = sqlite_sql!(
         "WITH hit AS MATERIALIZED (
            SELECT rowid AS id, bm25(search, 0, 10, 4, 1) AS badness FROM search
-            WHERE search MATCH ?1 ORDER BY badness LIMIT ?2)
+            WHERE search MATCH ?1 AND (NOT ?3 OR ",
+        written!(),
+        ") ORDER BY badness LIMIT ?2)
          SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness,
                 project_id, arguments, listed_sum, ",
         blob_columns!(),
@@ -92,7 +130,7 @@ pub(in crate::store) fn find(
                LEFT JOIN blob b ON b.id = resource.blob_id
           WHERE hit.id % 2 = 1"
     );
-    db.each(sql, params![query, limit], |row| {
+    db.each(sql, params![query, limit, has_others], |row| {
         let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
         each(hit(row)?, content)
     })

@@ -1,0 +1,272 @@
+//! The MCP servers of a folder: in the files of agents, and in the manifest where those do not say all.
+//!
+//! A server is an item whose path is `mcp_server:NAME`; `NAME` is the one that it had first. What the folder is to say of it is
+//! written as an export does: entries of agents' files are edited, and the rest stands in the manifest.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::folder::{Look, There, entry_of};
+use super::step::{Act, Step};
+use crate::content::export::servers::say;
+use crate::content::import::item;
+use crate::content::import::kept::{Found, KeptFiles};
+use crate::content::import::manifest::{self, Entry, Server, What};
+use crate::content::import::merge::stays_on;
+use crate::content::import::place::Places;
+use crate::content::import::scan::File;
+use crate::content::import::server_item;
+use crate::content::stored::{Item, Stored};
+use crate::error::{Code, Error, Result};
+use crate::store::agent_files::Kind;
+use crate::store::new_content::NewContent;
+use crate::store::projects::Project;
+use crate::store::syncs::Base;
+use crate::store::{Db, servers};
+
+/// What the project's servers are known by ([`Stored::key`]), by name.
+pub(super) type Keys = HashMap<String, String>;
+
+/// Returns what the project's servers are known by.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
+    let all = servers::all(db, project.id)?.into_iter();
+    Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
+}
+
+/// Takes the servers that were found among the items of a folder. One that was synced before keeps its path, also where it was
+/// renamed here since and the folder says so already.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the manifest lists a server twice.
+pub(super) fn take(look: &mut Look, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
+    let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
+    let named =
+        |base: &Base| entry_of(base).map(|entry| entry.name).or(server_item::name(&base.path).map(str::to_owned));
+    let by_name: HashMap<String, &str> =
+        bases.iter().filter_map(|base| Some((named(base)?, base.path.as_str()))).collect();
+    let by_key: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
+    let names: HashSet<&str> = found.iter().map(|found| found.server.name.as_str()).collect();
+    let stays: HashSet<&str> = names.iter().filter_map(|name| by_name.get(*name).copied()).collect();
+    for found in &found {
+        let name = found.server.name.as_str();
+        let renamed = || ours.get(name).and_then(|key| by_key.get(key.as_str())).filter(|path| !stays.contains(*path));
+        let known = by_name.get(name).or_else(renamed).map(|path| (*path).to_owned());
+        let is_taken = |path: &str| look.servers.contains_key(path) || bases.iter().any(|base| base.path == path);
+        let path = known.unwrap_or_else(|| server_item::free_path(name, is_taken));
+        let (entry, content) = server_item::of(&found.server)?;
+        let there = There { entry, file: content.clone(), content, executable: false, listed: false };
+        look.items.insert(path.clone(), there);
+        if look.servers.insert(path, found.clone()).is_some() {
+            let message = format!("`{}` says the MCP server '{name}' twice", found.file);
+            return Err(Error::new(Code::InvalidArgument, message).hint("leave one of the two"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns why nothing is known of a server that is not there: the file that it came from cannot be read now.
+pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
+    let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
+    let file = ours.entry.origin.path.as_ref()?;
+    let is_unread = look.let_be.contains_key(file) || look.others.contains(file);
+    is_unread.then(|| format!("came from `{file}`, which cannot be read"))
+}
+
+/// Has what the folder is given of a server say where it lies there, if nothing is known of that here.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the content is no server's.
+pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
+    for step in steps.iter_mut() {
+        let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
+        let Some(Found { server: there, .. }) = look.servers.get(&step.path) else { continue };
+        if entry.origin.path.is_some() || there.origin.path.is_none() {
+            continue;
+        }
+        let mut server = server_item::read(entry, content)?;
+        let own = there.entry().to_owned();
+        server.origin.clone_from(&there.origin);
+        server.origin.entry = (own != server.name).then_some(own);
+        (*entry, *content) = server_item::of(&server)?;
+    }
+    Ok(())
+}
+
+/// Returns the servers that the folder is to have, by path. Whether one is switched on stays as the folder says it: each user
+/// decides that at home.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the content of an item is no server's.
+pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
+    let mut wanted = BTreeMap::new();
+    for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
+        let there = look.servers.get(&step.path).map(|found| &found.server);
+        let server = match &step.act {
+            Act::Give(entry, content) | Act::Merge(entry, content) => {
+                let ours = step.ours.as_ref().is_some_and(is_enabled);
+                let enabled = there.map_or(ours, |there| there.enabled);
+                Some(Server { enabled, ..server_item::read(entry, content)? })
+            }
+            Act::DeleteFile => None,
+            _ => there.cloned(),
+        };
+        wanted.extend(server.map(|server| (step.path.clone(), server)));
+    }
+    Ok(wanted)
+}
+
+/// Whether the row of a server says that it is switched on.
+pub(super) fn is_enabled(stored: &Stored) -> bool {
+    matches!(&stored.item, Item::Server(server) if server.enabled)
+}
+
+/// Returns the servers that a sync brings, or makes something else, and that are switched off for that.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the content of an item is no server's.
+pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
+        let server = match (&step.act, look.items.get(&step.path)) {
+            (Act::Take, Some(there)) => server_item::read(&there.entry, &there.content)?,
+            (Act::Merge(entry, content), _) => server_item::read(entry, content)?,
+            _ => continue,
+        };
+        let is_off = match step.ours.as_ref().map(|ours| &ours.item) {
+            Some(Item::Server(before)) => before.enabled && !stays_on(before, &server.definition),
+            _ => true,
+        };
+        names.extend(is_off.then_some(server.name));
+    }
+    Ok(names)
+}
+
+/// Returns the agents' files that are to say something else than their steps give them, since a server of theirs changed.
+///
+/// # Errors
+/// `E_FILE_FAILED` where content is gone.
+pub(super) fn said(
+    steps: &[Step],
+    look: &Look,
+    wanted: &BTreeMap<String, Server>,
+) -> Result<BTreeMap<String, (Entry, NewContent)>> {
+    let servers: Vec<Server> = wanted.values().cloned().collect();
+    let mut said = BTreeMap::new();
+    for step in steps {
+        let there = look.items.get(&step.path).filter(|there| !there.says_more());
+        let (entry, content) = match (&step.act, there) {
+            (Act::Give(entry, content) | Act::Merge(entry, content), _) => (entry, content),
+            (Act::Same | Act::Take, Some(there)) => (&there.entry, &there.content),
+            _ => continue,
+        };
+        if !holds_servers(entry) {
+            continue;
+        }
+        let after = say(entry, content.clone(), &servers)?;
+        if after != *content {
+            said.insert(step.path.clone(), (entry.clone(), after));
+        }
+    }
+    Ok(said)
+}
+
+fn holds_servers(entry: &Entry) -> bool {
+    matches!(entry.what, What::AgentFile { holds: Kind::Servers | Kind::Plugin, .. })
+}
+
+/// Returns the steps of servers after which the folder would not say what it is to, with the reason: the file of an agent counts
+/// before the manifest, and not each one is written. `files` are those that the folder is to have, and `listed` the servers
+/// that its manifest is to list.
+///
+/// # Errors
+/// As [`item::understand`].
+pub(super) fn unsaid(
+    steps: &[Step],
+    look: &Look,
+    wanted: &BTreeMap<String, Server>,
+    files: &[File],
+    listed: &[Server],
+) -> Result<Vec<(usize, String)>> {
+    let acts = |step: &Step| {
+        server_item::is_path(&step.path) && matches!(step.act, Act::Give(..) | Act::Merge(..) | Act::DeleteFile)
+    };
+    if !steps.iter().any(acts) {
+        return Ok(Vec::new());
+    }
+    let back = read(files, listed)?;
+    let is_known = |name: &str| wanted.values().any(|server| server.name == name);
+    let mut unsaid = Vec::new();
+    for (at, step) in steps.iter().enumerate().filter(|(_, step)| acts(step)) {
+        let server = wanted.get(&step.path);
+        let Some(named) = server.or(look.servers.get(&step.path).map(|found| &found.server)) else { continue };
+        let found = back.iter().find(|found| found.server.name == named.name);
+        // What the entry of a file says that is not written, under a name of its own.
+        let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());
+        let is_said = match (found, server) {
+            (Some(found), Some(server)) => {
+                found.server.definition == server.definition && found.server.origin.entry == server.origin.entry
+            }
+            (found, server) => found.is_none() && server.is_none(),
+        };
+        if !is_said || stray.is_some() {
+            let file = stray.or(found).map_or(manifest::FILE, |found| found.file.as_str());
+            let waits = |step: &Step| {
+                step.path == file && matches!(step.act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait)
+            };
+            let why = if steps.iter().any(waits) { WAITS } else { NOT_WRITTEN };
+            unsaid.push((at, format!("stands in `{file}`, {why}")));
+        }
+    }
+    Ok(unsaid)
+}
+
+/// Why a server is let be whose file a person decides about first.
+const WAITS: &str = "which waits to be decided about";
+
+/// Why a server is let be whose file holds values.
+const NOT_WRITTEN: &str =
+    "which is not written; put variables in place of the values in it, or make the change in it by hand";
+
+/// Returns the servers that are read from a folder of these files, whose manifest lists those.
+fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
+    let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+    paths.sort_unstable();
+    let places = Places::of_export(paths.into_iter());
+    let mut holding: Vec<_> = files
+        .iter()
+        .filter_map(|file| Some((file, places.of(&file.relative).ok().filter(|place| place.may_hold_servers())?)))
+        .collect();
+    holding.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
+    let mut kept = KeptFiles::default();
+    kept.list(listed.to_vec(), manifest::FILE);
+    let understood = item::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
+    Ok(understood.kept.servers)
+}
+
+/// What a folder's manifest is to say of a server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// The server's name.
+    pub(super) name: String,
+    /// What stands there.
+    pub(super) before: Option<Server>,
+    /// What will.
+    pub(super) after: Option<Server>,
+}
+
+/// Returns what is to change in the list of a manifest.
+pub(super) fn listings(before: &[Server], after: &[Server]) -> Vec<Listing> {
+    let by_name = |servers: &[Server]| -> BTreeMap<String, Server> {
+        servers.iter().map(|server| (server.name.clone(), server.clone())).collect()
+    };
+    let (mut before, mut after) = (by_name(before), by_name(after));
+    let names: Vec<String> =
+        before.keys().chain(after.keys()).cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    names
+        .into_iter()
+        .map(|name| Listing { before: before.remove(&name), after: after.remove(&name), name })
+        .filter(|listing| listing.before != listing.after)
+        .collect()
+}

@@ -1,0 +1,52 @@
+//! Which registries this user uses on this machine. A database that came from somebody else can name a registry, and make
+//! nobody ask it: neither a folder nor another host, nor start the program that its token comes from.
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::approved::Kind;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Confirmation, Context};
+use crate::store::tools::registries::Place;
+
+/// Keeps it that this user uses a registry.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, place: &Place) -> Result<()> {
+    let note = json!({ "kind": place.kind.word(), "location": place.location, "token": place.token });
+    context.approved.put(Kind::Registry, &key(place), &note)
+}
+
+/// Whether this user uses a registry.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
+    Ok(context.approved.get(Kind::Registry, &key(place))?.is_some())
+}
+
+/// Refuses a registry that this user never added on this machine, unless a person at a terminal says so now.
+///
+/// # Errors
+/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+pub fn check(context: &Context, place: &Place) -> Result<()> {
+    if is_approved(context, place)? {
+        return Ok(());
+    }
+    if context.confirmation == Confirmation::Ask {
+        let token = place.token.as_ref().map(|token| format!(", with the secret at `{token}`")).unwrap_or_default();
+        let question = format!("The database names the registry `{}`{token}. Use it?", place.location);
+        (context.ask)(Body::Several(Vec::new()), &question)?;
+        return approve(context, place);
+    }
+    let why = format!("The registry '{}' was never used on this machine: `{}`", place.name, place.location);
+    Err(Error::new(Code::Unapproved, why)
+        .hint("run the command at a terminal, which asks; or remove the registry and add it again"))
+}
+
+fn key(place: &Place) -> String {
+    let token = place.token.as_deref().unwrap_or_default();
+    hex::encode(&Sha256::digest(format!("{}\0{}\0{token}", place.kind.word(), place.location)))
+}

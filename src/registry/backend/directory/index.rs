@@ -1,0 +1,120 @@
+//! `index.json`: what a search finds in a registry that is a folder. Nothing else is taken from it.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::record::Record;
+use super::root::{JSON, Root};
+use super::versions;
+use crate::clock;
+use crate::error::Result;
+use crate::registry::backend::facts::{Facts, one_line, tags};
+use crate::registry::backend::latest::counting;
+use crate::registry::backend::wire;
+use crate::registry::package::Name;
+use crate::store::tools::listings::Listing;
+use crate::store::tools::packages::Visibility;
+
+/// What the index is called.
+pub const INDEX: &str = "index.json";
+const FORMAT: &str = "mcpkg-registry-index";
+
+/// The most bytes of an index, and of tools in it.
+const LARGEST: u64 = 64 << 20;
+const MOST: usize = 200_000;
+
+/// How deep the folders of names go: a name has eight segments at most.
+const DEEPEST: usize = 8;
+
+/// Reads the index, by name; `None` where there is none. What is malformed in it is left out.
+///
+/// # Errors
+/// `E_REGISTRY_ANSWER`; see [`Root::read`].
+pub fn read(root: &Root) -> Result<Option<BTreeMap<String, Listing>>> {
+    let Some(bytes) = root.read(INDEX, LARGEST)? else { return Ok(None) };
+    let index: Value =
+        serde_json::from_slice(&bytes).map_err(|error| root.malformed(format!("its {INDEX} is no JSON: {error}")))?;
+    let Some(tools) = index["tools"].as_array().filter(|_| index["format"] == FORMAT && index["version"] == 1) else {
+        return Err(root.malformed(format!("its {INDEX} is none of version 1")));
+    };
+    let listings = tools.iter().take(MOST).filter_map(listing);
+    Ok(Some(listings.map(|listing| (listing.name.clone(), listing)).collect()))
+}
+
+fn listing(tool: &Value) -> Option<Listing> {
+    Some(Listing {
+        name: Name::parse(tool["name"].as_str()?).ok().filter(Name::is_publishable)?.to_string(),
+        version: wire::version(tool["version"].as_str()?)?.to_string(),
+        description: one_line(tool["description"].as_str()?),
+        tags: tags(tool.get("tags")),
+        published_at: wire::time(tool, "published_at")?,
+    })
+}
+
+/// Writes the index.
+///
+/// # Errors
+/// See [`Root::write`].
+pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
+    let tools: Vec<Value> = listings
+        .values()
+        .map(|listing| {
+            json!({
+                "name": listing.name,
+                "version": listing.version,
+                "description": listing.description,
+                "tags": listing.tags,
+                "published_at": clock::rfc3339(listing.published_at),
+            })
+        })
+        .collect();
+    root.write(INDEX, format!("{:#}\n", json!({ "format": FORMAT, "version": 1, "tools": tools })).as_bytes())
+}
+
+/// Returns how a search finds a tool as it lies in the folder; `None` where it does not.
+///
+/// # Errors
+/// See [`Root::read`].
+pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
+    let shown = |(_, record): &(Version, Record)| record.visibility == Visibility::Public && record.yank.is_none();
+    let versions = versions::all(root, name)?.into_iter().filter(shown);
+    let Some((version, record)) = counting(versions, |(version, _)| version) else { return Ok(None) };
+    let manifest = root.read(&versions::file(name, &version, versions::MANIFEST), JSON)?.unwrap_or_default();
+    let Facts { description, tags, .. } = Facts::of(&serde_json::from_slice(&manifest).unwrap_or_default());
+    let published_at = record.published_at;
+    Ok(Some(Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at }))
+}
+
+/// Returns how a search finds the tools that lie in the folder.
+///
+/// # Errors
+/// See [`Root::read`].
+pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
+    let mut listings = BTreeMap::new();
+    let mut folders: Vec<String> = first_segments(root)?;
+    while let Some(name) = folders.pop() {
+        if !root.is_folder(&versions::folder_of(&name))? {
+            continue;
+        }
+        if let Ok(name) = Name::parse(&name)
+            && let Some(listing) = listed(root, &name)?
+        {
+            listings.insert(listing.name.clone(), listing);
+        }
+        if name.split('/').count() < DEEPEST {
+            // A version's folder has dots in its name, a segment of a name has none.
+            let below = root.names(&versions::folder_of(&name))?.into_iter().filter(|below| !below.contains('.'));
+            folders.extend(below.map(|below| format!("{name}/{below}")));
+        }
+        if listings.len() >= MOST {
+            return Err(root.malformed(format!("it has more than {MOST} tools")));
+        }
+    }
+    Ok(listings)
+}
+
+fn first_segments(root: &Root) -> Result<Vec<String>> {
+    Ok(root.names(versions::TOOLS)?.into_iter().filter(|name| !name.starts_with('.')).collect())
+}

@@ -1,0 +1,184 @@
+//! A registry that is a folder: on a stick, on a shared disk, in a repository.
+//!
+//! ```text
+//! registry.json  index.json
+//! tools/alice/utils/weather/1.2.0/{package.json, manifest.json, bundle.tar.gz, attestations/SHA256.json}
+//! ```
+
+mod index;
+mod publish;
+mod record;
+mod root;
+mod versions;
+
+use std::path::Path;
+
+use semver::Version;
+use sha2::{Digest, Sha256};
+
+use self::root::{JSON, Root};
+use super::facts::Facts;
+use super::latest::counting;
+use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
+use super::listed;
+use super::query::{Found, Query};
+use super::registry::Registry;
+use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
+use super::unknown::{no_tool, no_version};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::registry::package::Name;
+use crate::store::tools::answers::{self, Answer};
+use crate::store::tools::listings::{self, Listing};
+use crate::store::tools::packages::Yank;
+
+/// A registry that is a folder.
+pub struct Directory<'c> {
+    name: String,
+    root: Root,
+    context: &'c Context,
+}
+
+impl<'c> Directory<'c> {
+    /// Returns the registry called `name` in the folder `path`, which is a real path.
+    pub fn new(context: &'c Context, name: &str, path: &Path) -> Self {
+        Self { name: name.to_owned(), root: Root::new(name, path), context }
+    }
+
+    /// Makes a registry without tools in a folder that is empty, or not there.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS` where the folder holds something; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DISK_FULL`.
+    pub fn create(name: &str, path: &Path) -> Result<()> {
+        publish::create(name, path)
+    }
+
+    /// Refuses a folder that is not there, or is no registry.
+    ///
+    /// # Errors
+    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn check(&self) -> Result<()> {
+        self.root.check()
+    }
+
+    /// Makes the index anew from the files, and returns how many tools it lists.
+    ///
+    /// # Errors
+    /// As [`Registry`]; `E_DISK_FULL`.
+    pub fn index(&self) -> Result<usize> {
+        self.root.check()?;
+        publish::index(&self.root, self.context)
+    }
+
+    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the caller may
+    /// only read.
+    fn refresh(&self) -> Result<bool> {
+        let stamp = self.root.stamp(index::INDEX)?;
+        let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;
+        if kept.as_ref().is_some_and(|kept| kept.etag == stamp) {
+            return Ok(false);
+        }
+        let Some(listings) = index::read(&self.root)? else {
+            let why = self.root.malformed(format!("it has no {}", index::INDEX));
+            return Err(why.hint(format!("`mcpkg registry index {}` makes it", self.name)));
+        };
+        if !self.context.store.may_write() {
+            return Ok(true);
+        }
+        let listings: Vec<Listing> = listings.into_values().collect();
+        let answer = Answer { etag: stamp, body: String::new(), fetched_at: self.context.clock.now() };
+        self.context.store.write(|db| {
+            listings::replace(db, &self.name, &listings)?;
+            answers::put(db, &self.name, index::INDEX, &answer)
+        })?;
+        Ok(false)
+    }
+
+    fn versions(&self, name: &Name) -> Result<Vec<(Version, record::Record)>> {
+        let versions = versions::all(&self.root, name)?;
+        if versions.is_empty() { Err(no_tool(&self.name, name)) } else { Ok(versions) }
+    }
+}
+
+impl Registry for Directory<'_> {
+    fn search(&self, query: &Query) -> Result<Found> {
+        self.root.check()?;
+        let stale = self.refresh()?;
+        let (hits, total) = self.context.store.read(|db| listed::find(db, &self.name, query))?;
+        Ok(Found { hits, total, checked_at: self.context.clock.now(), stale })
+    }
+
+    fn info(&self, name: &Name) -> Result<ToolInfo> {
+        self.root.check()?;
+        let mut versions = self.versions(name)?;
+        versions.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        let sound = versions.iter().filter(|(_, record)| record.yank.is_none());
+        let shown = counting(sound, |(version, _)| version).or(versions.first());
+        let manifest = match shown {
+            Some((version, _)) => self.root.read(&versions::file(name, version, versions::MANIFEST), JSON)?,
+            None => None,
+        };
+        let manifest = serde_json::from_slice(&manifest.unwrap_or_default()).unwrap_or_default();
+        let Facts { description, tags, license } = Facts::of(&manifest);
+        let listed = |(version, record): (Version, record::Record)| Listed {
+            version,
+            sha256: Some(record.sha256),
+            published_at: record.published_at,
+            yank: record.yank,
+        };
+        let versions = versions.into_iter().map(listed).collect();
+        Ok(ToolInfo { name: name.clone(), description, tags, license, versions })
+    }
+
+    fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo> {
+        self.root.check()?;
+        if let Some(record) = versions::one(&self.root, name, version)? {
+            return Ok(record.info(name, version.clone()));
+        }
+        let versions: Vec<Version> = self.versions(name)?.into_iter().map(|(version, _)| version).collect();
+        Err(no_version(&self.name, name, &version.to_string(), &versions))
+    }
+
+    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+        let path = versions::file(&version.name, &version.version, versions::BUNDLE);
+        let bytes = self.root.read(&path, ARCHIVE)?;
+        bytes.ok_or_else(|| self.root.malformed(format!("`{path}` is not there")))
+    }
+
+    fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
+        let folder = versions::file(&version.name, &version.version, versions::ATTESTATIONS);
+        let mut bundles = Vec::new();
+        for name in self.root.names(&folder)?.iter().take(ATTESTATIONS) {
+            let Some(sha256) = name.strip_suffix(".json").filter(|hex| hex.len() == 64) else { continue };
+            match self.root.read(&format!("{folder}/{name}"), ATTESTATION) {
+                Ok(Some(bytes)) if hex::encode(&Sha256::digest(&bytes)) == sha256 => {
+                    bundles.extend(String::from_utf8(bytes).ok());
+                }
+                Ok(_) => tracing::warn!(folder, name, "an attestation is not what its name says; it is left out"),
+                Err(error) => tracing::warn!(folder, name, %error, "an attestation is left out"),
+            }
+        }
+        Ok(bundles)
+    }
+
+    fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
+        self.root.check()?;
+        publish::publish(&self.root, self.context, publication)
+    }
+
+    fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
+        // Who names a version that is not there hears which there are.
+        self.version(name, version)?;
+        publish::yank(&self.root, self.context, name, version, yank)
+    }
+
+    fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
+        if bundle.len() as u64 > ATTESTATION {
+            let why = format!("The attestation has more than {ATTESTATION} bytes, the most that registries take");
+            return Err(Error::new(Code::TooLarge, why));
+        }
+        self.version(&version.name, &version.version)?;
+        publish::attest(&self.root, self.context, version, bundle)
+    }
+}

@@ -1,0 +1,175 @@
+//! Changes to a registry that is a folder: one process at a time, each wholly there or not at all.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use semver::Version;
+use sha2::{Digest, Sha256};
+
+use super::index::{self, listed};
+use super::record::Record;
+use super::root::{REGISTRY, Root};
+use super::versions;
+use crate::disk::{self, FolderLock};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::registry::backend::tool::{Publication, VersionInfo};
+use crate::registry::package::Name;
+use crate::store::tools::packages::{Visibility, Yank};
+
+/// How the folder begins that a version is made in.
+const UNFINISHED: &str = ".publishing-";
+
+/// How often, and how many times, the lock is asked for: half a minute.
+const EACH: Duration = Duration::from_millis(50);
+const TIMES: u32 = 600;
+
+/// As [`super::Directory::create`].
+pub fn create(name: &str, path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|error| disk::failed("make", path, error))?;
+    let mut entries = fs::read_dir(path).map_err(|error| disk::failed("read", path, error))?;
+    if entries.next().is_some() {
+        let why = format!("`{}` is neither empty nor a registry", path.display());
+        return Err(Error::new(Code::AlreadyExists, why).hint("name a folder that is empty, or not there yet"));
+    }
+    let path = path.canonicalize().map_err(|error| disk::failed("read", path, error))?;
+    let root = Root::new(name, &path);
+    index::write(&root, &Default::default())?;
+    root.write(REGISTRY, Root::described(name).as_bytes())
+}
+
+/// As [`super::Directory::index`].
+pub fn index(root: &Root, context: &Context) -> Result<usize> {
+    let _lock = lock(root, context)?;
+    let listings = index::made(root)?;
+    index::write(root, &listings)?;
+    Ok(listings.len())
+}
+
+/// Publishes a version; returns whether it was not there before.
+///
+/// # Errors
+/// As [`crate::registry::backend::Registry::publish`].
+pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) -> Result<bool> {
+    let Publication { name, version, archive, sha256, visibility, attestations, .. } = *publication;
+    if visibility == Visibility::Private {
+        return Err(Error::new(Code::InvalidArgument, "A folder shows its files to all who can read it")
+            .hint("publish it --unlisted, or without --private"));
+    }
+    let _lock = lock(root, context)?;
+    sweep(root)?;
+    let folder = versions::folder(name, version);
+    if let Some(there) = versions::one(root, name, version)? {
+        if there.sha256 != *sha256 {
+            return Err(Error::new(Code::AlreadyExists, format!("{name}@{version} is there with other files"))
+                .hint("a version that was published never changes; raise the version"));
+        }
+        write_attestations(root, &folder, attestations)?;
+        relist(root, name)?;
+        return Ok(false);
+    }
+    let author = context.author();
+    let record = Record {
+        sha256: *sha256,
+        size: archive.len() as u64,
+        publisher: None,
+        visibility,
+        published_at: author.now,
+        yank: None,
+    };
+    let unfinished = format!("{}/{UNFINISHED}{}", versions::TOOLS, crate::clock::unique().simple());
+    let written =
+        write_version(root, &unfinished, &record, publication).and_then(|()| root.put_folder(&unfinished, &folder));
+    if let Err(error) = written {
+        root.remove_folder(&unfinished);
+        return Err(error);
+    }
+    relist(root, name)?;
+    Ok(true)
+}
+
+fn write_version(root: &Root, folder: &str, record: &Record, publication: &Publication<'_>) -> Result<()> {
+    let Publication { name, version, archive, manifest, attestations, .. } = publication;
+    root.write(&format!("{folder}/{}", versions::BUNDLE), archive)?;
+    root.write(&format!("{folder}/{}", versions::MANIFEST), format!("{manifest:#}\n").as_bytes())?;
+    write_attestations(root, folder, attestations)?;
+    root.write(&format!("{folder}/{}", versions::PACKAGE), record.text(name, version).as_bytes())
+}
+
+fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<()> {
+    bundles.iter().try_for_each(|bundle| {
+        let sha256 = hex::encode(&Sha256::digest(bundle));
+        root.write(&format!("{folder}/{}/{sha256}.json", versions::ATTESTATIONS), bundle.as_bytes())
+    })
+}
+
+/// Says that a version is not to be used any more, or that it is again.
+///
+/// # Errors
+/// As [`crate::registry::backend::Registry::yank`].
+pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
+    let _lock = lock(root, context)?;
+    let Some(record) = versions::one(root, name, version)? else {
+        return Err(root.malformed(format!("{name}@{version} went away")));
+    };
+    let record = Record { yank: yank.cloned(), ..record };
+    root.write(&versions::file(name, version, versions::PACKAGE), record.text(name, version).as_bytes())?;
+    relist(root, name)
+}
+
+/// Adds an attestation to a version.
+///
+/// # Errors
+/// As [`crate::registry::backend::Registry::attest`].
+pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &str) -> Result<()> {
+    let _lock = lock(root, context)?;
+    write_attestations(root, &versions::folder(&version.name, &version.version), &[bundle.to_owned()])
+}
+
+/// Lists a tool in the index as it lies in the folder; makes the index anew where there is none, or a malformed one.
+fn relist(root: &Root, name: &Name) -> Result<()> {
+    let listings = match index::read(root) {
+        Ok(Some(mut listings)) => {
+            match listed(root, name)? {
+                Some(listing) => drop(listings.insert(name.to_string(), listing)),
+                None => drop(listings.remove(name.as_str())),
+            }
+            listings
+        }
+        Ok(None) => index::made(root)?,
+        Err(error) if error.code() == Code::RegistryAnswer => index::made(root)?,
+        Err(error) => return Err(error),
+    };
+    index::write(root, &listings)
+}
+
+/// Removes what processes that were killed had begun. Nobody else is at work while the lock is held.
+fn sweep(root: &Root) -> Result<()> {
+    for name in root.names(versions::TOOLS)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
+        root.remove_folder(&format!("{}/{name}", versions::TOOLS));
+    }
+    Ok(())
+}
+
+/// Waits until no other process changes the registry.
+fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
+    if let Err(error) = fs::read_dir(root.path())
+        && error.kind() == ErrorKind::NotFound
+    {
+        root.check()?;
+    }
+    for _ in 0..TIMES {
+        if let Some(lock) = disk::lock_folder(root.path()) {
+            return Ok(lock);
+        }
+        if context.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "Another process changes the registry, and was not waited for"));
+        }
+        std::thread::sleep(EACH);
+    }
+    let why = format!("Another process has been changing `{}` for half a minute", root.path().display());
+    Err(Error::new(Code::Busy, why).hint("try again when it is done"))
+}

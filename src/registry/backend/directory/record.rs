@@ -1,0 +1,111 @@
+//! `package.json`: what a registry that is a folder says of a version.
+
+use semver::Version;
+use serde_json::{Value, json};
+
+use crate::clock::{self, Millis};
+use crate::disk::Sha;
+use crate::hex;
+use crate::registry::backend::tool::VersionInfo;
+use crate::registry::backend::wire;
+use crate::registry::package::Name;
+use crate::store::tools::packages::{Visibility, Yank};
+
+/// What stands in a `package.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The SHA-256 of the archive.
+    pub sha256: Sha,
+    /// Bytes of the archive.
+    pub size: u64,
+    /// Who published it, as they say.
+    pub publisher: Option<String>,
+    /// Whether searches find it.
+    pub visibility: Visibility,
+    /// When it was published.
+    pub published_at: Millis,
+    /// Why it is not to be used any more, where that is so.
+    pub yank: Option<Yank>,
+}
+
+impl Record {
+    /// Reads a `package.json` of this version of a tool.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: &[u8], name: &Name, version: &Version) -> Result<Self, String> {
+        let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
+        if object["name"] != name.as_str() || object["version"] != version.to_string() {
+            return Err(format!("is not of {name}@{version}"));
+        }
+        let sha256 = object["sha256"].as_str().and_then(wire::sha256).ok_or("has no SHA-256")?;
+        let size = object["size"].as_u64().ok_or("has no size")?;
+        let published_at = wire::time(&object, "published_at").ok_or("does not say when it was published")?;
+        let visibility = match object.get("visibility") {
+            None => Visibility::Public,
+            Some(word) => word.as_str().and_then(Visibility::from_word).ok_or("is visible in no known way")?,
+        };
+        let yank = match object.get("yanked") {
+            None | Some(Value::Null) => None,
+            Some(yank) => Some(Yank {
+                at: wire::time(yank, "at").ok_or("does not say when it was yanked")?,
+                reason: wire::text(yank, "reason"),
+                replacement: wire::text(yank, "replacement"),
+            }),
+        };
+        Ok(Self { sha256, size, publisher: wire::text(&object, "publisher"), visibility, published_at, yank })
+    }
+
+    /// Returns the text of the `package.json` of this version of a tool.
+    pub fn text(&self, name: &Name, version: &Version) -> String {
+        let Self { sha256, size, publisher, visibility, published_at, yank } = self;
+        let mut object = json!({
+            "name": name,
+            "version": version.to_string(),
+            "sha256": hex::encode(sha256),
+            "size": size,
+            "published_at": clock::rfc3339(*published_at),
+            "visibility": visibility.word(),
+        });
+        if let Some(publisher) = publisher {
+            object["publisher"] = json!(publisher);
+        }
+        if let Some(yank) = yank {
+            object["yanked"] = json!(yank);
+        }
+        format!("{object:#}\n")
+    }
+
+    /// Returns it as what is known of this version of a tool.
+    pub fn info(self, name: &Name, version: Version) -> VersionInfo {
+        let Self { sha256, size, publisher, visibility, published_at, yank } = self;
+        VersionInfo { name: name.clone(), version, sha256, size, publisher, visibility, published_at, yank }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_only_as_that_version() {
+        let (name, version) = (Name::parse("alice/pdf").unwrap(), Version::new(1, 2, 0));
+        let yank = Yank { at: 2_000, reason: Some("broken".to_owned()), replacement: None };
+        let plain = Record {
+            sha256: [7; 32],
+            size: 5,
+            publisher: None,
+            visibility: Visibility::Unlisted,
+            published_at: 1_000,
+            yank: None,
+        };
+        for record in [plain.clone(), Record { yank: Some(yank), publisher: Some("a".to_owned()), ..plain }] {
+            let text = record.text(&name, &version);
+            assert_eq!(Record::parse(text.as_bytes(), &name, &version).as_ref(), Ok(&record), "{text}");
+            let other = Record::parse(text.as_bytes(), &name, &Version::new(1, 2, 1));
+            assert_eq!(other, Err("is not of alice/pdf@1.2.1".to_owned()));
+        }
+        assert!(Record::parse(b"{", &name, &version).is_err());
+        assert!(Record::parse(br#"{"name":"alice/pdf","version":"1.2.0"}"#, &name, &version).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! The files of a registry that is a folder: regular ones below its root are read, and nothing else.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::disk::folder::Kind;
+use crate::disk::folders::Folders;
+use crate::disk::{self, Found};
+use crate::error::{Code, Error, Result};
+
+/// What the file at the top of a registry is called, and what it says.
+pub const REGISTRY: &str = "registry.json";
+const FORMAT: &str = "mcpkg-registry";
+const VERSION: u64 = 1;
+
+/// The most entries of a folder that are looked at.
+const ENTRIES: usize = 100_000;
+
+/// The most bytes of a file that holds JSON, but for the index.
+pub const JSON: u64 = 1 << 20;
+
+/// The folder of a registry.
+#[derive(Clone, Debug)]
+pub struct Root {
+    registry: String,
+    path: PathBuf,
+}
+
+impl Root {
+    /// Returns the folder of the registry called `registry`.
+    pub fn new(registry: &str, path: &Path) -> Self {
+        Self { registry: registry.to_owned(), path: path.to_owned() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Refuses a folder that is not there, or is no registry.
+    ///
+    /// # Errors
+    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn check(&self) -> Result<()> {
+        if disk::metadata(&self.path)?.is_none() {
+            let why = format!("Registry '{}' is not there: `{}`", self.registry, self.path.display());
+            return Err(Error::new(Code::RegistryUnreachable, why).hint("is the disk connected that it is on?"));
+        }
+        let Some(bytes) = self.read(REGISTRY, JSON)? else {
+            return Err(self.malformed(format!("`{}` holds no {REGISTRY}", self.path.display())));
+        };
+        let said: serde_json::Value = serde_json::from_slice(&bytes)
+            .map_err(|error| self.malformed(format!("its {REGISTRY} is no JSON: {error}")))?;
+        if said["format"] != FORMAT || said["version"] != VERSION {
+            return Err(self.malformed(format!("its {REGISTRY} is not that of a registry of version {VERSION}")));
+        }
+        Ok(())
+    }
+
+    /// Returns what stands in the file at the top of a new registry.
+    pub fn described(name: &str) -> String {
+        format!("{:#}\n", serde_json::json!({ "format": FORMAT, "version": VERSION, "name": name }))
+    }
+
+    /// Returns the bytes of a regular file; `None` where nothing is there.
+    ///
+    /// # Errors
+    /// `E_REGISTRY_ANSWER` where it is no regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link
+    /// leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let path = self.at(relative)?;
+        let mut folders = self.folders();
+        let Some((folder, name)) = folders.holding(&path)? else { return Ok(None) };
+        let Some(entry) = folder.entry(name)? else { return Ok(None) };
+        if entry.kind != Kind::File {
+            return Err(self.malformed(format!("`{relative}` is no regular file")));
+        }
+        let too_large = || self.malformed(format!("`{relative}` has more than {limit} bytes"));
+        // A sparse file is refused before it is read.
+        if entry.stat.is_some_and(|stat| stat.size.cast_unsigned() > limit) {
+            return Err(too_large());
+        }
+        match folder.look(name)? {
+            Found::File { bytes, .. } if bytes.len() as u64 <= limit => Ok(Some(bytes)),
+            Found::File { .. } => Err(too_large()),
+            Found::Absent => Ok(None),
+            Found::Link(_) | Found::Other => Err(self.malformed(format!("`{relative}` is no regular file"))),
+        }
+    }
+
+    /// Returns what tells that a file was not replaced since; `None` where it is not there.
+    ///
+    /// # Errors
+    /// As [`Root::read`].
+    pub fn stamp(&self, relative: &str) -> Result<Option<String>> {
+        let path = self.at(relative)?;
+        let mut folders = self.folders();
+        let Some((folder, name)) = folders.holding(&path)? else { return Ok(None) };
+        let stat = folder.entry(name)?.and_then(|entry| entry.stat);
+        Ok(stat.map(|stat| format!("{} {} {} {}", stat.size, stat.mtime, stat.ctime, stat.inode)))
+    }
+
+    /// Returns the names in a folder, in order; none where it is not there. Names that are no UTF-8 are left out.
+    ///
+    /// # Errors
+    /// As [`Root::read`].
+    pub fn names(&self, relative: &str) -> Result<Vec<String>> {
+        let path = self.at(relative)?;
+        if self.folders().open(&path)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let failed = |error| disk::failed("read", &path, error);
+        let listing = match fs::read_dir(&path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            listing => listing.map_err(failed)?,
+        };
+        let mut names = Vec::new();
+        for entry in listing.take(ENTRIES) {
+            names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Whether a folder is there, and no link.
+    ///
+    /// # Errors
+    /// As [`Root::read`].
+    pub fn is_folder(&self, relative: &str) -> Result<bool> {
+        let path = self.at(relative)?;
+        let mut folders = self.folders();
+        let Some((folder, name)) = folders.holding(&path)? else { return Ok(false) };
+        Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
+    }
+
+    /// Writes a file beside its place and puts it there, over what is there; makes the folders above it.
+    ///
+    /// # Errors
+    /// As [`Root::read`]; `E_DISK_FULL`.
+    pub fn write(&self, relative: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.at(relative)?;
+        let mut folders = self.folders();
+        if let Some(folder) = path.parent() {
+            folders.make_all(folder)?;
+        }
+        let Some((folder, name)) = folders.holding(&path)? else {
+            return Err(disk::failed("write", &path, ErrorKind::NotFound.into()));
+        };
+        let temporary = OsString::from(format!(".mcpkg-{}", crate::clock::unique().simple()));
+        folder.write_beside(name, &temporary, bytes, disk::FILE, None)?;
+        folder.put_in_place(name, &temporary, false)?;
+        folder.sync();
+        Ok(())
+    }
+
+    /// Puts the folder `from` at `to`, where nothing is; makes the folders above that.
+    ///
+    /// # Errors
+    /// As [`Root::write`].
+    pub fn put_folder(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (self.at(from)?, self.at(to)?);
+        let above = to.parent().unwrap_or(&self.path);
+        self.folders().make_all(above)?;
+        fs::rename(&from, &to).map_err(|error| disk::failed("write", &to, error))?;
+        disk::sync_folder(above);
+        Ok(())
+    }
+
+    /// Removes a folder with all that is in it; what cannot be removed stays.
+    pub fn remove_folder(&self, relative: &str) {
+        let removed = self.at(relative).map(fs::remove_dir_all);
+        if let Ok(Err(error)) = removed
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(registry = self.registry, relative, %error, "a folder that was not published stays");
+        }
+    }
+
+    /// Returns the failure of a registry whose files are not those of one.
+    pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
+        Error::new(Code::RegistryAnswer, format!("Registry '{}' is not sound: {why}", self.registry))
+    }
+
+    fn folders(&self) -> Folders {
+        Folders::below(vec![self.path.clone()])
+    }
+
+    /// Returns the path of a file or folder below the root.
+    fn at(&self, relative: &str) -> Result<PathBuf> {
+        if disk::stays_inside(relative) {
+            return Ok(self.path.join(relative));
+        }
+        Err(Error::new(Code::InvalidPath, format!("`{}` leaves the registry's folder", relative.escape_debug())))
+    }
+}

@@ -1,0 +1,58 @@
+//! The versions of a tool in a registry that is a folder: `tools/NAME/VERSION/`.
+
+use semver::Version;
+
+use super::record::Record;
+use super::root::{JSON, Root};
+use crate::error::Result;
+use crate::registry::backend::wire;
+use crate::registry::package::Name;
+
+/// The folder of all tools, and the files of a version.
+pub const TOOLS: &str = "tools";
+pub const PACKAGE: &str = "package.json";
+pub const MANIFEST: &str = "manifest.json";
+pub const BUNDLE: &str = "bundle.tar.gz";
+pub const ATTESTATIONS: &str = "attestations";
+
+/// Returns the folder of a tool.
+pub fn folder_of(name: &str) -> String {
+    format!("{TOOLS}/{name}")
+}
+
+/// Returns the folder of a version.
+pub fn folder(name: &Name, version: &Version) -> String {
+    format!("{TOOLS}/{name}/{version}")
+}
+
+/// Returns a file of a version.
+pub fn file(name: &Name, version: &Version, file: &str) -> String {
+    format!("{TOOLS}/{name}/{version}/{file}")
+}
+
+/// Returns what is said of a version; `None` where it is not there.
+///
+/// # Errors
+/// `E_REGISTRY_ANSWER`; see [`Root::read`].
+pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>> {
+    let path = file(name, version, PACKAGE);
+    let Some(bytes) = root.read(&path, JSON)? else { return Ok(None) };
+    Record::parse(&bytes, name, version).map(Some).map_err(|why| root.malformed(format!("`{path}` {why}")))
+}
+
+/// Returns the versions of a tool, in no order; one that is malformed is left out.
+///
+/// # Errors
+/// See [`Root::names`].
+pub fn all(root: &Root, name: &Name) -> Result<Vec<(Version, Record)>> {
+    let names = root.names(&folder_of(name.as_str()))?;
+    let versions = names.iter().filter_map(|name| wire::version(name));
+    let read = versions.filter_map(|version| match one(root, name, &version) {
+        Ok(record) => Some((version, record?)),
+        Err(error) => {
+            tracing::warn!(%name, %version, %error, "a version is left out");
+            None
+        }
+    });
+    Ok(read.collect())
+}

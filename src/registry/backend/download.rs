@@ -1,0 +1,90 @@
+//! Brings the archive of a version and what was said of it. Nothing of it is trusted before it was compared with its digest.
+
+use super::known::Known;
+use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
+use super::local::bundles;
+use super::resolve::Resolved;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::registry::package::archive::Archive;
+use crate::store::tools::{attestations, packages};
+
+/// An archive that is what its digest says, and the claims about it.
+#[derive(Clone, Debug)]
+pub struct Download {
+    /// The archive.
+    pub archive: Archive,
+    /// What was said of it, each a bundle as JSON: claims, which nobody verified.
+    pub attestations: Vec<String>,
+}
+
+/// Returns the archive of a version: out of this database where it is kept, else from its registry. Claims that the
+/// registry has are kept, so that what was once said against an archive stays said.
+///
+/// # Errors
+/// `E_DIGEST_MISMATCH`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_UNAPPROVED`, `E_CANCELLED`.
+pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
+    let sha256 = resolved.version.sha256;
+    let kept = context.store.read(|db| match packages::kept(db, &sha256)? {
+        Some(row) => packages::archive(db, &row),
+        None => Ok(None),
+    })?;
+    let known = Known::named(context, &resolved.registry)?;
+    let (bytes, registry) = match kept {
+        Some(bytes) => (bytes, known.open(context)),
+        None => {
+            let registry = known.open(context)?;
+            (registry.archive(&resolved.version)?, Ok(registry))
+        }
+    };
+    let archive = checked(resolved, bytes)?;
+    let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
+        Ok(bundles) => bundles,
+        Err(error) if error.code() == Code::Cancelled => return Err(error),
+        // What nobody can read counts for nothing.
+        Err(error) => {
+            tracing::warn!(registry = resolved.registry, %error, "attestations cannot be had");
+            Vec::new()
+        }
+    };
+    let attestations = keep(context, &sha256, offered)?;
+    Ok(Download { archive, attestations })
+}
+
+/// Compares an archive with its digest.
+fn checked(resolved: &Resolved, bytes: Vec<u8>) -> Result<Archive> {
+    let version = &resolved.version;
+    if bytes.len() as u64 > ARCHIVE {
+        let why = format!("The archive of {}@{} has more than {} MiB", version.name, version.version, ARCHIVE >> 20);
+        return Err(Error::new(Code::RegistryAnswer, why));
+    }
+    let sha256 = disk::sha256(&bytes);
+    if sha256 == version.sha256 {
+        return Ok(Archive { bytes, sha256 });
+    }
+    let (expected, actual) = (hex::encode(&version.sha256), hex::encode(&sha256));
+    let what = format!(
+        "Registry '{}' sent an archive of {}@{} that is not the one it names",
+        resolved.registry, version.name, version.version
+    );
+    Err(Error::new(Code::DigestMismatch, what)
+        .with_details(serde_json::json!({ "registry": resolved.registry, "expected": expected, "actual": actual }))
+        .hint("nothing of it was used; tell those who keep the registry"))
+}
+
+/// Keeps what a registry has of claims, and returns all that are known, those without a size's bounds left out.
+fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<Vec<String>> {
+    let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
+    let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();
+    let known = context.store.read(|db| bundles(db, sha256))?;
+    let new: Vec<String> = offered.into_iter().filter(|bundle| !known.contains(bundle)).collect();
+    if !new.is_empty() && context.store.may_write() {
+        let now = context.clock.now();
+        context.store.write(|db| {
+            new.iter().try_for_each(|bundle| attestations::insert(db, sha256, bundle, None, now).map(drop))
+        })?;
+    }
+    Ok(known.into_iter().chain(new).collect())
+}

@@ -1,0 +1,249 @@
+//! Requests to a registry: with deadlines and limits, redirects, and attempts that are repeated.
+
+use std::io::Read;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
+    LOCATION, RETRY_AFTER,
+};
+use http::{Method, Request, StatusCode};
+use zeroize::Zeroizing;
+
+use crate::error::{Code, Error, Result};
+use crate::http::{Failure, Limits, Url, read_failure, send};
+use crate::op::Context;
+use crate::registry::backend::limits::ARCHIVE;
+use crate::secret::{Reference, Secret};
+
+/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before each
+/// later one.
+const REPEATED: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The most redirects that are followed.
+const REDIRECTS: u32 = 5;
+
+/// How much of an answer is taken, and for how long it is waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// The most bytes.
+    pub size: u64,
+    /// The longest time, with all attempts.
+    pub time: Duration,
+}
+
+impl Bounds {
+    /// Those of what registries say of tools.
+    pub const METADATA: Self = Self { size: 8 << 20, time: Duration::from_secs(30) };
+    /// Those of archives.
+    pub const ARCHIVE: Self = Self { size: ARCHIVE, time: Duration::from_secs(300) };
+}
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// What the registry calls this version of it.
+    pub etag: Option<String>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What a request carries to a registry.
+#[derive(Clone, Debug)]
+pub struct Payload {
+    /// Its type.
+    pub content_type: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What makes the requests to one registry.
+pub struct Client<'c> {
+    context: &'c Context,
+    registry: String,
+    base: Url,
+    token: Option<Reference>,
+    secret: OnceLock<Secret>,
+}
+
+impl<'c> Client<'c> {
+    /// Returns the client of the registry called `registry` at `base`; its token is read when it is first needed.
+    pub fn new(context: &'c Context, registry: &str, base: Url, token: Option<Reference>) -> Self {
+        Self { context, registry: registry.to_owned(), base, token, secret: OnceLock::new() }
+    }
+
+    /// The registry's name.
+    pub fn registry(&self) -> &str {
+        &self.registry
+    }
+
+    /// Asks for what lies at `path`. An answer with the status 304 says that the one called `etag` still holds.
+    ///
+    /// # Errors
+    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_SECRET_MISSING`, `E_CANCELLED`.
+    pub fn get(&self, path: &str, query: &[(&str, &str)], etag: Option<&str>, bounds: Bounds) -> Result<Answer> {
+        let until = Instant::now() + bounds.time;
+        let (mut pause, mut repeated) = (PAUSE, 0);
+        loop {
+            let done = self.follow(self.base.below(path, query), etag, until, bounds.size)?;
+            let wait = match &done {
+                Ok((answer, headers)) if is_passing(answer.status) => retry_after(headers).unwrap_or(pause),
+                Ok(_) => return done.map(|(answer, _)| answer).map_err(|failure| self.failed(&failure)),
+                Err(Failure::Broken(_)) => pause,
+                Err(failure) => return Err(self.failed(failure)),
+            };
+            if repeated == REPEATED || Instant::now() + wait >= until {
+                return match done {
+                    Ok((answer, _)) => Err(self.unreachable(format!("it answers {}", answer.status))),
+                    Err(failure) => Err(self.failed(&failure)),
+                };
+            }
+            self.wait(wait)?;
+            pause *= 2;
+            repeated += 1;
+        }
+    }
+
+    /// Sends something once; no redirect is followed.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn send(&self, method: Method, path: &str, payload: Payload, bounds: Bounds) -> Result<Answer> {
+        let url = self.base.below(path, &[]);
+        let mut request = self.request(method, &url, true)?;
+        let content_type = HeaderValue::from_str(&payload.content_type)
+            .map_err(|error| Error::internal("a content type is no header").with_source(error))?;
+        request.headers_mut().insert(CONTENT_TYPE, content_type);
+        *request.body_mut() = payload.bytes;
+        let until = Instant::now() + bounds.time;
+        let (answer, _) = self.once(request, until, bounds.size).map_err(|failure| self.failed(&failure))?;
+        match answer.status.is_redirection() {
+            true => Err(self.malformed("it redirects a request that changes something")),
+            false => Ok(answer),
+        }
+    }
+
+    /// Asks, and follows redirects.
+    fn follow(
+        &self,
+        mut url: Url,
+        etag: Option<&str>,
+        until: Instant,
+        size: u64,
+    ) -> Result<Result<(Answer, HeaderMap), Failure>> {
+        for _ in 0..=REDIRECTS {
+            let mut request = self.request(Method::GET, &url, url.has_origin_of(&self.base))?;
+            if let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
+                request.headers_mut().insert(IF_NONE_MATCH, etag);
+            }
+            let (answer, headers) = match self.once(request, until, size) {
+                Ok(answer) => answer,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            if !answer.status.is_redirection() || answer.status == StatusCode::NOT_MODIFIED {
+                return Ok(Ok((answer, headers)));
+            }
+            let location = headers.get(LOCATION).and_then(|location| location.to_str().ok());
+            url = location
+                .and_then(|location| url.join(location))
+                .filter(|next| next.has_scheme_of(&url))
+                .ok_or_else(|| self.malformed("it redirects to an address that is not followed"))?;
+        }
+        Err(self.malformed(format!("it redirects more than {REDIRECTS} times")))
+    }
+
+    fn request(&self, method: Method, url: &Url, with_token: bool) -> Result<Request<Vec<u8>>> {
+        let request = Request::builder().method(method).uri(url.as_str()).header(ACCEPT_ENCODING, "identity");
+        let mut request = request
+            .header(ACCEPT, "application/json, application/gzip")
+            .body(Vec::new())
+            .map_err(|error| Error::internal("a URL is none of a request").with_source(error))?;
+        if let Some(secret) = self.secret()?.filter(|_| with_token) {
+            let text = Zeroizing::new(format!("Bearer {}", secret.expose()));
+            let mut value = HeaderValue::from_str(&text).map_err(|_| self.no_header())?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        Ok(request)
+    }
+
+    fn secret(&self) -> Result<Option<&Secret>> {
+        let Some(token) = &self.token else { return Ok(None) };
+        if let Some(secret) = self.secret.get() {
+            return Ok(Some(secret));
+        }
+        let secret = token.resolve(&self.context.cancelled)?;
+        Ok(Some(self.secret.get_or_init(|| secret)))
+    }
+
+    fn no_header(&self) -> Error {
+        let why = format!("The token of registry '{}' holds characters that no header takes", self.registry);
+        Error::new(Code::SecretMissing, why)
+    }
+
+    /// Sends one request and reads its answer.
+    fn once(&self, request: Request<Vec<u8>>, until: Instant, size: u64) -> Result<(Answer, HeaderMap), Failure> {
+        let limits = Limits { until, cancelled: self.context.cancelled.clone(), size };
+        let mut response = send(request, limits)?;
+        let headers = response.headers;
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > size) {
+            return Err(Failure::TooLarge(size));
+        }
+        let mut body = Vec::new();
+        response.body.read_to_end(&mut body).map_err(|error| read_failure(&error))?;
+        let etag = headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
+        Ok((Answer { status: response.status, etag, body }, headers))
+    }
+
+    /// Waits before the next attempt.
+    fn wait(&self, time: Duration) -> Result<()> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if self.context.is_cancelled() {
+                return Err(self.failed(&Failure::Cancelled));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn failed(&self, failure: &Failure) -> Error {
+        match failure {
+            Failure::Cancelled => {
+                Error::new(Code::Cancelled, format!("Registry '{}' was not waited for", self.registry))
+            }
+            Failure::NotHttp | Failure::TooLarge(_) => self.malformed(failure),
+            Failure::Unavailable(_)
+            | Failure::NotConnected(_)
+            | Failure::Tls(_)
+            | Failure::TimedOut
+            | Failure::Broken(_) => self.unreachable(failure),
+        }
+    }
+
+    fn unreachable(&self, why: impl std::fmt::Display) -> Error {
+        let what = format!("Registry '{}' cannot be reached at {}: {why}", self.registry, self.base.as_str());
+        Error::new(Code::RegistryUnreachable, what).with_details(serde_json::json!({ "registry": self.registry }))
+    }
+
+    /// Returns the failure of an answer that is none of a registry.
+    pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
+        let what = format!("Registry '{}' did not answer as a registry does: {why}", self.registry);
+        Error::new(Code::RegistryAnswer, what).with_details(serde_json::json!({ "registry": self.registry }))
+    }
+}
+
+/// Whether a status says that the same request may be answered a little later.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502..=504)
+}
+
+/// Returns how long a registry asks to be let alone, where it says so in seconds.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}

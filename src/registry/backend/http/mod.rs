@@ -1,0 +1,321 @@
+//! A registry on another host, asked over HTTP by the paths of contract 002's original.
+
+mod answers;
+mod client;
+mod multipart;
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
+use http::{Method, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use semver::Version;
+use serde_json::{Value, json};
+
+use self::answers::Attestation;
+use self::client::{Answer, Bounds, Client, Payload};
+use self::multipart::Form;
+use super::facts::one_line;
+use super::limits::{ATTESTATION, ATTESTATIONS};
+use super::query::{Found, Query};
+use super::registry::Registry;
+use super::tool::{Publication, ToolInfo, VersionInfo};
+use super::unknown::{no_tool, no_version};
+use super::wire;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::http::Url;
+use crate::op::Context;
+use crate::registry::package::Name;
+use crate::secret::Reference;
+use crate::store::tools::answers as kept;
+use crate::store::tools::packages::Yank;
+use crate::store::tools::registries::Place;
+
+/// How long an answer to a search is given again without asking: an hour.
+const HOLDS: Millis = 3_600_000;
+
+/// The most bytes of an answer that is kept.
+const KEPT: usize = 64 << 10;
+
+/// The most hits that the paths of the original return at once.
+const MOST: u32 = 100;
+
+/// A registry on another host.
+pub struct Http<'c> {
+    context: &'c Context,
+    client: Client<'c>,
+}
+
+impl<'c> Http<'c> {
+    /// Returns the registry of a row.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where its URL is none that is asked, or its token is no reference.
+    pub fn new(context: &'c Context, place: &Place) -> Result<Self> {
+        let base = address(&place.location)?;
+        let token = place.token.as_deref().map(Reference::from_str).transpose()?;
+        Ok(Self { context, client: Client::new(context, &place.name, base, token) })
+    }
+
+    /// Returns what the registry says at `path`; `None` where it says that there is no such thing.
+    fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Option<Value>> {
+        let answer = self.client.get(path, query, None, Bounds::METADATA)?;
+        match answer.status {
+            StatusCode::OK => self.json(&answer.body).map(Some),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Err(self.refused(&answer)),
+        }
+    }
+
+    fn json(&self, body: &[u8]) -> Result<Value> {
+        serde_json::from_slice(body).map_err(|_| self.client.malformed("what it sent is no JSON"))
+    }
+
+    /// Sends JSON.
+    fn tell(&self, path: &str, body: &Value) -> Result<Answer> {
+        let payload = Payload { content_type: "application/json".to_owned(), bytes: body.to_string().into_bytes() };
+        self.client.send(Method::POST, path, payload, Bounds::METADATA)
+    }
+
+    /// Returns the failure of an answer that refuses.
+    fn refused(&self, answer: &Answer) -> Error {
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let own = |key: &str| body["error"][key].as_str().map(one_line);
+        let (code, message) = (own("code").unwrap_or_default(), own("message").unwrap_or_default());
+        let registry = self.client.registry();
+        let status = answer.status.as_u16();
+        let ours = match (status, code.as_str()) {
+            (_, "NAMESPACE_MISMATCH") => Code::NamespaceMismatch,
+            (409, _) => Code::AlreadyExists,
+            _ => Code::RegistryRefused,
+        };
+        let why = if message.is_empty() { answer.status.to_string() } else { message };
+        let error = Error::new(ours, format!("Registry '{registry}' refused: {why}"))
+            .with_details(json!({ "registry": registry, "status": status, "code": code }));
+        match status {
+            401 => error.hint(format!("`mcpkg registry show {registry}` says whether it has a token, and which")),
+            _ => error,
+        }
+    }
+
+    /// Returns the answer to a search: the one that is kept while it holds or nobody can be asked, else the registry's.
+    fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
+        let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
+        let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];
+        if !tags.is_empty() {
+            arguments.push(("tags", &tags));
+        }
+        let (registry, request) = (self.client.registry(), format!("search {}", json!(arguments)));
+        let now = self.context.clock.now();
+        let stored = self.context.store.read(|db| kept::get(db, registry, &request))?;
+        let stored = stored.and_then(|stored| Some((self.json(stored.body.as_bytes()).ok()?, stored)));
+        if let Some((value, stored)) = &stored
+            && (query.offline || (0..HOLDS).contains(&now.saturating_sub(stored.fetched_at)))
+        {
+            let is_old = now.saturating_sub(stored.fetched_at) >= HOLDS;
+            return Ok((value.clone(), stored.fetched_at, is_old));
+        }
+        if query.offline {
+            let why = format!("Registry '{registry}' was not asked, and no answer of its is kept");
+            return Err(Error::new(Code::RegistryUnreachable, why));
+        }
+        let etag = stored.as_ref().and_then(|(_, stored)| stored.etag.as_deref());
+        let answer = match self.client.get("tools/search", &arguments, etag, Bounds::METADATA) {
+            Ok(answer) => answer,
+            Err(error) => match stored {
+                Some((value, stored)) if error.code() == Code::RegistryUnreachable => {
+                    return Ok((value, stored.fetched_at, true));
+                }
+                _ => return Err(error),
+            },
+        };
+        match (answer.status, stored) {
+            (StatusCode::OK, _) => {
+                let value = self.json(&answer.body)?;
+                self.keep(&request, answer, now);
+                Ok((value, now, false))
+            }
+            (StatusCode::NOT_MODIFIED, Some((value, _))) => {
+                self.touch(&request, now);
+                Ok((value, now, false))
+            }
+            _ => Err(self.refused(&answer)),
+        }
+    }
+
+    /// Keeps an answer. One that cannot be kept is asked for again.
+    fn keep(&self, request: &str, answer: Answer, now: Millis) {
+        let Ok(body) = String::from_utf8(answer.body) else { return };
+        if body.len() > KEPT || body.contains('\0') || !self.context.store.may_write() {
+            return;
+        }
+        let kept = kept::Answer { etag: answer.etag, body, fetched_at: now };
+        if let Err(error) = self.context.store.write(|db| kept::put(db, self.client.registry(), request, &kept)) {
+            tracing::info!(%error, "the answer of a registry is not kept");
+        }
+    }
+
+    fn touch(&self, request: &str, now: Millis) {
+        if self.context.store.may_write()
+            && let Err(error) = self.context.store.write(|db| kept::touch(db, self.client.registry(), request, now))
+        {
+            tracing::info!(%error, "it is not noted that the answer of a registry holds");
+        }
+    }
+}
+
+/// Returns the URL of a registry.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is none, or what is sent to it could be read by others.
+pub fn address(text: &str) -> Result<Url> {
+    let wrong = |why: &str| {
+        Error::new(Code::InvalidArgument, format!("'{}' is no URL of a registry: {why}", crate::redact::redact(text)))
+            .hint("such as https://registry.example.com; a token is given with --token")
+    };
+    let url = Url::parse(text).ok_or_else(|| wrong("it begins with https://, and has no user or password in it"))?;
+    if !url.is_private() {
+        return Err(wrong("http:// is for this machine alone"));
+    }
+    Ok(url)
+}
+
+fn tool(name: &Name) -> String {
+    format!("tools/{name}")
+}
+
+fn release(name: &Name, version: &Version) -> String {
+    format!("tools/{name}/versions/{version}")
+}
+
+impl Registry for Http<'_> {
+    fn search(&self, query: &Query) -> Result<Found> {
+        let (answer, checked_at, stale) = self.searched(query)?;
+        let read = answers::search(&answer, query.limit);
+        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is no answer to a search"))?;
+        Ok(Found { hits, total, checked_at, stale })
+    }
+
+    fn info(&self, name: &Name) -> Result<ToolInfo> {
+        let Some(answer) = self.ask(&tool(name), &[])? else { return Err(no_tool(self.client.registry(), name)) };
+        answers::info(&answer, name).ok_or_else(|| self.client.malformed(format!("it says nothing of '{name}'")))
+    }
+
+    fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo> {
+        let Some(answer) = self.ask(&release(name, version), &[])? else {
+            let versions: Vec<Version> = self.info(name)?.versions.into_iter().map(|listed| listed.version).collect();
+            return Err(no_version(self.client.registry(), name, &version.to_string(), &versions));
+        };
+        let read = answers::version(&answer, name, version);
+        read.ok_or_else(|| self.client.malformed(format!("it says nothing of {name}@{version}")))
+    }
+
+    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+        let path = format!("{}/download", release(&version.name, &version.version));
+        // Whether a version that was yanked is taken was decided before.
+        let query: &[_] = if version.yank.is_some() { &[("acknowledge_yanked", "true")] } else { &[] };
+        let answer = self.client.get(&path, query, None, Bounds::ARCHIVE)?;
+        match answer.status {
+            StatusCode::OK => Ok(answer.body),
+            StatusCode::GONE => {
+                let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let details = body.get("error").and_then(|error| error.get("details")).unwrap_or(&body);
+                let (reason, replacement) =
+                    (wire::text(details, "yank_reason"), wire::text(details, "replacement_version"));
+                let what = format!("{}@{} was taken back by its publisher", version.name, version.version);
+                Err(Error::new(Code::VersionYanked, what)
+                    .with_details(json!({ "tool": version.name, "reason": reason, "replacement": replacement })))
+            }
+            _ => Err(self.refused(&answer)),
+        }
+    }
+
+    fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
+        let release = release(&version.name, &version.version);
+        let most = ATTESTATIONS.to_string();
+        let Some(answer) = self.ask(&format!("{release}/attestations"), &[("limit", &most)])? else {
+            return Ok(Vec::new());
+        };
+        let list = answers::attestations(&answer).ok_or_else(|| self.client.malformed("it lists no attestations"))?;
+        let mut bundles = Vec::new();
+        for attestation in list.into_iter().take(ATTESTATIONS) {
+            match attestation {
+                Attestation::Bundle(bundle) => bundles.push(bundle),
+                Attestation::Of(auditor) => {
+                    let auditor = utf8_percent_encode(&auditor, NON_ALPHANUMERIC);
+                    let bundle = self.ask(&format!("{release}/trust/attestations/{auditor}"), &[])?;
+                    bundles.extend(bundle.map(|bundle| bundle.to_string()));
+                }
+            }
+        }
+        bundles.retain(|bundle| bundle.len() as u64 <= ATTESTATION);
+        Ok(bundles)
+    }
+
+    fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
+        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations } =
+            publication;
+        let form = Form::new()
+            .file("manifest", "manifest.json", "application/json", manifest.to_string().as_bytes())
+            .text("raw_manifest", raw_manifest)
+            .text("visibility", visibility.word())
+            .file("bundle", "bundle.tar.gz", "application/gzip", archive);
+        let path = format!("{}/versions", tool(name));
+        let answer = self.client.send(
+            Method::POST,
+            &path,
+            form.payload(),
+            Bounds { size: Bounds::METADATA.size, ..Bounds::ARCHIVE },
+        )?;
+        let is_new = match answer.status {
+            StatusCode::CREATED | StatusCode::OK => {
+                let said = self.json(&answer.body)?;
+                let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
+                if stored.as_ref() != Some(*sha256) {
+                    return Err(self.client.malformed("it took another archive than the one that was sent"));
+                }
+                true
+            }
+            StatusCode::CONFLICT => {
+                if self.version(name, version)?.sha256 != **sha256 {
+                    return Err(self.refused(&answer));
+                }
+                false
+            }
+            _ => return Err(self.refused(&answer)),
+        };
+        let published = self.version(name, version)?;
+        attestations.iter().try_for_each(|bundle| self.attest(&published, bundle))?;
+        Ok(is_new)
+    }
+
+    fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
+        let release = release(name, version);
+        let answer = match yank {
+            Some(yank) => {
+                let body = json!({ "reason": yank.reason, "replacement_version": yank.replacement });
+                self.tell(&format!("{release}/yank"), &body)?
+            }
+            None => self.tell(&format!("{release}/unyank"), &json!({}))?,
+        };
+        match answer.status {
+            StatusCode::OK => Ok(()),
+            StatusCode::NOT_FOUND => Err(self.version(name, version).err().unwrap_or_else(|| self.refused(&answer))),
+            _ => Err(self.refused(&answer)),
+        }
+    }
+
+    fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
+        let path = format!("{}/attestations", release(&version.name, &version.version));
+        let bundle: Value = serde_json::from_str(bundle).map_err(|_| {
+            Error::new(Code::InvalidArgument, "The attestation is no JSON, which registries take alone")
+        })?;
+        let answer = self.tell(&path, &json!({ "bundle": bundle }))?;
+        match answer.status {
+            StatusCode::OK | StatusCode::CREATED | StatusCode::CONFLICT => Ok(()),
+            _ => Err(self.refused(&answer)),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The registries of a database, in the order in which they are asked.
+
+use std::path::Path;
+
+use super::approval;
+use super::directory::Directory;
+use super::http::Http;
+use super::local::Local;
+use super::registry::Registry;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::tools::registries::{self, Kind, LOCAL, Place};
+
+/// The priority of this database: registries are asked after it unless they were added with a lower one.
+pub const LOCAL_PRIORITY: i64 = 0;
+
+/// A registry of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// Where it is; `None` for this database.
+    pub place: Option<Place>,
+}
+
+impl Known {
+    /// Returns all registries.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn all(context: &Context) -> Result<Vec<Self>> {
+        let rows = context.store.read(registries::list)?;
+        let mut known: Vec<Self> = rows.into_iter().map(|row| Self::at(row.place)).collect();
+        let before = known.iter().take_while(|known| known.priority() < LOCAL_PRIORITY).count();
+        known.insert(before, Self::local());
+        Ok(known)
+    }
+
+    /// Returns the registry called `name`.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn named(context: &Context, name: &str) -> Result<Self> {
+        match name {
+            LOCAL => Ok(Self::local()),
+            name => Ok(Self::at(context.store.read(|db| registries::get(db, name))?.place)),
+        }
+    }
+
+    /// Returns the registries that are meant: the one called `name`, else all.
+    ///
+    /// # Errors
+    /// As [`Known::named`].
+    pub fn meant(context: &Context, name: Option<&str>) -> Result<Vec<Self>> {
+        match name {
+            Some(name) => Ok(vec![Self::named(context, name)?]),
+            None => Self::all(context),
+        }
+    }
+
+    /// Returns the registry that is this database.
+    pub fn local() -> Self {
+        Self { name: LOCAL.to_owned(), place: None }
+    }
+
+    /// Returns the registry of a row.
+    pub fn at(place: Place) -> Self {
+        Self { name: place.name.clone(), place: Some(place) }
+    }
+
+    /// The lowest is asked first.
+    pub fn priority(&self) -> i64 {
+        self.place.as_ref().map_or(LOCAL_PRIORITY, |place| place.priority)
+    }
+
+    /// Whether another host answers for it.
+    pub fn is_remote(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.kind == Kind::Http)
+    }
+
+    /// Returns what stands behind it, where this user uses it on this machine.
+    ///
+    /// # Errors
+    /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for a URL that is none.
+    pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
+        let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
+        approval::check(context, place)?;
+        Ok(match place.kind {
+            Kind::Directory => Box::new(Directory::new(context, &self.name, Path::new(&place.location))),
+            Kind::Http => Box::new(Http::new(context, place)?),
+        })
+    }
+}

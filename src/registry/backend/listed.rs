@@ -1,0 +1,20 @@
+//! Finds the tools of registries that are listed in the database: this database itself, and folders.
+
+use super::query::{Hit, Query};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::tools::listings::{self, Listing};
+
+/// Finds tools of a registry; returns how many match besides.
+///
+/// # Errors
+/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, registry: &str, query: &Query) -> Result<(Vec<Hit>, u64)> {
+    let words: Vec<&str> = query.words().collect();
+    let (listings, total) = listings::find(db, registry, &words, &query.tags, query.limit)?;
+    let hit = |listing: Listing| {
+        let Listing { name, version, description, tags, .. } = listing;
+        Hit { name, version, description, tags }
+    };
+    Ok((listings.into_iter().map(hit).collect(), total))
+}

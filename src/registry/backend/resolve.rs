@@ -1,0 +1,186 @@
+//! Which version of which registry a reference means, and whether it is still the one that was seen.
+
+use semver::Version;
+use serde_json::json;
+
+use super::known::Known;
+use super::registry::Registry;
+use super::tool::{ToolInfo, VersionInfo};
+use super::unknown::no_version;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::registry::package::{Name, Reference, Wanted};
+use crate::store::tools::packages::{self, Release, Yank};
+use crate::store::tools::registries::LOCAL;
+
+/// How a version is chosen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice<'c> {
+    /// The one registry that is asked; all of them otherwise, in their order.
+    pub registry: Option<&'c str>,
+    /// Whether a pre-release may be chosen that was not named.
+    pub pre: bool,
+    /// Whether a version may be chosen that was yanked.
+    pub allow_yanked: bool,
+}
+
+/// A version that a reference means.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The registry that has it.
+    pub registry: String,
+    /// What the registry says of it. It stays yanked once it was.
+    pub version: VersionInfo,
+    /// What the user should know: registries that could not be asked.
+    pub warnings: Vec<String>,
+}
+
+/// Returns the version that a reference means: of the first registry, by priority, that has a version which fits. Notes its
+/// digest, which never changes from then on.
+///
+/// A registry that cannot be asked is passed over where it never had the tool. Where it had, another registry's tool of the
+/// same name is not taken in its place.
+///
+/// # Errors
+/// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the registry,
+/// `E_UNAPPROVED`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_CANCELLED`.
+pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> Result<Resolved> {
+    let name = &reference.name;
+    let (mut missing, mut passed) = (None, Vec::new());
+    for known in Known::meant(context, choice.registry)? {
+        let found =
+            known.open(context).and_then(|registry| choose(context, &known.name, &*registry, reference, choice));
+        match found {
+            Ok(version) => {
+                let version = pin(context, &known.name, version)?;
+                let warnings = passed.iter().map(|error: &Error| error.message().to_owned()).collect();
+                return Ok(Resolved { registry: known.name, version, warnings });
+            }
+            Err(error) if error.code() == Code::ToolNotFound => {}
+            Err(error) if matches!(error.code(), Code::VersionNotFound | Code::VersionYanked) => {
+                missing.get_or_insert(error);
+            }
+            Err(error) if matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved) => {
+                if !context.store.read(|db| packages::versions(db, &known.name, name.as_str()))?.is_empty() {
+                    return Err(error);
+                }
+                passed.push(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    // What a registry has that cannot be asked is not known.
+    if let Some(error) = missing.or_else(|| passed.into_iter().next()) {
+        return Err(error);
+    }
+    let whose = choice.registry.map_or("No registry".to_owned(), |registry| format!("Registry '{registry}'"));
+    let has = if choice.registry.is_some() { "has no tool" } else { "has a tool" };
+    Err(Error::new(Code::ToolNotFound, format!("{whose} {has} '{name}'"))
+        .with_details(json!({ "tool": name }))
+        .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` says where it looks"))
+}
+
+/// Returns the version of a registry that a reference means.
+fn choose(
+    context: &Context,
+    registry: &str,
+    backend: &dyn Registry,
+    reference: &Reference,
+    choice: Choice<'_>,
+) -> Result<VersionInfo> {
+    let name = &reference.name;
+    let version = match &reference.version {
+        Wanted::Exact(version) => version.clone(),
+        wanted => {
+            let info = backend.info(name)?;
+            let seen = yanked(context, registry, name)?;
+            match chosen(&info, &seen, wanted, choice) {
+                Some(version) => version.clone(),
+                None => return Err(none_left(registry, &info, wanted)),
+            }
+        }
+    };
+    let mut found = backend.version(name, &version)?;
+    if found.yank.is_none() && registry != LOCAL {
+        let seen = context.store.read(|db| packages::get(db, registry, name.as_str(), &version.to_string()))?;
+        found.yank = seen.and_then(|row| row.release.yank);
+    }
+    match &found.yank {
+        Some(yank) if !choice.allow_yanked => Err(was_yanked(name, &version, yank)),
+        _ => Ok(found),
+    }
+}
+
+fn chosen<'i>(info: &'i ToolInfo, seen: &[String], wanted: &Wanted, choice: Choice<'_>) -> Option<&'i Version> {
+    let is_sound =
+        |version: &&super::tool::Listed| version.yank.is_none() && !seen.contains(&version.version.to_string());
+    let sound = info.versions.iter().filter(is_sound).map(|version| &version.version);
+    let all = info.versions.iter().map(|version| &version.version);
+    wanted.choose(sound, choice.pre).or_else(|| wanted.choose(all, choice.pre).filter(|_| choice.allow_yanked))
+}
+
+/// Returns the versions of a tool that were yanked when they were last seen. This database's own rows say what holds.
+fn yanked(context: &Context, registry: &str, name: &Name) -> Result<Vec<String>> {
+    if registry == LOCAL {
+        return Ok(Vec::new());
+    }
+    let rows = context.store.read(|db| packages::versions(db, registry, name.as_str()))?;
+    let yanked = rows.into_iter().filter(|row| row.release.yank.is_some());
+    Ok(yanked.map(|row| row.release.version).collect())
+}
+
+fn none_left(registry: &str, info: &ToolInfo, wanted: &Wanted) -> Error {
+    let versions: Vec<Version> = info.versions.iter().map(|version| version.version.clone()).collect();
+    let error = no_version(registry, &info.name, &wanted.to_string(), &versions);
+    let error = match info.versions.iter().any(|version| !version.version.pre.is_empty()) {
+        true => error.hint("a pre-release is taken with --pre, or where it is named"),
+        false => error,
+    };
+    match info.versions.iter().any(|version| version.yank.is_some()) {
+        true => error.hint("a version that was yanked is taken with --allow-yanked alone"),
+        false => error,
+    }
+}
+
+fn was_yanked(name: &Name, version: &Version, yank: &Yank) -> Error {
+    let why = yank.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let error = Error::new(Code::VersionYanked, format!("{name}@{version} was taken back by its publisher{why}"))
+        .with_details(json!({ "tool": name, "reason": yank.reason, "replacement": yank.replacement }));
+    match &yank.replacement {
+        Some(replacement) => error.hint(format!("use {name}@{replacement} instead")),
+        None => error.hint("--allow-yanked takes it all the same"),
+    }
+}
+
+/// Compares a version with what was seen of it, and notes it where it is new.
+fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
+    if registry == LOCAL {
+        return Ok(version);
+    }
+    let release = release(registry, &version);
+    let yank = match context.store.may_write() {
+        true => context.store.write(|db| packages::see(db, &release, context.clock.now()))?.release.yank,
+        false => {
+            let seen = context.store.read(|db| packages::get(db, registry, &release.name, &release.version))?;
+            seen.as_ref().map_or(Ok(()), |seen| packages::check_digest(seen, &release))?;
+            version.yank.clone()
+        }
+    };
+    Ok(VersionInfo { yank: yank.or(version.yank), ..version })
+}
+
+/// Returns what a registry says of a version, as a row has it.
+pub fn release(registry: &str, info: &VersionInfo) -> Release {
+    let VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank } = info.clone();
+    Release {
+        registry: registry.to_owned(),
+        name: name.to_string(),
+        version: version.to_string(),
+        sha256,
+        size,
+        publisher,
+        visibility,
+        published_at,
+        yank,
+    }
+}

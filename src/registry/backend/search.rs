@@ -1,0 +1,147 @@
+//! A search over several registries at once.
+
+use std::collections::HashSet;
+use std::thread;
+
+use super::known::Known;
+use super::query::{Found, Hit, Query};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+/// How a registry stood to a search.
+#[derive(Debug)]
+pub enum State {
+    /// It answered.
+    Answered,
+    /// It could not be asked, and an older answer stands in.
+    Stale,
+    /// It did not answer, for this reason.
+    Failed(Error),
+}
+
+impl State {
+    /// The word for people and programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            State::Answered => "ok",
+            State::Stale => "stale",
+            State::Failed(error) => match error.code() {
+                Code::RegistryUnreachable => "unreachable",
+                Code::Unapproved | Code::ConfirmRequired => "unapproved",
+                Code::RegistryRefused | Code::SecretMissing => "refused",
+                _ => "failed",
+            },
+        }
+    }
+}
+
+/// A registry that was to be asked.
+#[derive(Debug)]
+pub struct Asked {
+    /// Its name.
+    pub registry: String,
+    /// How it stood.
+    pub state: State,
+    /// When it answered what is shown of it.
+    pub checked_at: Option<Millis>,
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Everything {
+    /// The best of it, best first, each with its registry.
+    pub hits: Vec<(String, Hit)>,
+    /// How many tools match in the registries that answered. A tool of two registries counts twice.
+    pub total: u64,
+    /// The registries, in the order in which they are asked.
+    pub asked: Vec<Asked>,
+}
+
+/// Searches the registries that are meant: the one that is named, else all. One that cannot be asked costs its line, not
+/// the answer.
+///
+/// # Errors
+/// `E_NOT_FOUND` for the registry; `E_CANCELLED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Result<Everything> {
+    let known = Known::meant(context, registry)?;
+    if !query.offline && known.iter().any(Known::is_remote) {
+        (context.step_aside)();
+    }
+    // A person is asked about one registry after the other, before the questions go out.
+    let opened: Vec<_> = known.iter().map(|known| known.open(context)).collect();
+    let found: Vec<Result<Found>> = thread::scope(|scope| {
+        let asking: Vec<_> = opened.into_iter().map(|backend| scope.spawn(move || backend?.search(query))).collect();
+        let failed = |_| Err(Error::internal("a search of a registry panicked"));
+        asking.into_iter().map(|asking| asking.join().unwrap_or_else(failed)).collect()
+    });
+    let (mut asked, mut lists, mut total) = (Vec::new(), Vec::new(), 0);
+    for (known, found) in known.into_iter().zip(found) {
+        let (state, checked_at) = match found {
+            Ok(found) => {
+                total += found.total;
+                lists.push((known.name.clone(), found.hits));
+                (if found.stale { State::Stale } else { State::Answered }, Some(found.checked_at))
+            }
+            Err(error) if costs_the_answer(&error) => return Err(error),
+            Err(error) => (State::Failed(error), None),
+        };
+        asked.push(Asked { registry: known.name, state, checked_at });
+    }
+    Ok(Everything { hits: merged(lists, query.limit as usize), total, asked })
+}
+
+/// Whether a failure is not that of one registry.
+fn costs_the_answer(error: &Error) -> bool {
+    use Code::{Busy, Cancelled, Damaged, Internal, NotDatabase, Replaced, Storage, Timeout};
+    matches!(error.code(), Busy | Cancelled | Damaged | Internal | NotDatabase | Replaced | Storage | Timeout)
+}
+
+/// Returns the hits of several lists by their place in them, and where that is the same in the order of the lists; a tool
+/// that several have is the first one's, which is what its name means.
+fn merged(lists: Vec<(String, Vec<Hit>)>, limit: usize) -> Vec<(String, Hit)> {
+    let longest = lists.iter().map(|(_, hits)| hits.len()).max().unwrap_or(0);
+    let mut of_first: HashSet<&str> = HashSet::new();
+    let shadowed: Vec<HashSet<&str>> = lists
+        .iter()
+        .map(|(_, hits)| {
+            let names: HashSet<&str> = hits.iter().map(|hit| hit.name.as_str()).collect();
+            let shadowed = names.intersection(&of_first).copied().collect();
+            of_first.extend(names);
+            shadowed
+        })
+        .collect();
+    let places = (0..longest).flat_map(|place| lists.iter().zip(&shadowed).map(move |list| (place, list)));
+    let hits = places.filter_map(|(place, ((registry, hits), shadowed))| {
+        let hit = hits.get(place).filter(|hit| !shadowed.contains(hit.name.as_str()))?;
+        Some((registry.clone(), hit.clone()))
+    });
+    hits.take(limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hits_are_merged_by_place_and_each_tool_is_of_the_first_registry_that_has_it() {
+        let hits = |names: &[&str]| {
+            let hit = |name: &&str| Hit {
+                name: (*name).to_owned(),
+                version: "1.0.0".to_owned(),
+                description: String::new(),
+                tags: Vec::new(),
+            };
+            names.iter().map(hit).collect::<Vec<Hit>>()
+        };
+        let lists = || {
+            let (first, second) = (hits(&["a/1", "a/2", "a/3"]), hits(&["a/3", "b/1", "a/1"]));
+            vec![("x".to_owned(), first), ("y".to_owned(), second)]
+        };
+        let names = |limit| -> Vec<String> {
+            merged(lists(), limit).into_iter().map(|(registry, hit)| format!("{registry}:{}", hit.name)).collect()
+        };
+        assert_eq!(names(10), ["x:a/1", "x:a/2", "y:b/1", "x:a/3"]);
+        assert_eq!(names(2), ["x:a/1", "x:a/2"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! From a tool and its arguments to a run of it: arguments are checked before it starts, and trust is asked each time.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::checked;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::package::schema;
+use crate::registry::package::template;
+use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
+use crate::registry::trust::{self, Subject, Verb, Verdict};
+
+/// What came of a call.
+#[derive(Debug)]
+pub enum Answer {
+    /// A document's text: nothing was run.
+    Document(String),
+    /// A run.
+    Ran(Box<Outcome>),
+}
+
+/// A tool that is to be called, and what was decided of it.
+pub struct Called<'c> {
+    /// What it is, as one archive.
+    pub subject: &'c Subject,
+    /// The manifest in its archive.
+    pub manifest: &'c Manifest,
+    /// What was decided of it.
+    pub verdict: &'c Verdict,
+}
+
+/// Asks whether a tool may be called.
+///
+/// # Errors
+/// As [`trust::require`].
+pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
+    trust::require(context, verb, subject)
+}
+
+impl Called<'_> {
+    /// Calls an action of the tool.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
+    pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
+        match self.prepare(context, action, input)? {
+            None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
+            Some(call) => run::run(context, &call).map(|outcome| Answer::Ran(Box::new(outcome))),
+        }
+    }
+
+    /// Returns the run that a call would be; `None` for a document.
+    ///
+    /// # Errors
+    /// As [`Called::call`], before anything is started.
+    pub fn prepare(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Option<Call>> {
+        let Some(action) = checked::action(self.manifest, action)? else { return Ok(None) };
+        check(action, &input)?;
+        let mut given = Vec::new();
+        let values = paths(context, action, &input, &mut given)?;
+        let argv = render(action, &values, &mut given)?;
+        let manifest = self.manifest;
+        let variable = |variable: &crate::registry::package::manifest::Variable| Variable {
+            name: variable.name.clone(),
+            secret: variable.secret,
+            required: variable.required,
+            default: variable.default.clone(),
+        };
+        Ok(Some(Call {
+            tool: run::Tool {
+                name: self.subject.name.clone(),
+                version: Some(self.subject.version.clone()),
+                sha256: Some(self.subject.sha256),
+                publisher: self.verdict.publisher().map(|identity| identity.as_str().to_owned()).unwrap_or_default(),
+            },
+            action: action.name.clone(),
+            tree: Tree::Archive(self.subject.sha256),
+            argv,
+            given,
+            input,
+            variables: manifest.env.iter().map(variable).collect(),
+            limits: Wished { time: action.timeout, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            output_schema: action.output_schema.clone(),
+            verdict: self.verdict.status.word().to_owned(),
+        }))
+    }
+}
+
+/// Checks the arguments of a call by the action's schema.
+///
+/// # Errors
+/// `E_TOOL_INPUT`.
+fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
+    let Some(schema) = &action.input_schema else { return Ok(()) };
+    let misfits = schema::check_input(schema, &Value::Object(input.clone()));
+    let Some(first) = misfits.first() else { return Ok(()) };
+    let why = format!("The arguments do not fit: {}", first.message);
+    let errors: Vec<Value> =
+        misfits.iter().map(|misfit| json!({ "path": misfit.path, "message": misfit.message })).collect();
+    Err(Error::new(Code::ToolInput, why).with_details(json!({ "errors": errors })))
+}
+
+/// Returns the arguments with the paths that files of the user's have for the tool, and adds those files to `given`.
+///
+/// # Errors
+/// `E_TOOL_INPUT` where a caller over a network names a file, or there is none.
+fn paths(
+    context: &Context,
+    action: &Action,
+    input: &Map<String, Value>,
+    given: &mut Vec<Given>,
+) -> Result<Map<String, Value>> {
+    let mut values = input.clone();
+    let parameters = action.input_schema.as_ref().map(schema::path_inputs).unwrap_or_default();
+    for parameter in parameters {
+        let Some(Value::String(path)) = input.get(parameter) else { continue };
+        let path = PathBuf::from(path);
+        let refused = |why: String| {
+            let details = json!({ "errors": [{ "path": format!("/{parameter}"), "message": why }] });
+            Err(Error::new(Code::ToolInput, why).with_details(details))
+        };
+        if !context.caller.is_on_this_machine() {
+            return refused(format!("'{parameter}' names a file of this machine, which only its own users can"));
+        }
+        let found = path.canonicalize();
+        let Some(name) = found.as_ref().ok().and_then(|found| found.file_name()?.to_str()) else {
+            return refused(format!("'{parameter}' names `{}`, which is not there", path.display()));
+        };
+        let at = format!("/input/{parameter}/{name}");
+        values.insert(parameter.to_owned(), Value::String(at.clone()));
+        given.push(Given { at, content: Content::Path(found.unwrap_or(path)) });
+    }
+    Ok(values)
+}
+
+/// Returns what is started, and adds the files that it reads values from to `given`.
+///
+/// # Errors
+/// As [`template::CommandLine::render`].
+fn render(action: &Action, values: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
+    let files = RefCell::new(given);
+    let mut file = |parameter: &str, text: &str| {
+        let at = format!("/input/.values/{parameter}");
+        files.borrow_mut().push(Given { at: at.clone(), content: Content::Bytes(text.as_bytes().to_vec()) });
+        Ok(at)
+    };
+    let mut template = template::Given { schema: action.input_schema.as_ref(), values, file: &mut file };
+    action.command.render(&mut template)
+}

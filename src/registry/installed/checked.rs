@@ -1,0 +1,97 @@
+//! Packages whose archive was compared with its digest, and what their manifests say.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use crate::error::{Code, Error, Result};
+use crate::registry::package::archive;
+use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::trust::Subject;
+use crate::store::Db;
+use crate::store::tools::installs::Install;
+use crate::store::tools::packages;
+
+/// The most manifests that stay read.
+const MAX_READ: usize = 2_048;
+
+/// Manifests by the SHA-256 of the archive that they were read from: nothing makes an entry wrong. A manifest that cannot be
+/// used is kept too, so that it is not read for every list.
+static READ: LazyLock<Mutex<HashMap<[u8; 32], Result<Arc<Manifest>, String>>>> = LazyLock::new(Mutex::default);
+
+/// Returns the manifest in the archive of an install, which is verified by its SHA-256.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID` where it cannot be used; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
+    of_archive(&install.sha256, || {
+        let row = packages::kept(db, &install.sha256)?;
+        let bytes = row.map(|row| packages::archive(db, &row)).transpose()?.flatten();
+        bytes.ok_or_else(|| {
+            let what = format!("The archive of {}@{} is gone from the database", install.name, install.version);
+            Error::new(Code::Damaged, what).hint(format!("`mcpkg tool install {}` fetches it again", install.name))
+        })
+    })
+}
+
+/// Returns the manifest in an archive with this SHA-256, which `bytes` are read from where it was not read before.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID` where it cannot be used; what `bytes` fails with.
+pub fn of_archive(sha256: &[u8; 32], bytes: impl FnOnce() -> Result<Vec<u8>>) -> Result<Arc<Manifest>> {
+    let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = kept().get(sha256).cloned();
+    let found = match found {
+        Some(found) => found,
+        None => {
+            let opened = archive::open(&bytes()?);
+            let read = opened.map(|opened| Arc::new(opened.manifest)).map_err(|error| error.message().to_owned());
+            let mut kept = kept();
+            if kept.len() >= MAX_READ {
+                kept.clear();
+            }
+            kept.insert(*sha256, read.clone());
+            read
+        }
+    };
+    found.map_err(|why| Error::new(Code::ArchiveInvalid, why))
+}
+
+/// Returns an install as statements name it.
+pub fn subject(install: &Install) -> Subject {
+    Subject { name: install.name.clone(), version: install.version.clone(), sha256: install.sha256 }
+}
+
+/// Returns the action called `name`, else the main one, or the only one; `None` for a document, which has none.
+///
+/// # Errors
+/// `E_NOT_FOUND` where there is no such action, or several and none is named.
+pub fn action<'m>(manifest: &'m Manifest, name: Option<&str>) -> Result<Option<&'m Action>> {
+    let actions = &manifest.actions;
+    let found = match (name, actions.as_slice()) {
+        (None | Some(MAIN), []) => return Ok(None),
+        (None | Some(MAIN), [only]) => Some(only),
+        (name, actions) => actions.iter().find(|action| action.name == name.unwrap_or(MAIN)),
+    };
+    if found.is_some() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
+    let tool = &manifest.name;
+    let error = match name {
+        Some(name) => Error::new(Code::NotFound, format!("Tool '{tool}' has no action '{name}'")),
+        None => Error::new(Code::NotFound, format!("Tool '{tool}' has several actions, and none of them is `main`")),
+    };
+    let otherwise = format!("name one of them, as {tool}:ACTION: {}", names.join(", "));
+    Err(error.suggest(name.unwrap_or_default(), names.iter().copied(), otherwise))
+}
+
+/// The name of the action that a tool has where it names none.
+pub const MAIN: &str = "main";
+
+/// Returns the actions as projected names have them: `None` for the main one, or the only one, or a document.
+pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
+    match manifest.actions.as_slice() {
+        [] | [_] => vec![None],
+        actions => actions.iter().map(|action| Some(action.name.as_str()).filter(|name| *name != MAIN)).collect(),
+    }
+}

@@ -1,0 +1,122 @@
+//! `enact__list`, `mcpkg tool list`.
+
+use schemars::JsonSchema;
+use semver::Version;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::visible::{self, Border};
+use super::{checked, names};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::registry::GROUP;
+use crate::registry::trust;
+use crate::store::Db;
+use crate::store::tools::installs::{Install, Scope};
+use crate::store::tools::packages;
+
+/// List all globally installed tools. These are the tools available for direct execution.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "enact__list";
+    const CLI: &'static [&'static str] = &["tool", "list"];
+    const TITLE: &'static str = "List installed tools";
+    const ABOUT: &'static str =
+        "List all globally installed tools. These are the tools available for direct execution.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool list"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(include_str!("schemas/list.json"));
+    const LISTS: Option<&'static str> = Some("tools");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (tools, border) = context.store.read(|db| {
+            let audience = visible::audience(context);
+            let border = Border::of(db, &audience)?;
+            let mut tools = Vec::new();
+            for install in visible::all(db, &audience)? {
+                let exposed = install.active && border.admits(db, &install.name)?;
+                tools.push(Listed::of(db, context, install, exposed)?);
+            }
+            Ok((tools, border.name().map(str::to_owned)))
+        })?;
+        let table = Table {
+            columns: &["TOOL", "VERSION", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
+            rows: tools.iter().map(Listed::row).collect(),
+            empty: "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned(),
+        };
+        let data = json!({ "tools": tools.iter().map(Listed::data).collect::<Vec<_>>(), "activeToolset": border });
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+/// An install, with what is known of it.
+struct Listed {
+    install: Install,
+    exposed: bool,
+    description: String,
+    status: &'static str,
+    mcp_tools: Vec<String>,
+    newer: Option<String>,
+}
+
+impl Listed {
+    /// Returns an install with what is known of it. A package that cannot be used is told as such, and spoils no other.
+    fn of(db: &Db<'_>, context: &Context, install: Install, exposed: bool) -> Result<Self> {
+        let manifest = checked::manifest(db, &install);
+        let (description, mcp_tools) = match &manifest {
+            Ok(manifest) => {
+                let actions = checked::projected_actions(manifest);
+                (manifest.description.clone(), names::of(db, &install.name, &actions)?)
+            }
+            Err(error) => (format!("broken: {}", error.message()), Vec::new()),
+        };
+        let verdict = trust::judge(db, context, &checked::subject(&install))?;
+        let newer = newer(db, &install)?;
+        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, newer })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let seen = if self.exposed { "yes" } else { "no" };
+        vec![
+            self.install.name.clone(),
+            self.install.version.clone(),
+            self.status.to_owned(),
+            Scope::word(&self.install.scope).to_owned(),
+            seen.to_owned(),
+            cell(&self.description).into_owned(),
+        ]
+    }
+
+    fn data(&self) -> Value {
+        json!({
+            "name": self.install.name,
+            "version": self.install.version,
+            "mcp_tools": self.mcp_tools,
+            "description": self.description,
+            "scope": Scope::word(&self.install.scope),
+            "active": self.install.active,
+            "exposed": self.exposed,
+            "status": self.status,
+            "registry": self.install.registry,
+            "yanked": self.install.yanked_at.is_some(),
+            "newer": self.newer,
+        })
+    }
+}
+
+/// Returns the newest version that the registry of an install was seen to have, where it is newer.
+fn newer(db: &Db<'_>, install: &Install) -> Result<Option<String>> {
+    let Ok(here) = install.version.parse::<Version>() else { return Ok(None) };
+    let rows = packages::versions(db, &install.registry, &install.name)?;
+    let sound = rows.iter().filter(|row| row.release.yank.is_none());
+    let versions = sound.filter_map(|row| row.release.version.parse::<Version>().ok());
+    let newest = versions.filter(|version| version.pre.is_empty()).max();
+    Ok(newest.filter(|version| *version > here).map(|version| version.to_string()))
+}

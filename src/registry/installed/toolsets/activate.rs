@@ -1,0 +1,60 @@
+//! `mcpkg toolset use`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CHANGES, TOOLSETS, write};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::store::tools::toolsets;
+
+/// Narrow what agents see to a toolset
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Use {
+    /// The name of the toolset
+    #[arg(add = TOOLSETS)]
+    name: Option<String>,
+    /// Show every installed tool again
+    #[arg(long, conflicts_with = "name")]
+    #[serde(default)]
+    all: bool,
+}
+
+impl Operation for Use {
+    const TOOL: &'static str = "use_toolset";
+    const CLI: &'static [&'static str] = &["toolset", "use"];
+    const TITLE: &'static str = "Narrow what agents see to a toolset";
+    const ABOUT: &'static str = "Show agents the tools of one toolset alone, in running servers too";
+    const HELP: &'static str =
+        "What is not in it can be neither seen nor called. `mcpkg serve --toolset NAME` narrows one server.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg toolset use web-dev", "mcpkg toolset use --all"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Some(name) = &self.name else {
+            if !self.all {
+                return Err(Error::new(Code::InvalidArgument, "No toolset is named")
+                    .hint("name one, or show every installed tool with --all"));
+            }
+            write(context, "toolset.use", "", |db| toolsets::activate(db, None))?;
+            return Ok(Reply::sentence("Agents see every installed tool", json!({ "activeToolset": null })));
+        };
+        let set = write(context, "toolset.use", name, |db| {
+            let set = toolsets::get(db, name)?;
+            toolsets::activate(db, Some(set.id))?;
+            Ok(set)
+        })?;
+        let sentence = format!("Agents see the tools of toolset '{name}' ({}) and no other", set.tools);
+        Ok(Reply::sentence(sentence, json!({ "activeToolset": name })))
+    }
+}

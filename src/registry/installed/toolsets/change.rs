@@ -1,0 +1,95 @@
+//! `mcpkg toolset rename` and `delete`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::create::check_name;
+use super::{CHANGES, TOOLSETS, data, write};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::store::tools::toolsets;
+
+/// Give a toolset another name
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// The name of the toolset
+    #[arg(add = TOOLSETS)]
+    name: String,
+    /// Its new name
+    to: String,
+}
+
+impl Operation for Rename {
+    const TOOL: &'static str = "rename_toolset";
+    const CLI: &'static [&'static str] = &["toolset", "rename"];
+    const TITLE: &'static str = "Give a toolset another name";
+    const ABOUT: &'static str = "Give a toolset another name; where it is active it stays so";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg toolset rename web-dev frontend"];
+    const ALIASES: &'static [&'static str] = &["mv"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        check_name(&self.to)?;
+        let data = write(context, "toolset.rename", &self.name, |db| {
+            toolsets::rename(db, toolsets::get(db, &self.name)?.id, &self.to)?;
+            data(db, &toolsets::get(db, &self.to)?)
+        })?;
+        Ok(Reply::sentence(format!("Renamed toolset '{}' to '{}'", self.name, self.to), data))
+    }
+}
+
+/// Delete a toolset
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// The name of the toolset
+    #[arg(add = TOOLSETS)]
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_toolset";
+    const CLI: &'static [&'static str] = &["toolset", "delete"];
+    const TITLE: &'static str = "Delete a toolset";
+    const ABOUT: &'static str = "Delete a toolset; its tools stay installed";
+    const HELP: &'static str = "The active one is not deleted: agents would see every tool at once.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg toolset delete web-dev"];
+    const EFFECT: Effect = Effect::Destroy;
+    const CHANGES: Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn question(&self) -> String {
+        format!("Delete toolset '{}'?", self.name)
+    }
+
+    fn look(&self, context: &Context) -> Result<()> {
+        context.store.read(|db| toolsets::get(db, &self.name).map(drop))
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        write(context, "toolset.delete", &self.name, |db| {
+            let set = toolsets::get(db, &self.name)?;
+            if set.active {
+                return Err(Error::new(Code::InvalidArgument, format!("Toolset '{}' is the active one", self.name))
+                    .hint("`mcpkg toolset use NAME` takes another one, `mcpkg toolset use --all` none"));
+            }
+            toolsets::delete(db, set.id)
+        })?;
+        Ok(Reply::sentence(format!("Deleted toolset '{}'", self.name), json!({ "name": self.name })))
+    }
+}

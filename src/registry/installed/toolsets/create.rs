@@ -1,0 +1,81 @@
+//! `mcpkg toolset create`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CHANGES, add, data, installed, write};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::installed::TOOLS;
+use crate::store::tools::toolsets;
+
+/// Make a toolset
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Create {
+    /// The name of the toolset
+    name: String,
+    /// Tools to put into it [default: those that are installed]
+    #[arg(value_name = "TOOL", add = TOOLS)]
+    #[serde(default)]
+    tools: Vec<String>,
+    /// Put no tool into it
+    #[arg(long, conflicts_with = "tools")]
+    #[serde(default)]
+    empty: bool,
+}
+
+impl Operation for Create {
+    const TOOL: &'static str = "create_toolset";
+    const CLI: &'static [&'static str] = &["toolset", "create"];
+    const TITLE: &'static str = "Make a toolset";
+    const ABOUT: &'static str = "Make a toolset of the tools that are installed, or of some of them";
+    const HELP: &'static str = "It narrows nothing before `mcpkg toolset use NAME`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg toolset create web-dev",
+        "mcpkg toolset create data alice/data/csv",
+        "mcpkg toolset create new --empty",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        check_name(&self.name)?;
+        let (number, data) = write(context, "toolset.create", &self.name, |db| {
+            let id = toolsets::create(db, &self.name, context.clock.now())?;
+            let tools = if self.empty {
+                Vec::new()
+            } else if self.tools.is_empty() {
+                installed(context, db)?
+            } else {
+                self.tools.clone()
+            };
+            let added = add(context, db, id, &tools)?;
+            Ok((added.len(), data(db, &toolsets::get(db, &self.name)?)?))
+        })?;
+        let sentence = format!("Made toolset '{}' of {}", self.name, plural::count(number, "tool"));
+        Ok(Reply::sentence(sentence, data).hint(format!("`mcpkg toolset use {}` shows agents these alone", self.name)))
+    }
+}
+
+/// Checks the name of a toolset: 1 to 64 characters of `[A-Za-z0-9._-]`, and no `-` first.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if (1..=64).contains(&name.len()) && name.chars().all(is_legal) && !name.starts_with('-') {
+        return Ok(());
+    }
+    let shown = name.escape_debug();
+    Err(Error::new(Code::InvalidArgument, format!("'{shown}' is no name of a toolset"))
+        .hint("a name has up to 64 of these: letters a to z, digits, `.`, `_`, `-`"))
+}

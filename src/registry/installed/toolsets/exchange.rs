@@ -1,0 +1,117 @@
+//! `mcpkg toolset export` and `import`: toolsets as JSON, in the form of contract 002's `mcp.json`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::create::check_name;
+use super::{CHANGES, installed, write};
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::installed::visible;
+use crate::store::tools::toolsets;
+
+/// The form of contract 002 ("MCP Tools Configuration"); what else a file says is let be.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sets {
+    toolsets: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    active_toolset: Option<String>,
+}
+
+/// Write the toolsets as JSON
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Export {}
+
+impl Operation for Export {
+    const TOOL: &'static str = "export_toolsets";
+    const CLI: &'static [&'static str] = &["toolset", "export"];
+    const TITLE: &'static str = "Write the toolsets as JSON";
+    const ABOUT: &'static str = "Write installed tools and toolsets to standard output, as an mcp.json has them";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg toolset export"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let data = context.store.read(|db| {
+            let mut tools = BTreeMap::new();
+            for install in visible::all(db, &visible::audience(context))?.into_iter().filter(|install| install.active) {
+                tools.entry(install.name).or_insert(install.version);
+            }
+            let mut sets = BTreeMap::new();
+            for set in toolsets::list(db)? {
+                sets.insert(set.name.clone(), toolsets::tools(db, set.id)?);
+            }
+            let active = toolsets::active(db)?.map(|set| set.name);
+            Ok(json!({ "tools": tools, "toolsets": sets, "activeToolset": active }))
+        })?;
+        Ok(Reply::new(Body::Text(format!("{data:#}\n")), data))
+    }
+}
+
+/// Make toolsets from JSON
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Import {
+    /// A file in the form of an mcp.json
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl Operation for Import {
+    const TOOL: &'static str = "import_toolsets";
+    const CLI: &'static [&'static str] = &["toolset", "import"];
+    const TITLE: &'static str = "Make toolsets from JSON";
+    const ABOUT: &'static str = "Make the toolsets of an mcp.json, all of them or none";
+    const HELP: &'static str =
+        "Tools that are not installed are told and left out. The active toolset stays what it is.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg toolset import mcp.json"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let text = file::read_text(&self.file, file::TEXT).map_err(|error| Error::file("read", &self.file, error))?;
+        let sets: Sets = serde_json::from_str(&text).map_err(|error| {
+            let what = format!("`{}` is no list of toolsets: {error}", self.file.display());
+            Error::new(Code::InvalidArgument, what).hint(r#"it begins with {"toolsets": {"NAME": ["TOOL"]}}"#)
+        })?;
+        let mut missing = Vec::new();
+        write(context, "toolset.import", &self.subject(), |db| {
+            let known = installed(context, db)?;
+            for (name, tools) in &sets.toolsets {
+                check_name(name)?;
+                let id = toolsets::create(db, name, context.clock.now())?;
+                for tool in tools {
+                    match known.contains(tool) {
+                        true => drop(toolsets::add(db, id, tool)?),
+                        false => missing.push(format!("toolset '{name}' names '{tool}', which is not installed")),
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let names: Vec<&String> = sets.toolsets.keys().collect();
+        let sentence = format!("Made {}", plural::count(names.len(), "toolset"));
+        let mut reply =
+            Reply::sentence(sentence, json!({ "toolsets": names, "missing": missing })).warn(missing.clone());
+        if let Some(active) = sets.active_toolset {
+            reply = reply.hint(format!("`mcpkg toolset use {active}` shows agents what it has, as the file says"));
+        }
+        Ok(reply)
+    }
+}

@@ -1,0 +1,86 @@
+//! `mcpkg toolset ...`: sets of installed tools. The active one is a person's border: agents see and call what is in it.
+
+mod activate;
+mod change;
+mod create;
+mod exchange;
+mod items;
+mod list;
+
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Entry, Names, Reach};
+use crate::registry::installed::visible;
+use crate::store::Db;
+use crate::store::tools::toolsets::{self, Toolset};
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<create::Create>(),
+    Entry::of::<list::List>(),
+    Entry::of::<list::Show>(),
+    Entry::of::<activate::Use>(),
+    Entry::of::<items::Add>(),
+    Entry::of::<items::Remove>(),
+    Entry::of::<change::Rename>(),
+    Entry::of::<change::Delete>(),
+    Entry::of::<exchange::Export>(),
+    Entry::of::<exchange::Import>(),
+];
+
+/// What a change of a toolset may alter: the tools of every client.
+const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+
+/// The toolsets of the database.
+const TOOLSETS: Names =
+    Names::Stored(|typed| Ok(typed.matching(toolsets::list(typed.db)?.into_iter().map(|set| set.name))));
+
+/// Runs `f` in one write transaction, and appends the event `kind` of the toolset `name` where it changed any row.
+fn write<T>(context: &Context, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+    let author = context.author();
+    context.store.write(|db| {
+        let before = db.changed_rows();
+        let value = f(db)?;
+        if db.changed_rows() != before {
+            context.event(db, author, None, kind, name)?;
+        }
+        Ok(value)
+    })
+}
+
+/// Returns the names of the tools that are installed, as the caller sees them.
+fn installed(context: &Context, db: &Db<'_>) -> Result<Vec<String>> {
+    let mut names: Vec<String> =
+        visible::all(db, &visible::audience(context))?.into_iter().map(|install| install.name).collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// Adds tools to a set; each has to be installed.
+fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<String>> {
+    let known = installed(context, db)?;
+    let mut added = Vec::new();
+    for tool in tools {
+        if !known.contains(tool) {
+            let error = Error::new(Code::ToolNotFound, format!("Tool '{tool}' is not installed"));
+            let otherwise = "`mcpkg tool list` names those that are".to_owned();
+            return Err(error.suggest(tool, known.iter().map(String::as_str), otherwise));
+        }
+        if toolsets::add(db, id, tool)? {
+            added.push(tool.clone());
+        }
+    }
+    Ok(added)
+}
+
+/// Returns a toolset for programs.
+fn data(db: &Db<'_>, set: &Toolset) -> Result<Value> {
+    Ok(json!({
+        "name": set.name,
+        "active": set.active,
+        "created_at": rfc3339(set.created_at),
+        "tools": toolsets::tools(db, set.id)?,
+    }))
+}

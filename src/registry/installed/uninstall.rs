@@ -1,0 +1,104 @@
+//! `enact__uninstall`, `mcpkg tool uninstall`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CHANGES, TOOLS, checked, named, names, visible};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::registry::GROUP;
+use crate::registry::package::Wanted;
+use crate::store::Db;
+use crate::store::tools::installs::{self, Install, Scope};
+
+/// Uninstall a globally installed tool.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Uninstall {
+    /// Tool name to uninstall
+    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
+    tool: String,
+    /// What is installed for the project that applies
+    #[arg(long)]
+    #[serde(skip)]
+    for_project: bool,
+}
+
+impl Operation for Uninstall {
+    const TOOL: &'static str = "enact__uninstall";
+    const CLI: &'static [&'static str] = &["tool", "uninstall"];
+    const TITLE: &'static str = "Uninstall a tool";
+    const ABOUT: &'static str = "Uninstall a globally installed tool.";
+    const HELP: &'static str =
+        "All its versions go, unless one is named. The name that agents called it by stays its own.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool uninstall alice/utils/weather", "mcpkg tool uninstall alice/utils/weather@1.0.0"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = CHANGES;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(include_str!("schemas/uninstall.json"));
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let reference = named(&self.tool, None)?;
+        let scope = super::scope(context, self.for_project)?;
+        let author = context.author();
+        let (gone, mcp_tools) = context.store.write(|db| {
+            let gone = meant(db, context, &scope, reference.name.as_str(), &reference.version)?;
+            let manifest = gone.first().and_then(|install| checked::manifest(db, install).ok());
+            let actions = manifest.as_ref().map(|manifest| checked::projected_actions(manifest)).unwrap_or_default();
+            let mcp_tools = names::of(db, reference.name.as_str(), &actions)?;
+            for install in &gone {
+                installs::remove(db, install.id)?;
+            }
+            promote(db, &scope, reference.name.as_str())?;
+            context.event(db, author, None, "tool.uninstall", &self.tool)?;
+            Ok((gone, mcp_tools))
+        })?;
+        let versions: Vec<&str> = gone.iter().map(|install| install.version.as_str()).collect();
+        let message = format!("Uninstalled {}@{}", reference.name, versions.join(", "));
+        let data = json!({
+            "success": true,
+            "message": message,
+            "tool": reference.name.as_str(),
+            "versions": versions,
+            "mcp_tools": mcp_tools,
+        });
+        Ok(Reply::sentence(message, data))
+    }
+}
+
+/// Returns the installs of a scope that are meant.
+fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wanted) -> Result<Vec<Install>> {
+    let all = installs::of_tool(db, scope, name)?;
+    let is_meant = |install: &Install| match version {
+        Wanted::Latest => true,
+        wanted => install.version.parse().is_ok_and(|version| wanted.choose([&version], true).is_some()),
+    };
+    let meant: Vec<Install> = all.into_iter().filter(is_meant).collect();
+    if !meant.is_empty() {
+        return Ok(meant);
+    }
+    // Said as for every tool that is not there; one that others installed is theirs.
+    let found = visible::require(db, &visible::audience(context), name)?;
+    let whose = Scope::word(&found.scope);
+    let what = format!("Tool '{name}' has no such version installed here; {} is installed ({whose})", found.version);
+    Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` names versions and whose they are"))
+}
+
+/// Makes the version that was installed last the one that agents see, where none is left.
+fn promote(db: &Db<'_>, scope: &Scope, name: &str) -> Result<()> {
+    let left = installs::of_tool(db, scope, name)?;
+    match left.last() {
+        Some(last) if !left.iter().any(|install| install.active) => {
+            installs::activate(db, scope, name, &last.version).map(drop)
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,62 @@
+//! `mcpkg tool use`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CHANGES, TOOLS, named};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::registry::GROUP;
+use crate::registry::package::Wanted;
+use crate::store::tools::installs;
+
+/// Choose the version of a tool that agents see
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Use {
+    /// A tool with a version that is installed, such as alice/utils/weather@1.2.0
+    #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
+    tool: String,
+    /// Of what is installed for the project that applies
+    #[arg(long)]
+    #[serde(skip)]
+    for_project: bool,
+}
+
+impl Operation for Use {
+    const TOOL: &'static str = "use_tool";
+    const CLI: &'static [&'static str] = &["tool", "use"];
+    const TITLE: &'static str = "Choose the version of a tool that agents see";
+    const ABOUT: &'static str = "Choose which of the installed versions of a tool agents see and call";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool use alice/utils/weather@1.2.0"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = CHANGES;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let reference = named(&self.tool, None)?;
+        let Wanted::Exact(version) = &reference.version else {
+            return Err(Error::new(Code::InvalidArgument, format!("'{}' names no version", self.tool))
+                .hint(format!("write {}@1.2.0; `mcpkg tool list` names those that are installed", reference.name)));
+        };
+        let (scope, name, version) =
+            (super::scope(context, self.for_project)?, reference.name.as_str(), version.to_string());
+        let author = context.author();
+        context.store.write(|db| {
+            if !installs::activate(db, &scope, name, &version)? {
+                return Err(Error::new(Code::VersionNotFound, format!("{name}@{version} is not installed"))
+                    .hint(format!("`mcpkg tool install {name}@{version}` installs it beside the others")));
+            }
+            context.event(db, author, None, "tool.use", &self.tool)
+        })?;
+        let message = format!("Agents see {name}@{version}");
+        Ok(Reply::sentence(message, json!({ "tool": name, "version": version })))
+    }
+}

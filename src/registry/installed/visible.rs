@@ -1,0 +1,129 @@
+//! Which installed tools a caller sees: by whose installs they are, and by the toolset that narrows them.
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Audience, Context};
+use crate::store::Db;
+use crate::store::projects;
+use crate::store::tools::installs::{self, Install, Scope};
+use crate::store::tools::toolsets::{self, Toolset};
+
+/// Returns whose installs an audience sees, the nearest first: what is installed in two is the first's (ref. of contract
+/// 002: key, project, global).
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
+    let key = audience.key.map(|name| Scope::Key(name.to_owned()));
+    let project = projects::served(db, audience.selection)?.map(|project| Scope::Project(project.uuid));
+    Ok(key.into_iter().chain(project).chain([Scope::Global]).collect())
+}
+
+/// Returns whom an operation lists and finds tools for.
+pub fn audience(context: &Context) -> Audience<'_> {
+    Audience { selection: &context.selection, key: context.caller.key(), toolset: context.toolset.as_deref() }
+}
+
+/// Returns the version of a tool that an audience sees, whatever its toolset.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Install>> {
+    for scope in scopes(db, audience)? {
+        if let Some(found) = installs::active(db, &scope, name)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the version of a tool that an audience sees, whatever its toolset.
+///
+/// # Errors
+/// `E_TOOL_NOT_FOUND` where it sees none; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Install> {
+    if let Some(found) = active(db, audience, name)? {
+        return Ok(found);
+    }
+    let known: Vec<String> = all(db, audience)?.into_iter().map(|install| install.name).collect();
+    Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed")).suggest(
+        name,
+        known.iter().map(String::as_str),
+        format!("`mcpkg tool install {name}` installs it; `mcpkg tool list` names those that are"),
+    ))
+}
+
+/// Returns all installs that an audience sees, whatever its toolset: by name, the nearest scope first.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
+    let mut found = Vec::new();
+    for scope in scopes(db, audience)? {
+        found.extend(installs::of_scope(db, &scope)?);
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// The toolset that narrows what an audience sees.
+#[derive(Debug)]
+pub enum Border {
+    /// None does: everything that is installed is seen.
+    Open,
+    /// This one.
+    Set(Toolset),
+    /// One that is no more: nothing is seen.
+    Gone(String),
+}
+
+impl Border {
+    /// Returns the border of an audience: the toolset of its server, else the active one.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
+        let Some(name) = audience.toolset else {
+            return Ok(toolsets::active(db)?.map_or(Self::Open, Self::Set));
+        };
+        match toolsets::get(db, name) {
+            Ok(found) => Ok(Self::Set(found)),
+            Err(error) if error.code() == Code::NotFound => Ok(Self::Gone(name.to_owned())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a tool may be seen and called.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub fn admits(&self, db: &Db<'_>, tool: &str) -> Result<bool> {
+        match self {
+            Border::Open => Ok(true),
+            Border::Set(set) => toolsets::has(db, set.id, tool),
+            Border::Gone(_) => Ok(false),
+        }
+    }
+
+    /// The name of the toolset, where there is one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Border::Open => None,
+            Border::Set(set) => Some(&set.name),
+            Border::Gone(name) => Some(name),
+        }
+    }
+
+    /// Refuses a tool that is outside.
+    ///
+    /// # Errors
+    /// `E_NOT_IN_TOOLSET`; `E_DB_BUSY`, `E_STORAGE`.
+    pub fn require(&self, db: &Db<'_>, tool: &str) -> Result<()> {
+        if self.admits(db, tool)? {
+            return Ok(());
+        }
+        let name = self.name().unwrap_or_default();
+        Err(Error::new(Code::NotInToolset, format!("Tool '{tool}' is not in the toolset '{name}'")).hint(format!(
+            "a person adds it with `mcpkg toolset add {name} {tool}`, or shows all with `mcpkg toolset use --all`"
+        )))
+    }
+}

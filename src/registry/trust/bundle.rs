@@ -1,0 +1,107 @@
+//! An attestation in whatever form it came: who signed what.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::identity::Identity;
+use super::statement::{self, Statement};
+use super::verdict::Form;
+use super::{dsse, ssh};
+
+/// Bytes of the longest attestation.
+pub const LONGEST: usize = 1 << 20;
+
+/// An attestation that was read.
+#[derive(Debug)]
+pub struct Bundle {
+    /// Its form.
+    pub form: Form,
+    /// Its statement, or why it is none.
+    pub statement: Result<Statement, String>,
+    /// For each of its signatures who made it, or why it is none; at least one.
+    pub signers: Vec<Result<Identity, String>>,
+}
+
+impl Bundle {
+    /// Reads an attestation and checks its signatures. Whatever is wrong with it is said in the place of who signed.
+    pub fn read(text: &str) -> Self {
+        if text.len() > LONGEST {
+            return Self::unreadable(Form::Unknown, format!("it is longer than {} KiB", LONGEST >> 10));
+        }
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => return Self::unreadable(Form::Unknown, format!("it is no JSON: {error}")),
+        };
+        let media_type = value["mediaType"].as_str().unwrap_or_default();
+        if media_type.starts_with("application/vnd.dev.sigstore.bundle") || value["verificationMaterial"].is_object() {
+            return Self::of_sigstore(&value);
+        }
+        if media_type == ssh::MEDIA_TYPE {
+            return match ssh::read(text) {
+                Ok(signed) => Self::signed(Form::Ssh, &signed.payload, vec![signed.signer]),
+                Err(why) => Self::unreadable(Form::Ssh, why),
+            };
+        }
+        if value["payloadType"].is_string() {
+            return match dsse::read(text) {
+                Ok(envelope) => Self::signed(Form::Dsse, &envelope.payload, envelope.signers),
+                Err(why) => Self::unreadable(Form::Dsse, why),
+            };
+        }
+        Self::unreadable(Form::Unknown, "it has no form that is known".to_owned())
+    }
+
+    fn signed(form: Form, payload: &[u8], signers: Vec<Result<Identity, String>>) -> Self {
+        Self { form, statement: statement::read(payload), signers }
+    }
+
+    fn unreadable(form: Form, why: String) -> Self {
+        Self { form, statement: Err(why.clone()), signers: vec![Err(why)] }
+    }
+
+    /// Recognises a bundle of Sigstore's. Its signature is not looked at, and it never counts; its statement is read so that
+    /// one that binds no archive is told.
+    fn of_sigstore(value: &Value) -> Self {
+        let why = "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED)".to_owned();
+        let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
+        let statement = payload.ok_or_else(|| why.clone()).and_then(|payload| statement::read(&payload));
+        Self { form: Form::Sigstore, statement, signers: vec![Err(why)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn x15_each_form_is_known_by_itself() {
+        let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+        for (text, form) in [
+            (dsse::sign(b"{}", &key).expect("signed"), Form::Dsse),
+            (ssh::bundle(b"{}", "none"), Form::Ssh),
+            (json!({ "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json" }).to_string(), Form::Sigstore),
+            (json!({ "verificationMaterial": {}, "dsseEnvelope": {} }).to_string(), Form::Sigstore),
+            ("{}".to_owned(), Form::Unknown),
+            ("[]".to_owned(), Form::Unknown),
+            ("not JSON".to_owned(), Form::Unknown),
+            (" ".repeat(LONGEST + 1), Form::Unknown),
+        ] {
+            let bundle = Bundle::read(&text);
+            assert_eq!(bundle.form, form);
+            assert_eq!(bundle.signers.len(), 1);
+            assert_eq!(bundle.signers[0].is_ok(), form == Form::Dsse);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", deep in 0..5_000_usize) {
+            prop_assert!(Bundle::read(&text).signers.iter().all(Result::is_err));
+            prop_assert!(Bundle::read(&"[".repeat(deep)).signers.iter().all(Result::is_err));
+        }
+    }
+}

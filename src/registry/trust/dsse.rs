@@ -1,0 +1,174 @@
+//! DSSE: a statement with signatures by ed25519 keys over its type and its bytes.
+//!
+//! Beside its `keyid`, which is OpenSSH's fingerprint, each signature carries its `publicKey` as a line of OpenSSH's, so that
+//! whoever gets an envelope can check it: the key says who signed, and whether they are trusted is another question.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, Signer as _, SigningKey};
+use serde::{Deserialize, Serialize};
+
+use super::identity::{self, Identity};
+use crate::error::Result;
+
+/// The type of an in-toto statement.
+pub const STATEMENT: &str = "application/vnd.in-toto+json";
+
+/// The most signatures of one envelope.
+const MAX_SIGNATURES: usize = 16;
+
+/// An envelope, as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    payload_type: String,
+    payload: String,
+    signatures: Vec<Signed>,
+}
+
+/// A signature, as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Signed {
+    keyid: String,
+    sig: String,
+    public_key: String,
+}
+
+/// An envelope that was read: its payload, and for each signature who made it or why it is none.
+#[derive(Debug)]
+pub struct Envelope {
+    /// The statement's bytes.
+    pub payload: Vec<u8>,
+    /// The signers, in the envelope's order.
+    pub signers: Vec<Result<Identity, String>>,
+}
+
+/// Returns what a signature is over: `DSSEv1 LEN TYPE LEN BODY`, lengths in bytes.
+pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Signs a statement; returns the envelope as text.
+///
+/// # Errors
+/// `E_INTERNAL`, which cannot be.
+pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
+    let signature = key.sign(&pre_authentication(STATEMENT, statement));
+    let written = Written {
+        payload_type: STATEMENT.to_owned(),
+        payload: STANDARD.encode(statement),
+        signatures: vec![Signed {
+            keyid: Identity::of(&key.verifying_key()).fingerprint().to_owned(),
+            sig: STANDARD.encode(signature.to_bytes()),
+            public_key: identity::line_of(&key.verifying_key())?,
+        }],
+    };
+    Ok(serde_json::json!(written).to_string())
+}
+
+/// Reads an envelope and checks its signatures.
+///
+/// # Errors
+/// Why it is none, for people.
+pub fn read(text: &str) -> Result<Envelope, String> {
+    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no DSSE envelope: {error}"))?;
+    if written.payload_type != STATEMENT {
+        return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
+    }
+    if written.signatures.is_empty() {
+        return Err("it has no signature".to_owned());
+    }
+    if written.signatures.len() > MAX_SIGNATURES {
+        return Err(format!("it has more than {MAX_SIGNATURES} signatures"));
+    }
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is no base64".to_owned())?;
+    let signed = pre_authentication(&written.payload_type, &payload);
+    let signers = written.signatures.iter().map(|signature| signer(signature, &signed)).collect();
+    Ok(Envelope { payload, signers })
+}
+
+/// Returns who made a signature over `signed`, or why it is none.
+fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
+    let key = identity::public_key(&signature.public_key)
+        .map_err(|error| format!("its public key is none that is checked: {error}"))?;
+    // One line for each key, and no comment: what is not signed cannot differ.
+    if identity::line_of(&key).ok().as_deref() != Some(signature.public_key.as_str()) {
+        return Err("its public key is not as OpenSSH writes it".to_owned());
+    }
+    let identity = Identity::of(&key);
+    if signature.keyid != identity.fingerprint() {
+        return Err("its keyid is not the fingerprint of its public key".to_owned());
+    }
+    let bytes = STANDARD.decode(&signature.sig).map_err(|_| "its signature is no base64".to_owned())?;
+    let bytes = Signature::from_slice(&bytes).map_err(|_| "its signature is none of ed25519".to_owned())?;
+    // Strict: no signature that another implementation would refuse, and one only for each message and key.
+    key.verify_strict(signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
+    Ok(identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key() -> SigningKey {
+        SigningKey::from_bytes(&[7; 32])
+    }
+
+    #[test]
+    fn the_signed_bytes_are_those_of_the_specification() {
+        let bytes = pre_authentication("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(bytes, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+
+    #[test]
+    fn an_envelope_says_who_signed() {
+        let text = sign(b"{}", &key()).expect("signed");
+        let envelope = read(&text).expect("an envelope");
+        assert_eq!(envelope.payload, b"{}");
+        assert_eq!(envelope.signers, [Ok(Identity::of(&key().verifying_key()))]);
+    }
+
+    #[test]
+    fn each_signature_stands_for_itself() {
+        let [mut one, other] = [key(), SigningKey::from_bytes(&[8; 32])]
+            .map(|key| -> Written { serde_json::from_str(&sign(b"{}", &key).expect("signed")).expect("an envelope") });
+        one.signatures.extend(other.signatures);
+        one.signatures[0].sig = one.signatures[1].sig.clone();
+        let envelope = read(&serde_json::json!(one).to_string()).expect("an envelope");
+        assert_eq!(envelope.signers[0], Err("its signature does not verify".to_owned()));
+        assert!(envelope.signers[1].is_ok());
+        one.signatures.clear();
+        assert_eq!(read(&serde_json::json!(one).to_string()).expect_err("none"), "it has no signature");
+    }
+
+    /// One flipped bit anywhere in an envelope: it is no envelope any more, or its signature is none.
+    #[test]
+    fn one_flipped_bit_never_verifies() {
+        let text = sign(br#"{"a":1}"#, &key()).expect("signed").into_bytes();
+        for bit in 0..text.len() * 8 {
+            let mut flipped = text.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let verified = std::str::from_utf8(&flipped)
+                .ok()
+                .and_then(|text| read(text).ok())
+                .is_some_and(|envelope| envelope.signers.iter().any(Result::is_ok));
+            assert!(!verified, "bit {bit}: {}", String::from_utf8_lossy(&flipped));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", payload in ".{0,40}", sig in any::<[u8; 64]>()) {
+            prop_assert!(read(&text).is_err());
+            let mut written: Written = serde_json::from_str(&sign(payload.as_bytes(), &key()).unwrap()).unwrap();
+            written.signatures[0].sig = STANDARD.encode(sig);
+            let envelope = read(&serde_json::json!(written).to_string()).unwrap();
+            prop_assert!(envelope.signers[0].is_err());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Identities: who signed, by the key that did.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use ed25519_dalek::VerifyingKey;
+use ssh_key::public::{Ed25519PublicKey, KeyData};
+use ssh_key::{HashAlg, PublicKey};
+
+use crate::error::{Code, Error, Result};
+
+/// What stands before the fingerprint of an ed25519 key.
+const ED25519: &str = "ed25519:";
+
+/// Providers whose identities only Sigstore's certificates carry.
+const SIGSTORE: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "microsoft"];
+
+/// Who signed: `ed25519:SHA256:FINGERPRINT`, the fingerprint being the one that `ssh-keygen -l` prints.
+///
+/// A key has one identity, whichever form its signatures have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity(String);
+
+impl Identity {
+    /// Returns the identity of a key.
+    pub fn of(key: &VerifyingKey) -> Self {
+        let data = KeyData::Ed25519(Ed25519PublicKey(key.to_bytes()));
+        Self(format!("{ED25519}{}", data.fingerprint(HashAlg::Sha256)))
+    }
+
+    /// Returns the identity as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the key's fingerprint, such as `SHA256:47DEQpj8...`: the keyid of an envelope.
+    pub fn fingerprint(&self) -> &str {
+        self.0.strip_prefix(ED25519).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Identity {
+    type Err = Error;
+
+    /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`.
+    ///
+    /// # Errors
+    /// `E_TRUST_UNSUPPORTED` for an identity that only Sigstore tells, `E_INVALID_ARGUMENT` for what is none.
+    fn from_str(text: &str) -> Result<Self> {
+        let provider = text.split_once(':').map_or("", |(provider, _)| provider);
+        if SIGSTORE.contains(&provider) {
+            return Err(Error::new(
+                Code::TrustUnsupported,
+                format!(
+                    "'{}' is an identity of Sigstore, whose bundles this mcpkg does not check",
+                    text.escape_debug()
+                ),
+            )
+            .hint("trust the key of the same person: `mcpkg tool trust add KEYFILE`"));
+        }
+        let fingerprint = text.strip_prefix(ED25519).unwrap_or(text);
+        let digest = fingerprint.strip_prefix("SHA256:").and_then(|digest| STANDARD_NO_PAD.decode(digest).ok());
+        match digest {
+            Some(digest) if digest.len() == 32 => Ok(Self(format!("{ED25519}{fingerprint}"))),
+            _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is no identity", text.escape_debug())).hint(
+                "an identity is `ed25519:SHA256:FINGERPRINT`, as `mcpkg tool key show` and `ssh-keygen -l` print it",
+            )),
+        }
+    }
+}
+
+/// Returns the ed25519 key in a line of OpenSSH's, such as `ssh-ed25519 AAAA... comment`.
+///
+/// # Errors
+/// `E_KEY_INVALID` where it is no such line, or a key of another kind.
+pub fn public_key(line: &str) -> Result<VerifyingKey> {
+    let key = PublicKey::from_openssh(line.trim())
+        .map_err(|error| invalid("It is no public key as OpenSSH writes it").with_source(error))?;
+    verifying_key(key.key_data())
+}
+
+/// Returns an ed25519 key out of OpenSSH's own type.
+///
+/// # Errors
+/// `E_KEY_INVALID` where it is a key of another kind, or one that signs nothing.
+pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
+    let KeyData::Ed25519(key) = data else {
+        return Err(invalid(&format!("It is a key of the kind {}", data.algorithm())));
+    };
+    let key =
+        VerifyingKey::from_bytes(&key.0).map_err(|error| invalid("It is no point of the curve").with_source(error))?;
+    if key.is_weak() {
+        return Err(invalid("Anybody can sign for this key"));
+    }
+    Ok(key)
+}
+
+/// Returns the line of OpenSSH's for a key, without a comment.
+///
+/// # Errors
+/// `E_INTERNAL`, which cannot be.
+pub fn line_of(key: &VerifyingKey) -> Result<String> {
+    PublicKey::from(KeyData::Ed25519(Ed25519PublicKey(key.to_bytes())))
+        .to_openssh()
+        .map_err(|error| Error::internal("a public key has no line").with_source(error))
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(Code::KeyInvalid, why)
+        .hint("keys are those of ed25519 that `mcpkg tool key new` and `ssh-keygen -t ed25519` make")
+}
+
+#[cfg(test)]
+mod tests {
+    use ed25519_dalek::SigningKey;
+
+    use super::*;
+
+    #[test]
+    fn an_identity_is_the_fingerprint_that_openssh_prints() {
+        // `ssh-keygen -lf` of this line says the same.
+        let line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop a comment";
+        let key = public_key(line).expect("a key");
+        assert_eq!(key.to_bytes(), SigningKey::from_bytes(&[0; 32]).verifying_key().to_bytes());
+        assert!(line.starts_with(&line_of(&key).expect("a line")));
+        let identity = Identity::of(&key);
+        assert_eq!(identity.as_str().parse::<Identity>().expect("the same"), identity);
+        assert_eq!(identity.fingerprint().parse::<Identity>().expect("without the kind"), identity);
+        assert!(identity.fingerprint().starts_with("SHA256:"));
+    }
+
+    #[test]
+    fn what_is_no_identity_is_refused_with_its_reason() {
+        for (text, code) in [
+            ("github:alice", Code::TrustUnsupported),
+            ("google:a@example.com", Code::TrustUnsupported),
+            ("alice", Code::InvalidArgument),
+            ("", Code::InvalidArgument),
+            ("ed25519:SHA256:short", Code::InvalidArgument),
+            ("ed25519:MD5:00", Code::InvalidArgument),
+            ("ed25519:SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Code::InvalidArgument),
+        ] {
+            assert_eq!(text.parse::<Identity>().expect_err(text).code(), code, "{text}");
+        }
+        for line in ["", "ssh-rsa AAAA", "ssh-ed25519 AAAA", "-----BEGIN"] {
+            assert_eq!(public_key(line).expect_err(line).code(), Code::KeyInvalid, "{line}");
+        }
+        // The neutral element of the curve: a signature by it holds for every text.
+        let mut weak = [0; 32];
+        weak[0] = 1;
+        let data = KeyData::Ed25519(Ed25519PublicKey(weak));
+        assert_eq!(verifying_key(&data).expect_err("weak").code(), Code::KeyInvalid);
+    }
+}

@@ -1,0 +1,79 @@
+//! The verdict on an archive, by what the database holds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::bundle::Bundle;
+use super::policy::Policy;
+use super::records;
+use super::subject::Subject;
+use super::verdict::{Status, Verdict};
+use super::weigh::Rules;
+use crate::disk;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::Db;
+use crate::store::tools::attestations::{self, Attestation};
+
+/// The most attestations that stay read.
+const MAX_READ: usize = 4_096;
+
+/// Attestations that were read, by the SHA-256 of their bytes. What one says and who signed it depends on its bytes alone, so
+/// that nothing ever makes an entry wrong; whether it counts is decided anew each time.
+static READ: LazyLock<Mutex<HashMap<[u8; 32], Arc<Bundle>>>> = LazyLock::new(Mutex::default);
+
+/// Returns the verdict on an archive: by its attestations, whom this user trusts on this machine, the policy, and whether a
+/// person said yes to it. It reads the database and this user's records, and asks nobody.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`: who gets no verdict goes no further.
+pub fn judge(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
+    judge_by(&records::rules(db, context)?, db, context, subject)
+}
+
+/// As [`judge`], by rules that were read already: for a list of many.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_by(rules: &Rules, db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
+    let claims = attestations::of(db, &subject.sha256)?;
+    judge_claims(rules, db, context, subject, &claims)
+}
+
+/// As [`judge_by`], with these attestations in the place of those that the database has.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_claims(
+    rules: &Rules,
+    db: &Db<'_>,
+    context: &Context,
+    subject: &Subject,
+    claims: &[Attestation],
+) -> Result<Verdict> {
+    let bundles: Vec<([u8; 32], Arc<Bundle>)> = claims.iter().map(|claim| read(&claim.bundle)).collect();
+    let mut verdict = rules.weigh(subject, bundles.iter().map(|(sha256, bundle)| (*sha256, &**bundle)));
+    if verdict.status == Status::Unverified
+        && rules.policy != Policy::RequireAttestation
+        && records::is_approved(db, context, subject)?
+    {
+        verdict.status = Status::Approved;
+    }
+    Ok(verdict)
+}
+
+/// Returns an attestation as it was read, with the SHA-256 of its bytes.
+fn read(text: &str) -> ([u8; 32], Arc<Bundle>) {
+    let sha256 = disk::sha256(text.as_bytes());
+    let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bundle) = kept().get(&sha256) {
+        return (sha256, Arc::clone(bundle));
+    }
+    let bundle = Arc::new(Bundle::read(text));
+    let mut kept = kept();
+    if kept.len() >= MAX_READ {
+        kept.clear();
+    }
+    kept.insert(sha256, Arc::clone(&bundle));
+    (sha256, bundle)
+}

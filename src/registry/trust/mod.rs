@@ -1,0 +1,51 @@
+//! Trust: who says what of an archive, whose word counts for this user, and what a policy makes of it.
+//!
+//! Somebody's word is an *attestation*: an in-toto statement ([`statement`]) that names a tool, its version and the SHA-256
+//! of its archive, signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]). It is stored
+//! as a claim. [`weigh`] decides which claims count, [`judge`] does so for what the database holds, and [`require`] is the
+//! one function that every verb asks before it shows or runs anything of an archive.
+
+pub mod bundle;
+pub mod dsse;
+pub mod identity;
+pub mod judge;
+pub mod keys;
+pub mod pattern;
+pub mod policy;
+pub mod records;
+pub mod require;
+pub mod ssh;
+pub mod statement;
+pub mod subject;
+pub mod target;
+pub mod verdict;
+pub mod weigh;
+
+mod operations;
+
+use crate::op::Entry;
+
+pub use identity::Identity;
+pub use judge::{judge, judge_by};
+pub use policy::{Policy, Verb};
+pub use records::rules;
+pub use require::require;
+pub use subject::Subject;
+pub use verdict::{Counted, Form, Part, Status, Verdict};
+pub use weigh::Rules;
+
+/// The operations of this room, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<operations::key::New>(),
+    Entry::of::<operations::key::List>(),
+    Entry::of::<operations::key::Show>(),
+    Entry::of::<operations::key::Remove>(),
+    Entry::of::<operations::sign::Sign>(),
+    Entry::of::<operations::audit::Audit>(),
+    Entry::of::<operations::verify::Verify>(),
+    Entry::of::<operations::add::Add>(),
+    Entry::of::<operations::list::List>(),
+    Entry::of::<operations::remove::Remove>(),
+    Entry::of::<operations::check::Check>(),
+    Entry::of::<operations::policy::SetPolicy>(),
+];

@@ -1,0 +1,165 @@
+//! `mcpkg tool trust add`.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::terminal;
+use crate::clock::rfc3339;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use crate::registry::GROUP;
+use crate::registry::trust::identity::Identity;
+use crate::registry::trust::records::Record;
+use crate::registry::trust::{keys, pattern};
+use crate::store::tools::trust::{self, TrustedPart, TrustedRow};
+
+/// The parts in which somebody can be trusted, as a shell completes them.
+pub(super) const PARTS: Names = Names::Known(|| {
+    [TrustedPart::Publisher, TrustedPart::Auditor, TrustedPart::Both].map(|part| part.word().to_owned()).into()
+});
+
+/// Every tool.
+fn every_tool() -> String {
+    "*".to_owned()
+}
+
+/// Either part.
+fn either() -> String {
+    TrustedPart::Both.word().to_owned()
+}
+
+/// Trust somebody
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Whom: `ed25519:SHA256:FINGERPRINT`, or a file with their public key
+    identity: String,
+    /// What to call them
+    #[arg(long = "as", value_name = "NAME")]
+    #[serde(rename = "as")]
+    label: Option<String>,
+    /// For which tools: a name, or a pattern such as alice/*
+    #[arg(long = "for", value_name = "PATTERN", default_value_t = every_tool())]
+    #[serde(rename = "for", default = "every_tool")]
+    pattern: String,
+    /// In which part: publisher, auditor or both
+    #[arg(long, add = PARTS, default_value_t = either())]
+    #[serde(default = "either")]
+    kind: String,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "trust_add";
+    const CLI: &'static [&'static str] = &["tool", "trust", "add"];
+    const TITLE: &'static str = "Trust somebody";
+    const ABOUT: &'static str = "Have somebody's signatures count from now on";
+    const HELP: &'static str = "It needs a terminal, which shows the identity and asks: there is no --yes for it. Compare the \
+        fingerprint with what they say of it themselves. It counts on this machine, for this user: a database that goes to \
+        somebody else takes no trust along.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool trust add alice.pub --as alice --for 'alice/*' --kind publisher",
+        "mcpkg tool trust add ed25519:SHA256:z/fSv0Z0RZS+Lccbc6ZoOWwt/fbj1VFJGSBKQbo4icE --kind auditor",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let identity = identity(&self.identity)?;
+        pattern::check(&self.pattern)?;
+        let part = part(&self.kind)?;
+        let label = self.label.filter(|label| !label.is_empty());
+        if label.as_ref().is_some_and(|label| label.chars().count() > 64 || label.chars().any(char::is_control)) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "The name is longer than 64 characters, or has control characters",
+            ));
+        }
+        let author = context.author();
+        let row = TrustedRow {
+            identity: identity.as_str().to_owned(),
+            label,
+            pattern: self.pattern,
+            part,
+            added_at: author.now,
+        };
+        let shown = [
+            format!("identity  {}", row.identity),
+            format!("name      {}", row.label.as_deref().unwrap_or("-")),
+            format!("for       {}", row.pattern),
+            format!("as        {}", row.part.word()),
+        ];
+        terminal::ask(context, &shown, "Trust what they sign?")?;
+        // The record comes first: a row without one is no trust, and a record without a row is none either.
+        Record::Identity(&row).keep(context)?;
+        context.store.write(|db| {
+            trust::add(db, &row)?;
+            context.event(db, author, None, "tool.trust.add", &row.identity)
+        })?;
+        let sentence = format!("Trusted {} as {} of {}", named(&row), words(row.part), row.pattern);
+        Ok(Reply::sentence(sentence, data(&row, true))
+            .hint(format!("`mcpkg tool trust remove {}` takes it back", row.identity)))
+    }
+}
+
+/// Returns the identity that a user wrote, or whose key is in the file that they named.
+///
+/// # Errors
+/// `E_TRUST_UNSUPPORTED`, `E_INVALID_ARGUMENT`, `E_KEY_INVALID`.
+pub(super) fn identity(text: &str) -> Result<Identity> {
+    let error = match text.parse() {
+        Ok(identity) => return Ok(identity),
+        Err(error) => error,
+    };
+    let path = Path::new(text);
+    match disk::metadata(path) {
+        Ok(Some(_)) => keys::public(path).map(|key| Identity::of(&key)),
+        _ => Err(error),
+    }
+}
+
+/// Returns the part that a user wrote.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub(super) fn part(word: &str) -> Result<TrustedPart> {
+    TrustedPart::of_word(word).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("'{}' is no part in which somebody is trusted", word.escape_debug()))
+            .hint("the parts are publisher, auditor and both")
+    })
+}
+
+/// Returns what people call somebody.
+pub(super) fn named(row: &TrustedRow) -> String {
+    row.label.as_ref().map_or_else(|| row.identity.clone(), |label| format!("{label} ({})", row.identity))
+}
+
+/// Returns a part in a sentence.
+pub(super) const fn words(part: TrustedPart) -> &'static str {
+    match part {
+        TrustedPart::Publisher => "publisher",
+        TrustedPart::Auditor => "auditor",
+        TrustedPart::Both => "publisher and auditor",
+    }
+}
+
+/// What programs get of somebody who is trusted; `counts` says whether this user decided it on this machine.
+pub(super) fn data(row: &TrustedRow, counts: bool) -> Value {
+    json!({
+        "identity": row.identity,
+        "name": row.label,
+        "for": row.pattern,
+        "kind": row.part.word(),
+        "counts": counts,
+        "added_at": rfc3339(row.added_at),
+    })
+}

@@ -1,0 +1,63 @@
+//! `mcpkg tool audit`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::signing::Signing;
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use crate::registry::GROUP;
+use crate::registry::trust::statement::{self, Outcome, Says};
+
+/// The results of audits, as a shell completes them.
+const RESULTS: Names = Names::Known(|| Outcome::ALL.iter().map(|outcome| outcome.word().to_owned()).collect());
+
+/// Sign an audit of a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Audit {
+    #[command(flatten)]
+    #[serde(flatten)]
+    signing: Signing,
+    /// What was found: passed, passed-with-warnings or failed
+    #[arg(long, add = RESULTS)]
+    result: Option<String>,
+    /// What else there is to say
+    #[arg(long, conflicts_with = "with")]
+    notes: Option<String>,
+    /// How bad it is, such as low or critical
+    #[arg(long, conflicts_with = "with")]
+    severity: Option<String>,
+    /// What kind of thing it is, such as security or licensing
+    #[arg(long, conflicts_with = "with")]
+    category: Option<String>,
+}
+
+impl Operation for Audit {
+    const TOOL: &'static str = "audit_tool";
+    const CLI: &'static [&'static str] = &["tool", "audit"];
+    const TITLE: &'static str = "Sign an audit of a tool";
+    const ABOUT: &'static str = "Sign what was found when a tool was looked at";
+    const HELP: &'static str = "An audit that failed is a veto: whoever trusts the key as an auditor does not get to use the \
+        archive, whatever their policy says.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool audit alice/weather --result passed",
+        "mcpkg tool audit alice/weather@1.2.0 --result failed --notes 'sends what it reads to another host' --severity high",
+        "mcpkg tool audit alice/weather --result passed --print > audit.json",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.signing.name()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Audit { signing, result, notes, severity, category } = self;
+        let outcome = result.as_deref().map(Outcome::of_word).transpose()?;
+        let says = outcome.map(|outcome| Says::Audited(statement::Audit { outcome, notes, severity, category }));
+        signing.run(context, "tool.audit", says.as_ref())
+    }
+}

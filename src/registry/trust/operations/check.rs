@@ -1,0 +1,65 @@
+//! `mcpkg tool trust check`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::add::{identity, named};
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::registry::package::Name;
+use crate::registry::trust::records;
+use crate::registry::trust::target::TOOLS;
+use crate::registry::trust::verdict::Part;
+
+/// Check whether somebody is trusted
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Who: their identity, their name, or a file with their public key
+    identity: String,
+    /// The tool that it is about
+    #[arg(add = TOOLS)]
+    tool: String,
+}
+
+impl Operation for Check {
+    const TOOL: &'static str = "trust_check";
+    const CLI: &'static [&'static str] = &["tool", "trust", "check"];
+    const TITLE: &'static str = "Check whether somebody is trusted";
+    const ABOUT: &'static str =
+        "Say whether somebody's signature would count for a tool, as its publisher and as an auditor";
+    const HELP: &'static str = "The exit status is 1 where it would count in neither part.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust check alice alice/weather"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let tool = Name::parse(&self.tool)?;
+        let rules = context.store.read(|db| records::rules(db, context))?;
+        let labelled = rules.trusted.iter().find(|row| row.label.as_ref() == Some(&self.identity));
+        let (who, name) = match labelled {
+            Some(row) => (row.identity.parse()?, named(row)),
+            None => {
+                let identity = identity(&self.identity)?;
+                let name = identity.to_string();
+                (identity, name)
+            }
+        };
+        let [publisher, auditor] =
+            [Part::Publisher, Part::Auditor].map(|part| rules.trust_in(&who, tool.as_str(), part).is_ok());
+        let says = match (publisher, auditor) {
+            (true, true) => "is trusted as publisher and auditor",
+            (true, false) => "is trusted as publisher, and not as auditor",
+            (false, true) => "is trusted as auditor, and not as publisher",
+            (false, false) => "is not trusted",
+        };
+        let data =
+            json!({ "identity": who.as_str(), "tool": tool.as_str(), "publisher": publisher, "auditor": auditor });
+        let mut reply = Reply::sentence(format!("{name} {says} for {}", tool.as_str()), data);
+        reply.failed = !publisher && !auditor;
+        Ok(reply)
+    }
+}

@@ -1,0 +1,89 @@
+//! `mcpkg tool trust list`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::add::data;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::hex;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::registry::GROUP;
+use crate::registry::trust::records::Record;
+use crate::registry::trust::subject::Subject;
+use crate::store::tools::trust::{self, Approval, TrustedRow};
+
+/// List who is trusted
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "trust_list";
+    const CLI: &'static [&'static str] = &["tool", "trust", "list"];
+    const TITLE: &'static str = "List who is trusted";
+    const ABOUT: &'static str = "List whose signatures count, and the archives that a person said yes to";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust list"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("trusted");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (trusted, approved) = context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?)))?;
+        let (mut rows, mut data_of_trusted): (Vec<Vec<String>>, Vec<Value>) = Default::default();
+        for row in &trusted {
+            let counts = Record::Identity(row).is_kept(context)?;
+            rows.push(cells(row, counts));
+            data_of_trusted.push(data(row, counts));
+        }
+        let (mut archives, mut data_of_archives): (Vec<Vec<String>>, Vec<Value>) = Default::default();
+        for Approval { name, version, sha256 } in approved {
+            let subject = Subject { name, version, sha256 };
+            let counts = Record::Archive(&subject).is_kept(context)?;
+            archives.push(vec![subject.reference(), subject.digest(), word(counts).to_owned()]);
+            data_of_archives.push(json!({
+                "tool": subject.name,
+                "version": subject.version,
+                "sha256": hex::encode(&subject.sha256),
+                "counts": counts,
+            }));
+        }
+        let others = rows.iter().chain(&archives).any(|row| row.iter().any(|cell| cell == word(false)));
+        let people = Table {
+            columns: &["IDENTITY", "NAME", "FOR", "AS", "COUNTS", "ADDED"],
+            rows,
+            empty: "Nobody is trusted".to_owned(),
+        };
+        let mut bodies = vec![Body::Table(people)];
+        if !archives.is_empty() {
+            let table = Table { columns: &["APPROVED", "SHA256", "COUNTS"], rows: archives, empty: String::new() };
+            bodies.push(Body::Table(table));
+        }
+        let mut reply =
+            Reply::new(Body::Several(bodies), json!({ "trusted": data_of_trusted, "approved": data_of_archives }));
+        if others {
+            reply = reply.hint(
+                "what does not count was never decided by this user on this machine; `mcpkg tool trust add` does",
+            );
+        }
+        Ok(reply)
+    }
+}
+
+fn cells(row: &TrustedRow, counts: bool) -> Vec<String> {
+    vec![
+        row.identity.clone(),
+        row.label.clone().unwrap_or_else(|| "-".to_owned()),
+        row.pattern.clone(),
+        row.part.word().to_owned(),
+        word(counts).to_owned(),
+        rfc3339(row.added_at),
+    ]
+}
+
+const fn word(counts: bool) -> &'static str {
+    if counts { "yes" } else { "no" }
+}

@@ -1,0 +1,107 @@
+//! `mcpkg tool trust policy`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::terminal;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use crate::registry::GROUP;
+use crate::registry::trust::policy::Policy;
+use crate::registry::trust::records::{self, Record};
+use crate::store::tools::trust;
+
+/// The most that can be asked for.
+const MOST: u32 = 100;
+
+/// The policies, as a shell completes them.
+const POLICIES: Names = Names::Known(|| Policy::ALL.iter().map(|policy| policy.word().to_owned()).collect());
+
+/// Show or set the policy
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct SetPolicy {
+    /// What happens to a tool that is not verified: require_attestation refuses it, prompt asks a person, allow uses it
+    #[arg(add = POLICIES)]
+    policy: Option<String>,
+    /// How many different identities have to count before a tool is verified
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    minimum: Option<u32>,
+}
+
+impl Operation for SetPolicy {
+    const TOOL: &'static str = "trust_policy";
+    const CLI: &'static [&'static str] = &["tool", "trust", "policy"];
+    const TITLE: &'static str = "Show or set the policy of trust";
+    const ABOUT: &'static str = "Show or set what happens to tools that are not verified";
+    const HELP: &'static str = "A policy that lets through more, or a smaller number, needs a terminal: there is no --yes for it. \
+        A failed audit by somebody trusted refuses a tool under every policy.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool trust policy",
+        "mcpkg tool trust policy require_attestation",
+        "mcpkg tool trust policy prompt --minimum 2",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.policy.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let wanted = self.policy.as_deref().map(Policy::of_word).transpose()?;
+        if self.minimum.is_some_and(|minimum| !(1..=MOST).contains(&minimum)) {
+            return Err(Error::new(Code::InvalidArgument, format!("The number of identities is from 1 to {MOST}"))
+                .hint("at least one has to count; the policy `allow` lets unverified tools through"));
+        }
+        let now = || context.store.read(|db| Ok((records::policy(db, context), trust::minimum(db))));
+        let (policy, minimum) = now()?;
+        if wanted.is_none() && self.minimum.is_none() {
+            let (policy, named) = policy?;
+            let mut reply = reply(policy, minimum?.unwrap_or(1), "The policy is");
+            if let Some(named) = named {
+                reply = reply.warn([format!(
+                    "the database says {}, which this user never decided on this machine",
+                    named.word()
+                )]);
+            }
+            return Ok(reply);
+        }
+        // What is damaged let nothing through; whatever takes its place loosens.
+        let (before, least) =
+            (policy.map_or(Policy::RequireAttestation, |(policy, _)| policy), minimum.ok().map(|it| it.unwrap_or(1)));
+        let (after, count) = (wanted.unwrap_or(before), self.minimum.or(least).unwrap_or(1));
+        if after.is_looser_than(before) || least.is_none_or(|least| count < least) {
+            let shown = [
+                format!("policy   {} -> {}", before.word(), after.word()),
+                format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
+            ];
+            terminal::ask(context, &shown, "Let through more than now?")?;
+        }
+        // The record of a looser policy is taken away before, and kept before it is set.
+        match after {
+            Policy::Allow => Record::Policy(Policy::Allow).keep(context)?,
+            Policy::Prompt | Policy::RequireAttestation => Record::Policy(Policy::Allow).withdraw(context)?,
+        }
+        context.store.write(|db| {
+            trust::set_policy(db, after.word())?;
+            trust::set_minimum(db, count)?;
+            context.event(db, context.author(), None, "tool.trust.policy", after.word())
+        })?;
+        Ok(reply(after, count, "The policy is now"))
+    }
+}
+
+fn reply(policy: Policy, minimum: u32, says: &str) -> Reply {
+    let what = match policy {
+        Policy::RequireAttestation => "a tool that is not verified is refused",
+        Policy::Prompt => "a person is asked before a tool is used that is not verified",
+        Policy::Allow => "a tool that is not verified is used, and said to be unverified",
+    };
+    let who = if minimum == 1 { "1 identity has".to_owned() } else { format!("{minimum} identities have") };
+    let data: Value = json!({ "policy": policy.word(), "minimum": minimum });
+    Reply::sentence(format!("{says} {}: {what}; {who} to count", policy.word()), data)
+}

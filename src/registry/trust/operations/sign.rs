@@ -1,0 +1,47 @@
+//! `mcpkg tool sign`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::signing::Signing;
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply};
+use crate::registry::GROUP;
+use crate::registry::trust::statement::Says;
+
+/// Sign a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Sign {
+    #[command(flatten)]
+    #[serde(flatten)]
+    signing: Signing,
+}
+
+impl Operation for Sign {
+    const TOOL: &'static str = "sign_tool";
+    const CLI: &'static [&'static str] = &["tool", "sign"];
+    const TITLE: &'static str = "Sign a tool";
+    const ABOUT: &'static str = "Sign an archive of a tool as its publisher";
+    const HELP: &'static str = "What is signed names the tool, its version and the SHA-256 of its archive. It counts for those \
+        who trust the key. A key with a passphrase signs through ssh-keygen, which asks for it; --print and --with do the same \
+        in two steps, also on another machine.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool sign alice/weather",
+        "mcpkg tool sign alice/weather@1.2.0 --key ~/.ssh/id_ed25519",
+        "mcpkg tool sign alice/weather --print > weather.json",
+        "mcpkg tool sign alice/weather --with weather.json",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.signing.name()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        self.signing.run(context, "tool.sign", Some(&Says::Made))
+    }
+}

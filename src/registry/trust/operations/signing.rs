@@ -1,0 +1,126 @@
+//! What signing a tool and signing an audit of one have in common.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::key::KEYS;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Body, Context, Reply};
+use crate::registry::trust::bundle::LONGEST;
+use crate::registry::trust::identity::Identity;
+use crate::registry::trust::statement::{self, About, Said, Says};
+use crate::registry::trust::subject::Subject;
+use crate::registry::trust::target::Target;
+use crate::registry::trust::{keys, ssh};
+use crate::store::tools::attestations;
+
+/// Who signs, and how.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub(super) struct Signing {
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: Target,
+    /// The key that signs: its name, or a file of OpenSSH's [default: the only one, or `default`]
+    #[arg(long, add = KEYS, conflicts_with = "with")]
+    key: Option<String>,
+    /// Print what would be signed, for `ssh-keygen -Y sign -n mcpkg-tool -f KEY FILE`, and sign nothing
+    #[arg(long, conflicts_with_all = ["with", "key"])]
+    #[serde(default)]
+    print: bool,
+    /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
+}
+
+impl Signing {
+    /// Returns what the user named, for the trail.
+    pub(super) fn name(&self) -> String {
+        self.target.name()
+    }
+
+    /// Signs what is to be said, or takes over what was signed elsewhere, and stores it under `kind`.
+    pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
+        // Nobody signs an archive that is not here to be looked at.
+        let subject = self.target.find(context, true)?;
+        let (bundle, identity, form) = match (&self.with, says) {
+            (Some(path), says) => taken_over(path, &subject, kind == "tool.audit", says)?,
+            (None, Some(says)) if self.print => {
+                let statement = statement::write(&subject, None, says, None, context.clock.now());
+                let data = json!({ "tool": subject.name, "version": subject.version, "statement": statement });
+                return Ok(Reply::new(Body::Text(format!("{statement}\n")), data));
+            }
+            (None, Some(says)) => {
+                let key = keys::choose(self.key.as_deref())?;
+                let statement = statement::write(&subject, None, says, Some(&key.identity), context.clock.now());
+                let bundle = key.sign(context, &statement)?;
+                let form = if key.protection() == "open" { "dsse" } else { "ssh" };
+                (bundle, key.identity, form)
+            }
+            (None, None) => {
+                return Err(Error::new(Code::InvalidArgument, "What did the audit find?")
+                    .hint("say it with `--result passed`, `passed-with-warnings` or `failed`"));
+            }
+        };
+        let author = context.author();
+        let added = context.store.write(|db| {
+            let added = attestations::insert(db, &subject.sha256, &bundle, None, author.now)?;
+            if added {
+                context.event(db, author, None, kind, &subject.reference())?;
+            }
+            Ok(added)
+        })?;
+        let done = if added { "Signed" } else { "Signed before:" };
+        let what = if kind == "tool.audit" { "an audit of " } else { "" };
+        let sentence = format!("{done} {what}{} as {identity}", subject.reference());
+        let data = json!({
+            "tool": subject.name,
+            "version": subject.version,
+            "sha256": subject.digest(),
+            "identity": identity.as_str(),
+            "kind": form,
+            "added": added,
+            "bundle": bundle,
+        });
+        Ok(Reply::sentence(sentence, data))
+    }
+}
+
+/// Reads a statement and the signature of ssh-keygen's beside it: they have to be about this archive and say what was asked.
+fn taken_over(
+    path: &Path,
+    subject: &Subject,
+    is_audit: bool,
+    says: Option<&Says>,
+) -> Result<(String, Identity, &'static str)> {
+    let path = if path.extension().is_some_and(|extension| extension == "sig") {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    };
+    let mut signature = path.clone().into_os_string();
+    signature.push(".sig");
+    let read = |path: &Path| file::read_text(path, LONGEST as u64).map_err(|error| disk::failed("read", path, error));
+    let (text, signature) = (read(&path)?, read(Path::new(&signature))?);
+    let odd = |why: String| {
+        Error::new(Code::TrustFailed, format!("`{}` is not stored: {why}", path.display()))
+            .hint("print the statement with `--print`, sign that file with ssh-keygen, and name it with `--with`")
+    };
+    let bundle = ssh::bundle(text.as_bytes(), &signature);
+    let identity = ssh::read(&bundle).and_then(|signed| signed.signer).map_err(odd)?;
+    let statement = statement::read(text.as_bytes()).map_err(odd)?;
+    if statement.about(subject) != About::This || !statement.predicate_names(subject) {
+        return Err(odd(format!("it is about something else than this archive of {}", subject.reference())));
+    }
+    match (statement.said(), says) {
+        (Said::Made, _) if !is_audit => {}
+        (Said::Audited(_), None) if is_audit => {}
+        (Said::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
+        _ => return Err(odd("it says something else than what was asked".to_owned())),
+    }
+    Ok((bundle, identity, "ssh"))
+}

@@ -1,0 +1,17 @@
+//! What loosens needs a person at a terminal.
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Confirmation, Context};
+
+/// Shows what would be let through and asks for it.
+///
+/// # Errors
+/// `E_TERMINAL_REQUIRED` where nobody sits at a terminal: there is no `--yes` for it; `E_CONFIRM_REQUIRED` where the person
+/// says no.
+pub(super) fn ask(context: &Context, shown: &[String], question: &str) -> Result<()> {
+    if context.confirmation != Confirmation::Ask {
+        let message = "Only a person at a terminal decides whom to trust; there is no --yes for it";
+        return Err(Error::new(Code::TerminalRequired, message).hint("run the command at a terminal, without --yes"));
+    }
+    (context.ask)(Body::Text(shown.iter().map(|line| format!("{line}\n")).collect()), question)
+}

@@ -1,0 +1,96 @@
+//! `mcpkg tool verify`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::registry::GROUP;
+use crate::registry::trust::identity::Identity;
+use crate::registry::trust::judge::judge;
+use crate::registry::trust::subject::Subject;
+use crate::registry::trust::target::Target;
+use crate::registry::trust::verdict::{Counted, Part, Status, Verdict};
+
+/// Verify a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Verify {
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: Target,
+}
+
+impl Operation for Verify {
+    const TOOL: &'static str = "verify_tool";
+    const CLI: &'static [&'static str] = &["tool", "verify"];
+    const TITLE: &'static str = "Verify a tool";
+    const ABOUT: &'static str =
+        "Say whether an archive of a tool is verified, and of each signature why it counts or not";
+    const HELP: &'static str =
+        "The exit status is 1 where the archive is not verified, also where a person said yes to it.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool verify alice/weather", "mcpkg tool verify alice/weather@1.2.0"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("attestations");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let subject = self.target.find(context, false)?;
+        let verdict = context.store.read(|db| judge(db, context, &subject))?;
+        let mut reply = Reply::new(shown(&subject, &verdict), data(&subject, &verdict));
+        reply.failed = verdict.status != Status::Verified;
+        if verdict.status == Status::Unverified && verdict.attestations.iter().any(|one| one.identity.is_some()) {
+            reply = reply.hint("`mcpkg tool trust add IDENTITY` has somebody's word count from now on");
+        }
+        Ok(reply)
+    }
+}
+
+fn shown(subject: &Subject, verdict: &Verdict) -> Body {
+    let (counted, minimum) = (verdict.identities.len(), verdict.minimum);
+    let says = match verdict.status {
+        Status::Verified => format!("is verified: {counted} of {minimum} asked for"),
+        Status::Approved => "is not verified; a person said yes to this archive".to_owned(),
+        Status::Unverified => format!("is not verified: {counted} of {minimum} asked for"),
+        Status::Refused => "is refused: somebody whom you trust speaks against it".to_owned(),
+    };
+    let row = |one: &Counted| {
+        let counts = match (one.counted, one.refuses) {
+            (true, _) => "yes",
+            (_, true) => "against",
+            _ => "no",
+        };
+        vec![
+            counts.to_owned(),
+            one.part.map_or("-", Part::word).to_owned(),
+            one.form.word().to_owned(),
+            one.identity.as_ref().map_or("-", Identity::as_str).to_owned(),
+            one.why.clone(),
+        ]
+    };
+    let table = Table {
+        columns: &["COUNTS", "AS", "FORM", "IDENTITY", "WHY"],
+        rows: verdict.attestations.iter().map(row).collect(),
+        empty: "Nobody signed it".to_owned(),
+    };
+    Body::Several(vec![
+        Body::Sentence(format!("{} {says} (policy {})", subject.reference(), verdict.policy.word())),
+        Body::Table(table),
+    ])
+}
+
+fn data(subject: &Subject, verdict: &Verdict) -> Value {
+    json!({
+        "tool": subject.name,
+        "version": subject.version,
+        "sha256": subject.digest(),
+        "status": verdict.status.word(),
+        "policy": verdict.policy.word(),
+        "minimum": verdict.minimum,
+        "identities": verdict.identities.iter().map(Identity::as_str).collect::<Vec<_>>(),
+        "attestations": verdict.attestations.iter().map(Counted::data).collect::<Vec<_>>(),
+    })
+}

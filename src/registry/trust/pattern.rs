@@ -1,0 +1,88 @@
+//! Patterns over names of tools: the one function that says which tools something is narrowed to.
+
+use crate::error::{Code, Error, Result};
+
+/// Bytes of the longest pattern.
+const LONGEST: usize = 255;
+
+/// Returns whether a pattern names a tool: `*` stands for any characters, also none, and `/` is one of them. All else stands
+/// for itself.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut p, mut n) = (0, 0);
+    // Where the last `*` was, and how much of the name it stands for so far.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, n));
+            p += 1;
+        } else if pattern.get(p) == name.get(n) {
+            p += 1;
+            n += 1;
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            p = at + 1;
+            n = taken + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// Refuses what no tool's name could match.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check(pattern: &str) -> Result<()> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-/*@".contains(c);
+    if !pattern.is_empty() && pattern.len() <= LONGEST && pattern.chars().all(fits) {
+        return Ok(());
+    }
+    let message = format!("'{}' is no pattern of tools' names", pattern.escape_debug());
+    Err(Error::new(Code::InvalidArgument, message).hint("a pattern is a name such as `alice/weather`, or `alice/*`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, name, expected) in [
+            ("*", "alice/weather", true),
+            ("*", "", true),
+            ("alice/*", "alice/weather", true),
+            ("alice/*", "alice/utils/weather", true),
+            ("alice/*", "alicia/weather", false),
+            ("alice/*", "alice", false),
+            ("alice*", "alicex/weather", true),
+            ("*/weather", "alice/utils/weather", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbY", false),
+            ("alice/weather", "alice/weather", true),
+            ("alice/weather", "alice/weather2", false),
+            ("alice/weather", "bob/alice/weather", false),
+            ("", "a", false),
+            ("**", "a", true),
+            ("alice/?", "alice/a", false),
+            ("alice/.*", "alice/a", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_long_time() {
+        let pattern = "*a".repeat(100) + "b";
+        assert!(!matches(&pattern, &"a".repeat(10_000)));
+    }
+
+    #[test]
+    fn a_pattern_has_the_characters_of_names() {
+        assert!(["*", "alice/*", "@org/a_b-c/1"].iter().all(|pattern| check(pattern).is_ok()));
+        for pattern in ["", "Alice/*", "a b", "a\0", "é/*", &"a".repeat(256)] {
+            assert_eq!(check(pattern).expect_err(pattern).code(), Code::InvalidArgument);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The one function that decides whether an archive may be used, for every verb.
+
+use serde_json::{Value, json};
+
+use super::judge::judge;
+use super::policy::{Policy, Verb};
+use super::records::{self, Record};
+use super::subject::Subject;
+use super::verdict::{Counted, Status, Verdict};
+use crate::consent::request::{self, Need};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::tools::trust;
+
+/// Returns the verdict on an archive where it may be used: verified, approved by a person, or unverified under a policy that
+/// allows it. Under the policy `prompt` a person is asked, and a yes is kept for this archive.
+///
+/// # Errors
+/// `E_TRUST_FAILED` where somebody trusted speaks against it, whatever the policy is; `E_TRUST_REQUIRED` where the policy asks
+/// for attestations, or nobody can be asked; `E_CONSENT_REQUIRED`, `E_CONSENT_DENIED`, `E_CONFIRM_REQUIRED` and `E_TOO_MANY` as
+/// [`request::ask`]; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`, `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
+    let verdict = context.store.read(|db| judge(db, context, subject))?;
+    match (verdict.status, verdict.policy) {
+        (Status::Refused, _) => Err(failed(subject, &verdict)),
+        (Status::Verified | Status::Approved, _) | (Status::Unverified, Policy::Allow) => Ok(verdict),
+        (Status::Unverified, Policy::Prompt) if context.store.may_write() => {
+            ask(context, verb, subject, &verdict)?;
+            context.store.read(|db| judge(db, context, subject))
+        }
+        (Status::Unverified, Policy::RequireAttestation | Policy::Prompt) => Err(required(subject, &verdict)),
+    }
+}
+
+/// Asks a person, and keeps the yes.
+fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> Result<()> {
+    let inputs = json!({ "tool": subject.name, "version": subject.version, "sha256": subject.digest() });
+    let mut effects = vec![
+        format!("archive: SHA-256 {}", subject.digest()),
+        format!("asked for: to {} it; a yes holds for every later use of this archive, and for no other", verb.word()),
+    ];
+    effects.extend(said(verdict));
+    let consent = request::ask(
+        context,
+        &Need {
+            operation: verb.operation(),
+            project: "",
+            inputs: &inputs,
+            plan_hash: &subject.digest(),
+            summary: format!("Use {}, which is not verified", subject.reference()),
+            effects,
+        },
+    )?;
+    // The record comes first: a row without one is no yes, and a record without a row is none either.
+    Record::Archive(subject).keep(context)?;
+    let kept = context.store.write(|db| {
+        consent.consume(context, db)?;
+        trust::approve(db, &records::approval(subject))?;
+        context.event(db, context.author(), None, "tool.trust.add", &subject.reference())
+    });
+    if kept.is_err() {
+        Record::Archive(subject).withdraw(context)?;
+    }
+    kept
+}
+
+/// Says of each attestation why it does not count.
+fn said(verdict: &Verdict) -> Vec<String> {
+    if verdict.attestations.is_empty() {
+        return vec!["nobody signed it".to_owned()];
+    }
+    let line = |one: &Counted| {
+        let who = one.identity.as_ref().map_or("nobody", |identity| identity.as_str());
+        let part = one.part.map_or("signature", |part| part.word());
+        format!("{part} {who}: {}", one.why)
+    };
+    verdict.attestations.iter().map(line).collect()
+}
+
+fn details(subject: &Subject, verdict: &Verdict) -> Value {
+    json!({
+        "tool": subject.name,
+        "version": subject.version,
+        "sha256": subject.digest(),
+        "policy": verdict.policy.word(),
+        "minimum": verdict.minimum,
+        "attestations": verdict.attestations.iter().map(Counted::data).collect::<Vec<_>>(),
+    })
+}
+
+fn failed(subject: &Subject, verdict: &Verdict) -> Error {
+    let why = verdict.attestations.iter().find(|one| one.refuses).map_or("", |one| one.why.as_str());
+    Error::new(Code::TrustFailed, format!("{} is refused: {why}", subject.reference()))
+        .with_details(details(subject, verdict))
+        .hint(format!("`mcpkg tool verify {}` says who speaks against it", subject.reference()))
+}
+
+fn required(subject: &Subject, verdict: &Verdict) -> Error {
+    let (counted, minimum) = (verdict.identities.len(), verdict.minimum);
+    let message = format!(
+        "{} is not verified: {counted} of {minimum} attestations count, and the policy is {}",
+        subject.reference(),
+        verdict.policy.word()
+    );
+    Error::new(Code::TrustRequired, message)
+        .with_details(details(subject, verdict))
+        .hint(format!("`mcpkg tool verify {}` says why each counts or not", subject.reference()))
+        .hint("the user runs `mcpkg tool trust add IDENTITY` at a terminal for somebody whose word shall count")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! A statement with a signature over it by `ssh-keygen -Y sign -n mcpkg-tool`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::Signature;
+use serde::{Deserialize, Serialize};
+use ssh_key::{Algorithm, LineEnding, SshSig};
+
+use super::dsse::STATEMENT;
+use super::identity::{self, Identity};
+
+/// What the signatures are for: `ssh-keygen`'s `-n`.
+pub const NAMESPACE: &str = "mcpkg-tool";
+
+/// The version of OpenSSH's format of signatures.
+const VERSION: u32 = 1;
+
+/// The media type of the form in which such a signature and its statement are kept.
+pub const MEDIA_TYPE: &str = "application/vnd.mcpkg.ssh-signature+json";
+
+/// The two, as they are written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written {
+    media_type: String,
+    payload_type: String,
+    payload: String,
+    signature: String,
+}
+
+/// A signature that was read.
+#[derive(Debug)]
+pub struct Signed {
+    /// The statement's bytes.
+    pub payload: Vec<u8>,
+    /// Who signed, or why nobody did.
+    pub signer: Result<Identity, String>,
+}
+
+/// Returns a statement and the signature over it as one text; whether it is good is seen when it is read.
+pub fn bundle(statement: &[u8], signature: &str) -> String {
+    serde_json::json!(Written {
+        media_type: MEDIA_TYPE.to_owned(),
+        payload_type: STATEMENT.to_owned(),
+        payload: STANDARD.encode(statement),
+        signature: signature.to_owned(),
+    })
+    .to_string()
+}
+
+/// Reads a statement with its signature, and checks that.
+///
+/// # Errors
+/// Why it is none, for people.
+pub fn read(text: &str) -> Result<Signed, String> {
+    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no signed statement: {error}"))?;
+    if written.media_type != MEDIA_TYPE || written.payload_type != STATEMENT {
+        return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
+    }
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is no base64".to_owned())?;
+    let signer = signer(&written.signature, &payload);
+    Ok(Signed { payload, signer })
+}
+
+/// Returns who made a signature over `payload`, or why it is none.
+fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
+    let signature = SshSig::from_pem(pem).map_err(|error| format!("its signature is none of ssh-keygen's: {error}"))?;
+    // Neither the version nor the armour is signed: there is one text for each signature.
+    if signature.version() != VERSION {
+        return Err(format!("its signature is of version {}", signature.version()));
+    }
+    if signature.to_pem(LineEnding::LF).ok().as_deref().map(str::trim_end) != Some(pem.trim_end_matches('\n')) {
+        return Err("its signature is not as ssh-keygen writes it".to_owned());
+    }
+    if signature.namespace() != NAMESPACE {
+        let namespace = signature.namespace().escape_debug().to_string();
+        return Err(format!("its signature is for '{namespace}', not for '{NAMESPACE}'"));
+    }
+    if !signature.reserved().is_empty() {
+        return Err("its signature has fields that are not known".to_owned());
+    }
+    if signature.algorithm() != Algorithm::Ed25519 {
+        return Err(format!("its signature is of the kind {}", signature.algorithm()));
+    }
+    let key = identity::verifying_key(signature.public_key())
+        .map_err(|error| format!("its public key is none that is checked: {error}"))?;
+    let signed = SshSig::signed_data(NAMESPACE, signature.hash_alg(), payload)
+        .map_err(|error| format!("its signature is none of ssh-keygen's: {error}"))?;
+    let bytes = Signature::from_slice(signature.signature_bytes())
+        .map_err(|_| "its signature is none of ed25519".to_owned())?;
+    key.verify_strict(&signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
+    Ok(Identity::of(&key))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ssh_key::private::Ed25519Keypair;
+    use ssh_key::{HashAlg, PrivateKey};
+
+    use super::*;
+
+    fn signature(namespace: &str, statement: &[u8]) -> String {
+        let key = PrivateKey::from(Ed25519Keypair::from_seed(&[7; 32]));
+        key.sign(namespace, HashAlg::Sha512, statement).expect("signed").to_pem(LineEnding::LF).expect("a text")
+    }
+
+    fn is_good(text: &str) -> bool {
+        read(text).is_ok_and(|signed| signed.signer.is_ok())
+    }
+
+    #[test]
+    fn one_key_has_one_identity_in_either_form() {
+        let signed = read(&bundle(b"{}\n", &signature(NAMESPACE, b"{}\n"))).expect("read");
+        let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+        assert_eq!(signed.signer, Ok(Identity::of(&key.verifying_key())));
+        assert_eq!(signed.payload, b"{}\n");
+    }
+
+    #[test]
+    fn a_signature_for_something_else_is_none() {
+        for (namespace, statement, why) in [
+            ("git", &b"{}"[..], "its signature is for 'git', not for 'mcpkg-tool'"),
+            (NAMESPACE, b"{} ", "its signature does not verify"),
+        ] {
+            let signed = read(&bundle(b"{}", &signature(namespace, statement))).expect("read");
+            assert_eq!(signed.signer, Err(why.to_owned()));
+        }
+    }
+
+    #[test]
+    fn one_flipped_bit_never_verifies() {
+        let text = bundle(b"{}", &signature(NAMESPACE, b"{}")).into_bytes();
+        assert!(is_good(std::str::from_utf8(&text).expect("a text")));
+        for bit in 0..text.len() * 8 {
+            let mut flipped = text.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let verified = std::str::from_utf8(&flipped).is_ok_and(is_good);
+            assert!(!verified, "bit {bit}: {}", String::from_utf8_lossy(&flipped));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(!is_good(&text));
+            let bundled = bundle(b"a", &text);
+            prop_assert!(!is_good(&bundled));
+            let lines: Vec<String> = STANDARD.encode(bytes).as_bytes().chunks(70).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+            let pem = format!("-----BEGIN SSH SIGNATURE-----\n{}\n-----END SSH SIGNATURE-----\n", lines.join("\n"));
+            let bundled = bundle(b"a", &pem);
+            prop_assert!(!is_good(&bundled));
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! in-toto statements: what is said of an archive.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::identity::Identity;
+use super::subject::Subject;
+use super::verdict::Part;
+use crate::clock::{Millis, rfc3339};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+
+/// The type of a statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/v1";
+
+/// Says that the signer made the tool.
+pub const TOOL: &str = "https://enact.tools/attestation/tool/v1";
+
+/// Says what the signer found when they looked at the tool.
+pub const AUDIT: &str = "https://enact.tools/attestation/audit/v1";
+
+/// Says how the tool was made.
+pub const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
+
+/// The most subjects of one statement.
+const MAX_SUBJECTS: usize = 64;
+
+/// What an audit found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing bad.
+    Passed,
+    /// Something that users should know.
+    PassedWithWarnings,
+    /// The tool must not be used.
+    Failed,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Passed, Self::PassedWithWarnings, Self::Failed];
+
+    /// The word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::PassedWithWarnings => "passed-with-warnings",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Returns the outcome of a word.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn of_word(word: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.word() == word).ok_or_else(|| {
+            Error::new(Code::InvalidArgument, format!("'{}' is no result of an audit", word.escape_debug()))
+                .hint("results are passed, passed-with-warnings and failed")
+        })
+    }
+}
+
+/// An audit that is to be stated.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// What was found.
+    pub outcome: Outcome,
+    /// What else there is to say.
+    pub notes: Option<String>,
+    /// How bad it is.
+    pub severity: Option<String>,
+    /// What kind of thing it is.
+    pub category: Option<String>,
+}
+
+/// What is to be stated of an archive.
+#[derive(Clone, Debug)]
+pub enum Says {
+    /// The signer made it.
+    Made,
+    /// The signer looked at it.
+    Audited(Audit),
+}
+
+impl Says {
+    /// The part in which the signer speaks.
+    pub const fn part(&self) -> Part {
+        match self {
+            Self::Made => Part::Publisher,
+            Self::Audited(_) => Part::Auditor,
+        }
+    }
+}
+
+/// Returns a statement over an archive as text. `manifest` is the manifest's path in the package and its SHA-256; `by` is who
+/// is going to sign.
+pub fn write(
+    subject: &Subject,
+    manifest: Option<(&str, [u8; 32])>,
+    says: &Says,
+    by: Option<&Identity>,
+    now: Millis,
+) -> String {
+    let mut subjects = vec![json!({ "name": subject.reference(), "digest": { "sha256": subject.digest() } })];
+    if let Some((path, sha256)) = manifest {
+        subjects.push(json!({ "name": path, "digest": { "sha256": hex::encode(&sha256) } }));
+    }
+    let at = rfc3339(now);
+    let mut tool = json!({ "name": subject.name, "version": subject.version });
+    let by = by.map(Identity::as_str);
+    let (kind, predicate) = match says {
+        Says::Made => {
+            if let Some(by) = by {
+                tool["publisher"] = json!(by);
+            }
+            (TOOL, json!({ "type": TOOL, "tool": tool, "build": { "timestamp": at } }))
+        }
+        Says::Audited(audit) => {
+            let mut found = json!({ "timestamp": at, "result": audit.outcome.word() });
+            let further = [
+                ("auditor", by),
+                ("notes", audit.notes.as_deref()),
+                ("severity", audit.severity.as_deref()),
+                ("category", audit.category.as_deref()),
+            ];
+            for (key, value) in further {
+                if let Some(value) = value {
+                    found[key] = json!(value);
+                }
+            }
+            (AUDIT, json!({ "type": AUDIT, "tool": tool, "audit": found }))
+        }
+    };
+    json!({ "_type": STATEMENT, "subject": subjects, "predicateType": kind, "predicate": predicate }).to_string()
+}
+
+/// A statement that was read.
+#[derive(Debug)]
+pub struct Statement {
+    subjects: Vec<(String, Option<String>)>,
+    said: Said,
+    tool: Option<Tool>,
+}
+
+/// What a statement says, by its predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The signer made the tool, or says how it was made.
+    Made,
+    /// The signer looked at it, with this outcome.
+    Audited(Outcome),
+}
+
+impl Said {
+    /// The part in which the signer speaks.
+    pub const fn part(self) -> Part {
+        match self {
+            Self::Made => Part::Publisher,
+            Self::Audited(_) => Part::Auditor,
+        }
+    }
+}
+
+/// What a statement has to do with an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// It is about this archive.
+    This,
+    /// It names the tool and its version, and the SHA-256 of another archive.
+    OtherArchive,
+    /// It names the tool and its version, and the SHA-256 of a text: it binds no archive.
+    Text,
+    /// It is about another tool or version.
+    OtherTool,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    #[serde(rename = "_type")]
+    kind: String,
+    subject: Vec<WrittenSubject>,
+    #[serde(rename = "predicateType")]
+    predicate_type: String,
+    predicate: Value,
+}
+
+#[derive(Deserialize)]
+struct WrittenSubject {
+    #[serde(default)]
+    name: String,
+    digest: WrittenDigest,
+}
+
+#[derive(Deserialize)]
+struct WrittenDigest {
+    sha256: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    name: String,
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct OfTool {
+    tool: Tool,
+}
+
+#[derive(Deserialize)]
+struct OfAudit {
+    tool: Tool,
+    audit: WrittenAudit,
+}
+
+#[derive(Deserialize)]
+struct WrittenAudit {
+    result: String,
+}
+
+/// Reads a statement.
+///
+/// # Errors
+/// Why it is none that can count, for people.
+pub fn read(bytes: &[u8]) -> Result<Statement, String> {
+    let odd = |error: serde_json::Error| format!("its statement is malformed: {error}");
+    let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
+    if written.kind != STATEMENT {
+        return Err(format!("its statement is of the type '{}'", written.kind.escape_debug()));
+    }
+    if written.subject.len() > MAX_SUBJECTS {
+        return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
+    }
+    let (said, tool) = match written.predicate_type.as_str() {
+        TOOL => (Said::Made, Some(OfTool::deserialize(written.predicate).map_err(odd)?.tool)),
+        AUDIT => {
+            let of_audit = OfAudit::deserialize(written.predicate).map_err(odd)?;
+            let outcome = Outcome::of_word(&of_audit.audit.result)
+                .map_err(|_| format!("its audit's result is '{}'", of_audit.audit.result.escape_debug()))?;
+            (Said::Audited(outcome), Some(of_audit.tool))
+        }
+        PROVENANCE => (Said::Made, None),
+        other => return Err(format!("its predicate is of the type '{}'", other.escape_debug())),
+    };
+    let subjects = written.subject.into_iter().map(|subject| (subject.name, subject.digest.sha256)).collect();
+    Ok(Statement { subjects, said, tool })
+}
+
+impl Statement {
+    /// Returns what it says.
+    pub fn said(&self) -> Said {
+        self.said
+    }
+
+    /// Returns what it has to do with an archive, by its subjects.
+    pub fn about(&self, subject: &Subject) -> About {
+        let (reference, digest) = (subject.reference(), subject.digest());
+        let mut about = About::OtherTool;
+        for (_, sha256) in self.subjects.iter().filter(|(name, _)| *name == reference) {
+            match sha256.as_deref() {
+                Some(sha256) if sha256 == digest => return About::This,
+                Some(sha256) if subject.is_digest_of_text(sha256) => about = About::Text,
+                _ => about = About::OtherArchive,
+            }
+        }
+        about
+    }
+
+    /// Whether its predicate names the same tool and version, where it names any.
+    pub fn predicate_names(&self, subject: &Subject) -> bool {
+        self.tool.as_ref().is_none_or(|tool| tool.name == subject.name && tool.version == subject.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject { name: "alice/weather".to_owned(), version: "1.2.0".to_owned(), sha256: [0xab; 32] }
+    }
+
+    fn made() -> Value {
+        serde_json::from_str(&write(&subject(), None, &Says::Made, None, 0)).expect("a statement")
+    }
+
+    fn about(statement: &Value) -> About {
+        read(statement.to_string().as_bytes()).expect("a statement").about(&subject())
+    }
+
+    #[test]
+    fn a_statement_has_the_form_of_the_original() {
+        let identity = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU".parse().expect("an identity");
+        let says = Says::Audited(Audit {
+            outcome: Outcome::PassedWithWarnings,
+            notes: Some("reads the clock".to_owned()),
+            severity: None,
+            category: None,
+        });
+        let text = write(&subject(), Some(("SKILL.md", [1; 32])), &says, Some(&identity), 0);
+        let digest = "ab".repeat(32);
+        let expected = json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [
+                { "name": "alice/weather@1.2.0", "digest": { "sha256": digest } },
+                { "name": "SKILL.md", "digest": { "sha256": "01".repeat(32) } },
+            ],
+            "predicateType": AUDIT,
+            "predicate": {
+                "type": AUDIT,
+                "tool": { "name": "alice/weather", "version": "1.2.0" },
+                "audit": {
+                    "timestamp": "1970-01-01T00:00:00Z",
+                    "result": "passed-with-warnings",
+                    "auditor": identity.as_str(),
+                    "notes": "reads the clock",
+                },
+            },
+        });
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), expected);
+        let read = read(text.as_bytes()).expect("a statement");
+        assert_eq!(read.said(), Said::Audited(Outcome::PassedWithWarnings));
+        assert!(read.about(&subject()) == About::This && read.predicate_names(&subject()));
+    }
+
+    #[test]
+    fn x1_a_statement_about_something_else_is_told_from_one_about_this() {
+        assert_eq!(about(&made()), About::This);
+        let mut other = made();
+        other["subject"][0]["digest"]["sha256"] = json!("cd".repeat(32));
+        assert_eq!(about(&other), About::OtherArchive);
+        other["subject"][0]["name"] = json!("alice/weather@1.2.1");
+        assert_eq!(about(&other), About::OtherTool);
+        // The digest of this archive under another tool's name.
+        let mut named = made();
+        named["subject"][0]["name"] = json!("bob/weather@1.2.0");
+        assert_eq!(about(&named), About::OtherTool);
+        let mut no_digest = made();
+        no_digest["subject"][0]["digest"] = json!({ "sha512": "ab" });
+        assert_eq!(about(&no_digest), About::OtherArchive);
+        let mut none = made();
+        none["subject"] = json!([]);
+        assert_eq!(about(&none), About::OtherTool);
+        let mut upper = made();
+        upper["subject"][0]["digest"]["sha256"] = json!("AB".repeat(32));
+        assert_eq!(about(&upper), About::OtherArchive);
+    }
+
+    #[test]
+    fn x2_the_digest_of_a_text_binds_no_archive() {
+        for text in [subject().digest(), format!("sha256:{}", subject().digest())] {
+            let mut statement = made();
+            statement["subject"][0]["digest"]["sha256"] = json!(hex::encode(&crate::disk::sha256(text.as_bytes())));
+            assert_eq!(about(&statement), About::Text);
+        }
+    }
+
+    #[test]
+    fn the_predicate_names_the_same_tool() {
+        for (path, value) in [("name", "bob/weather"), ("version", "1.2.1")] {
+            let mut statement = made();
+            statement["predicate"]["tool"][path] = json!(value);
+            let statement = read(statement.to_string().as_bytes()).expect("a statement");
+            assert!(!statement.predicate_names(&subject()));
+        }
+        let mut provenance = made();
+        provenance["predicateType"] = json!(PROVENANCE);
+        provenance["predicate"] = json!({ "buildDefinition": {} });
+        let provenance = read(provenance.to_string().as_bytes()).expect("a statement");
+        assert!(provenance.predicate_names(&subject()) && provenance.said() == Said::Made);
+    }
+
+    #[test]
+    fn what_is_no_statement_says_why() {
+        let without = |key: &str| {
+            let mut statement = made();
+            statement.as_object_mut().expect("an object").remove(key);
+            statement
+        };
+        let with = |key: &str, value: Value| {
+            let mut statement = made();
+            statement[key] = value;
+            statement
+        };
+        for statement in [
+            without("_type"),
+            without("subject"),
+            without("predicateType"),
+            without("predicate"),
+            with("_type", json!("https://in-toto.io/Statement/v0.1")),
+            with("predicateType", json!("https://example.com/other")),
+            with("predicateType", json!(AUDIT)),
+            with("predicate", json!({})),
+            with("subject", json!(vec![json!({ "name": "a", "digest": {} }); MAX_SUBJECTS + 1])),
+            json!([]),
+            json!("text"),
+        ] {
+            assert!(read(statement.to_string().as_bytes()).is_err(), "{statement}");
+        }
+        // Two fields of one name: which one counts would depend on the reader.
+        let twice = made().to_string().replacen("\"predicateType\"", "\"_type\":\"x\",\"predicateType\"", 1);
+        assert!(read(twice.as_bytes()).is_err());
+        let twice = made().to_string().replacen("\"sha256\"", "\"sha256\":\"x\",\"sha256\"", 1);
+        assert!(read(twice.as_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(read(&bytes).is_err());
+        }
+    }
+}

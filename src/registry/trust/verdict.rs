@@ -1,0 +1,145 @@
+//! What was decided of an archive, and what each attestation had to do with it.
+
+use serde_json::{Value, json};
+
+use super::Policy;
+use super::identity::Identity;
+use crate::hex;
+
+/// The part in which somebody speaks of an archive, or is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Who made it.
+    Publisher,
+    /// Who looked at it.
+    Auditor,
+}
+
+impl Part {
+    /// The word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Publisher => "publisher",
+            Self::Auditor => "auditor",
+        }
+    }
+}
+
+/// The form of an attestation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A DSSE envelope.
+    Dsse,
+    /// A statement with a signature by `ssh-keygen`.
+    Ssh,
+    /// A bundle of Sigstore's, which is recognised and never counts.
+    Sigstore,
+    /// None that is known.
+    Unknown,
+}
+
+impl Form {
+    /// The word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Dsse => "dsse",
+            Self::Ssh => "ssh",
+            Self::Sigstore => "sigstore",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How an archive stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As many trusted identities speak for it as the user asks for.
+    Verified,
+    /// A person said yes to this very archive.
+    Approved,
+    /// Neither.
+    Unverified,
+    /// Somebody trusted speaks against it: no policy lets it through.
+    Refused,
+}
+
+impl Status {
+    /// The word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Approved => "approved",
+            Self::Unverified => "unverified",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A signature of an attestation: whose, and whether it counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The SHA-256 of the attestation's bytes.
+    pub sha256: [u8; 32],
+    /// Its form.
+    pub form: Form,
+    /// Who signed, where the signature is good.
+    pub identity: Option<Identity>,
+    /// The part in which they speak, where the statement says so.
+    pub part: Option<Part>,
+    /// Whether it counts.
+    pub counted: bool,
+    /// Whether it speaks against the archive, and is trusted: a failed audit, or a statement over another archive.
+    pub refuses: bool,
+    /// Why it counts or does not, without a final period.
+    pub why: String,
+}
+
+impl Counted {
+    /// Returns what programs get of it.
+    pub fn data(&self) -> Value {
+        json!({
+            "sha256": hex::encode(&self.sha256),
+            "kind": self.form.word(),
+            "identity": self.identity.as_ref().map(Identity::as_str),
+            "part": self.part.map(Part::word),
+            "counted": self.counted,
+            "refuses": self.refuses,
+            "why": self.why,
+        })
+    }
+}
+
+/// What was decided of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// How it stands.
+    pub status: Status,
+    /// The policy that applied.
+    pub policy: Policy,
+    /// How many identities had to count.
+    pub minimum: u32,
+    /// The distinct identities that count, in order.
+    pub identities: Vec<Identity>,
+    /// Those of them that count as its publishers.
+    pub publishers: Vec<Identity>,
+    /// Each signature, and whether it counts.
+    pub attestations: Vec<Counted>,
+}
+
+impl Verdict {
+    /// Whether it may be used without a word about it.
+    pub const fn is_trusted(&self) -> bool {
+        matches!(self.status, Status::Verified | Status::Approved)
+    }
+
+    /// Returns the publisher that a grant or an update is bound to; `None` where nobody that is trusted published it.
+    pub fn publisher(&self) -> Option<&Identity> {
+        self.publishers.first()
+    }
+
+    /// Returns the short form that replies carry.
+    pub fn verification(&self) -> Value {
+        let identities: Vec<&str> = self.identities.iter().map(Identity::as_str).collect();
+        json!({ "status": self.status.word(), "identities": identities, "policy": self.policy.word() })
+    }
+}

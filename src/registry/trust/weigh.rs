@@ -1,0 +1,138 @@
+//! What counts: the one function that decides what attestations make of an archive.
+
+use std::collections::BTreeSet;
+
+use super::bundle::Bundle;
+use super::identity::Identity;
+use super::pattern;
+use super::policy::Policy;
+use super::statement::{About, Outcome, Said, Statement};
+use super::subject::Subject;
+use super::verdict::{Counted, Form, Part, Status, Verdict};
+use crate::store::tools::trust::{TrustedPart, TrustedRow};
+
+/// What decides which attestations count: whom this user trusts on this machine, and how many of them it takes.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Whom this user trusts.
+    pub trusted: Vec<TrustedRow>,
+    /// What happens to what is not verified.
+    pub policy: Policy,
+    /// How many distinct identities have to count; at least one does.
+    pub minimum: u32,
+}
+
+impl Rules {
+    /// Returns what the attestations of an archive make of it. Each comes with the SHA-256 of its bytes.
+    ///
+    /// A signature counts where it is good, its statement names this tool, version and archive, its predicate is known and
+    /// names the same, it says nothing bad, and who signed is trusted for this tool in this part. Whatever else is the case,
+    /// it does not.
+    pub fn weigh<'b>(
+        &self,
+        subject: &Subject,
+        attestations: impl IntoIterator<Item = ([u8; 32], &'b Bundle)>,
+    ) -> Verdict {
+        let mut all = Vec::new();
+        for (sha256, bundle) in attestations {
+            all.extend(bundle.signers.iter().map(|signer| self.counted(subject, sha256, bundle, signer)));
+        }
+        let of_part = |part: Option<Part>| {
+            let counts = all.iter().filter(|one| one.counted && (part.is_none() || one.part == part));
+            counts
+                .filter_map(|one| one.identity.clone())
+                .collect::<BTreeSet<Identity>>()
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
+        let (identities, publishers) = (of_part(None), of_part(Some(Part::Publisher)));
+        let enough = usize::try_from(self.minimum.max(1)).is_ok_and(|minimum| identities.len() >= minimum);
+        let status = match all.iter().any(|one| one.refuses) {
+            true => Status::Refused,
+            false if enough => Status::Verified,
+            false => Status::Unverified,
+        };
+        Verdict { status, policy: self.policy, minimum: self.minimum, identities, publishers, attestations: all }
+    }
+
+    fn counted(
+        &self,
+        subject: &Subject,
+        sha256: [u8; 32],
+        bundle: &Bundle,
+        signer: &Result<Identity, String>,
+    ) -> Counted {
+        let said = bundle.statement.as_ref().ok().map(Statement::said);
+        let (identity, part) = (signer.as_ref().ok().cloned(), said.map(Said::part));
+        let (counted, refuses, why) = match (signer, &bundle.statement) {
+            (Err(why), Ok(statement)) if bundle.form == Form::Sigstore && statement.about(subject) == About::Text => {
+                (false, false, format!("{why}; it is over the hash of a text, and binds no archive"))
+            }
+            (Err(why), _) => (false, false, why.clone()),
+            (Ok(_), Err(why)) => (false, false, why.clone()),
+            (Ok(identity), Ok(statement)) => self.decide(subject, identity, statement),
+        };
+        Counted { sha256, form: bundle.form, identity, part, counted, refuses, why }
+    }
+
+    /// Returns whether a good signature counts, whether it refuses, and why.
+    fn decide(&self, subject: &Subject, identity: &Identity, statement: &Statement) -> (bool, bool, String) {
+        let part = statement.said().part();
+        let trust = self.trust_in(identity, &subject.name, part);
+        let not = |why: &str| (false, false, why.to_owned());
+        match statement.about(subject) {
+            About::This => {}
+            About::OtherTool => return not("it is about another tool or version"),
+            About::Text => return not("it is over the hash of a text, and binds no archive"),
+            About::OtherArchive if trust.is_ok() => {
+                let why = format!("whom you trust signed another archive as {}", subject.reference());
+                return (false, true, why);
+            }
+            About::OtherArchive => return not("it is about another archive of this version"),
+        }
+        if statement.said() == Said::Audited(Outcome::Failed) {
+            return match trust {
+                Ok(()) => (false, true, "an auditor whom you trust says that it failed".to_owned()),
+                Err(why) => (false, false, format!("it says that an audit failed; {why}")),
+            };
+        }
+        if !statement.predicate_names(subject) {
+            return not("its predicate names another tool or version than its subject");
+        }
+        match trust {
+            Ok(()) => (true, false, format!("you trust this {}", part.word())),
+            Err(why) => (false, false, why),
+        }
+    }
+
+    /// Whether somebody is trusted for a tool in a part, or why they are not.
+    ///
+    /// # Errors
+    /// Why, for people.
+    pub fn trust_in(&self, identity: &Identity, name: &str, part: Part) -> Result<(), String> {
+        let mut why = "you do not trust who signed".to_owned();
+        for row in self.trusted.iter().filter(|row| row.identity == identity.as_str()) {
+            let in_part = match row.part {
+                TrustedPart::Both => true,
+                TrustedPart::Publisher => part == Part::Publisher,
+                TrustedPart::Auditor => part == Part::Auditor,
+            };
+            match (pattern::matches(&row.pattern, name), in_part) {
+                (true, true) => return Ok(()),
+                (true, false) => why = format!("you trust who signed, but not as {}", with_article(part)),
+                (false, _) => why = "you trust who signed, but not for this tool".to_owned(),
+            }
+        }
+        Err(why)
+    }
+}
+
+const fn with_article(part: Part) -> &'static str {
+    match part {
+        Part::Publisher => "a publisher",
+        Part::Auditor => "an auditor",
+    }
+}
+
+#[cfg(test)]
+mod tests;

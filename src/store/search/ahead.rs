@@ -1,0 +1,397 @@
+//! Words that are indexed before the transaction that writes their items.
+//!
+//! Whoever writes many items indexes them first, in short transactions, so that others who write wait for one of those and not
+//! for all. The words stand under ids that a setting reserves: no item has one of them, and a search passes over what is no
+//! item. The transaction that writes the items gives them these ids and deletes the setting. What a killed process leaves is
+//! freed by `mcpkg compact`.
+
+use std::ops::Range;
+
+use crate::clock;
+use crate::error::Result;
+use crate::store::ahead::batches;
+use crate::store::blobs::damaged_value;
+use crate::store::engine::sqlite::search as engine;
+use crate::store::engine::{BETWEEN_WRITES, params, sql};
+use crate::store::new_content::NewContent;
+use crate::store::revisions::Kind;
+use crate::store::{Db, Store};
+
+/// Items and bytes that one transaction indexes. So many or fewer are left to the transaction that writes them.
+const AT_ONCE: (usize, u64) = (1000, 4 << 20);
+
+/// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the largest.
+const FREE: i64 = 1 << 20;
+
+/// An item whose words are indexed before it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'w> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name.
+    pub name: &'w str,
+    /// Its description.
+    pub description: Option<&'w str>,
+    /// Its content, which is a text.
+    pub content: &'w NewContent,
+}
+
+/// Words that were indexed ahead; on drop they are taken out of the index.
+#[must_use = "dropping it takes the words out of the index"]
+pub struct IndexedAhead<'s> {
+    store: &'s Store,
+    project: i64,
+    reserved: Option<Reserved>,
+}
+
+/// Ids that are reserved, and the setting that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::store) struct Reserved {
+    key: String,
+    pub(in crate::store) ids: Range<i64>,
+}
+
+impl Store {
+    /// Indexes the words of items that are about to be written to `project`, where they are too many for one short transaction.
+    /// Calls `between` before each transaction, while none is open, with how many are indexed and how many will be.
+    ///
+    /// # Errors
+    /// What `between` returns, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read
+    /// or is no longer what it was.
+    pub fn index_ahead(
+        &self,
+        project: i64,
+        words: &[Words<'_>],
+        mut between: impl FnMut(u64, u64) -> Result<()>,
+    ) -> Result<IndexedAhead<'_>> {
+        let mut ahead = IndexedAhead { store: self, project, reserved: None };
+        let batches = batches(words, AT_ONCE, |words| words.content.size());
+        if batches.len() < 2 {
+            return Ok(ahead);
+        }
+        let Some(reserved) = self.write(|db| reserve(db, words.len()))? else { return Ok(ahead) };
+        let mut ids = reserved.ids.clone();
+        ahead.reserved = Some(reserved.clone());
+        let (mut done, total) = (0, words.len() as u64);
+        for batch in batches {
+            between(done, total)?;
+            std::thread::sleep(BETWEEN_WRITES);
+            let is_reserved = self.write(|db| {
+                // Else what is indexed from now on would stay, and be nobody's.
+                let is_reserved = reserved.stands(db)?;
+                if is_reserved {
+                    index(db, project, batch.iter().zip(ids.by_ref()))?;
+                }
+                Ok(is_reserved)
+            })?;
+            if !is_reserved {
+                break;
+            }
+            done += batch.len() as u64;
+        }
+        Ok(ahead)
+    }
+}
+
+impl IndexedAhead<'_> {
+    /// Returns the ids under which the words stand, in their order, for the items that this transaction writes to `project`; empty
+    /// where none do. It ends the reservation: words of items that are not written after all are to be taken out with [`super::unindex`].
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
+        let Some(reserved) = &self.reserved else { return Ok(0..0) };
+        if !reserved.stands(db)? {
+            return Ok(0..0);
+        }
+        if project != self.project || is_any_taken(db, &reserved.ids)? {
+            reserved.sweep(db)?;
+            return Ok(0..0);
+        }
+        reserved.delete(db)?;
+        Ok(reserved.ids.clone())
+    }
+
+    /// Leaves the words in the index, since the transaction that claimed their ids was committed.
+    pub fn keep(mut self) {
+        self.reserved = None;
+    }
+}
+
+impl Drop for IndexedAhead<'_> {
+    fn drop(&mut self) {
+        let Some(reserved) = &self.reserved else { return };
+        if let Err(error) = reserved.take_back(self.store) {
+            tracing::warn!(%error, "words of nothing stay in the index; `mcpkg compact` takes them out");
+        }
+    }
+}
+
+impl Reserved {
+    /// Whether the reservation was neither ended nor swept.
+    fn stands(&self, db: &Db<'_>) -> Result<bool> {
+        Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![self.key], |_| Ok(()))?.is_some())
+    }
+
+    fn delete(&self, db: &Db<'_>) -> Result<bool> {
+        Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![self.key])? > 0)
+    }
+
+    /// Takes the words out of the index in short transactions, and ends the reservation.
+    fn take_back(&self, store: &Store) -> Result<()> {
+        for first in self.ids.clone().step_by(AT_ONCE.0) {
+            let ids = first..self.ids.end.min(first + AT_ONCE.0 as i64);
+            store.write(|db| if self.stands(db)? { engine::unindex_unwritten(db, &ids) } else { Ok(()) })?;
+        }
+        store.write(|db| self.sweep(db))
+    }
+
+    /// Takes the words out of the index, and ends the reservation.
+    fn sweep(&self, db: &Db<'_>) -> Result<()> {
+        if self.delete(db)? { engine::unindex_unwritten(db, &self.ids) } else { Ok(()) }
+    }
+}
+
+/// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once more.
+pub(in crate::store) fn sweep(db: &Db<'_>) -> Result<()> {
+    reservations(db)?.iter().try_for_each(|reserved| reserved.sweep(db))
+}
+
+/// Returns the reservations that stand.
+pub(in crate::store) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
+    let sql = sql!(
+        "SELECT key, value FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' ORDER BY key"
+    );
+    db.all(sql, params![], |row| {
+        let ids =
+            row.get::<&str>(1)?.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
+        let ids = ids.ok_or_else(|| damaged_value("a reservation of the search index is malformed"))?;
+        Ok(Reserved { key: row.get(0)?, ids })
+    })
+}
+
+/// Whether words of nothing stand in the index.
+pub(super) fn is_any(db: &Db<'_>) -> Result<bool> {
+    let sql = sql!("SELECT 1 FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' LIMIT 1");
+    Ok(db.one(sql, params![], |_| Ok(()))?.is_some())
+}
+
+/// Reserves ids for so many items; `None` where there are no more.
+fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
+    let largest = |sql| db.single(sql, params![], |row| row.get::<i64>(0));
+    let taken = [
+        largest(sql!("SELECT coalesce(max(id), 0) FROM prompt"))?,
+        largest(sql!("SELECT coalesce(max(id), 0) FROM resource"))?,
+    ];
+    let reserved = reservations(db)?.into_iter().map(|reserved| reserved.ids.end);
+    let largest = reserved.chain(taken).max().unwrap_or(0);
+    let Some(ids) = i64::try_from(count).ok().and_then(|count| {
+        let first = largest.checked_add(FREE)?;
+        // The index numbers prompts and resources together.
+        first.checked_add(count)?.checked_mul(4)?;
+        Some(first..first + count)
+    }) else {
+        return Ok(None);
+    };
+    let key = format!("search.reserved.{}", clock::unique().simple());
+    let value = format!("{}..{}", ids.start, ids.end);
+    db.run(sql!("INSERT INTO setting (key, value) VALUES (?1, ?2)"), params![key, value])?;
+    Ok(Some(Reserved { key, ids }))
+}
+
+/// Whether an item has one of these ids: others created more than was foreseen.
+fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
+    for sql in [
+        sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE id >= ?1 AND id < ?2)"),
+        sql!("SELECT EXISTS (SELECT 1 FROM resource WHERE id >= ?1 AND id < ?2)"),
+    ] {
+        if db.single(sql, params![ids.start, ids.end], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn index<'w>(db: &Db<'_>, project: i64, words: impl Iterator<Item = (&'w Words<'w>, i64)>) -> Result<()> {
+    for (words, id) in words {
+        let mut body = Vec::new();
+        for piece in words.content.pieces().take(super::INDEXED) {
+            body.extend_from_slice(&piece?);
+        }
+        let body = String::from_utf8_lossy(&body);
+        super::index(db, words.kind, id, project, words.name, words.description, &body)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::error::{Code, Error};
+    use crate::store::engine::Progress;
+    use crate::store::items::Ids;
+    use crate::store::projects::{self, Project};
+    use crate::store::prompts;
+    use crate::store::revisions::Author;
+
+    const COUNT: usize = 2 * AT_ONCE.0 + 1;
+    const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };
+
+    /// A store with a project, and names and contents of new prompts, each of which has the word `needle`.
+    struct World {
+        _folder: tempfile::TempDir,
+        store: Store,
+        project: Project,
+        new: Vec<(String, NewContent)>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(&folder.path().join("test.db")).unwrap();
+            let (project, _) = store.write(|db| projects::insert(db, clock::unique(), "p", 0)).unwrap();
+            let new = (0..COUNT).map(|n| (format!("new-{n}"), format!("needle {n}").into_bytes().into())).collect();
+            Self { _folder: folder, store, project, new }
+        }
+
+        fn words(&self) -> Vec<Words<'_>> {
+            let all = self.new.iter();
+            all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
+        }
+
+        /// Writes the prompt `name` that says `needle`; as somebody else does, where there is no key.
+        fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
+            let ids = Ids { uuid: clock::unique(), indexed };
+            self.store.write(|db| {
+                prompts::insert(db, AUTHOR, &self.project, ids, name, prompts::Attributes::default(), "needle")
+                    .map(drop)
+            })
+        }
+
+        /// Returns the names of the two best prompts that say `needle`.
+        fn found(&self) -> Vec<String> {
+            let found = self.store.read(|db| super::super::find(db, None, &["needle"], 2, |_, _| Ok(())));
+            found.unwrap().into_iter().map(|(hit, ())| hit.name).collect()
+        }
+
+        fn indexed(&self) -> i64 {
+            self.store.read(engine::count).unwrap()
+        }
+
+        fn faults(&self) -> Vec<String> {
+            let found = self.store.inspect(&Progress::new(&|_, _| {}, &CancellationToken::new())).unwrap();
+            found.faults().map(str::to_owned).collect()
+        }
+    }
+
+    #[test]
+    fn what_is_indexed_ahead_is_found_once_its_items_are_written() {
+        let world = World::new();
+        let mut told = Vec::new();
+        let between = |done, total| {
+            told.push((done, total));
+            world.create(&format!("beside-{done}"), None)
+        };
+        let ahead = world.store.index_ahead(world.project.id, &world.words(), between).unwrap();
+        assert_eq!(told, [(0, 2001), (1000, 2001), (2000, 2001)]);
+        assert_eq!(world.indexed(), 2001 + 3);
+        // The words of nothing take no place among those that are found.
+        assert_eq!(world.found().len(), 2);
+        assert!(world.found().iter().all(|name| name.starts_with("beside-")), "{:?}", world.found());
+        assert_eq!(world.faults(), [""; 0]);
+        let refused: Result<()> = world.store.write(|db| {
+            assert_eq!(ahead.claim(db, world.project.id)?.count(), COUNT);
+            Err(Error::new(Code::Cancelled, "given up"))
+        });
+        assert!(refused.is_err());
+        assert!(world.found().iter().all(|name| name.starts_with("beside-")), "nothing was written");
+        let written = world.store.write(|db| {
+            let keys = ahead.claim(db, world.project.id)?;
+            assert!(keys.start >= FREE);
+            for (key, (name, content)) in keys.zip(&world.new) {
+                let ids = Ids { uuid: clock::unique(), indexed: Some(key) };
+                let content = String::from_utf8(content.bytes()?.into_owned()).unwrap();
+                prompts::insert(db, AUTHOR, &world.project, ids, name, prompts::Attributes::default(), &content)?;
+            }
+            Ok(())
+        });
+        written.unwrap();
+        ahead.keep();
+        let all = world.store.read(|db| super::super::find(db, None, &["needle"], 3000, |_, _| Ok(()))).unwrap();
+        assert_eq!(all.len(), 2001 + 3);
+        world.create("after", None).unwrap();
+        assert_eq!((world.indexed(), world.faults()), (2001 + 4, Vec::new()));
+    }
+
+    #[test]
+    fn what_is_given_up_is_taken_out() {
+        let world = World::new();
+        let given_up = world.store.index_ahead(world.project.id, &world.words(), |done, _| match done {
+            2000 => Err(Error::new(Code::Cancelled, "given up")),
+            _ => Ok(()),
+        });
+        assert!(given_up.is_err_and(|error| error.code() == Code::Cancelled));
+        assert_eq!(world.indexed(), 0);
+        drop(world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap());
+        assert_eq!(world.indexed(), 0);
+        assert_eq!(world.store.read(reservations).unwrap(), []);
+    }
+
+    #[test]
+    fn what_a_killed_process_leaves_is_sound_and_freed_by_compact() {
+        let world = World::new();
+        world.create("there", None).unwrap();
+        std::mem::forget(world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap());
+        assert_eq!((world.indexed(), world.found()), (2002, vec!["there".to_owned()]));
+        assert_eq!(world.faults(), [""; 0]);
+        world.store.compact().unwrap();
+        assert_eq!((world.indexed(), world.found()), (1, vec!["there".to_owned()]));
+        assert_eq!(world.faults(), [""; 0]);
+    }
+
+    #[test]
+    fn words_that_were_swept_meanwhile_are_not_claimed() {
+        let world = World::new();
+        let between = |done, _| if done == 1000 { world.store.compact() } else { Ok(()) };
+        let ahead = world.store.index_ahead(world.project.id, &world.words(), between).unwrap();
+        assert_eq!(world.indexed(), 0, "nothing is indexed under what is reserved no more");
+        // Another one may get the same keys.
+        let other = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
+        assert_eq!(world.store.write(|db| ahead.claim(db, world.project.id)).unwrap().count(), 0);
+        drop(ahead);
+        assert_eq!(world.indexed(), 2001);
+        assert_eq!(
+            world.store.write(|db| other.claim(db, world.project.id + 1)).unwrap().count(),
+            0,
+            "of another project"
+        );
+        assert_eq!(world.indexed(), 0);
+    }
+
+    #[test]
+    fn keys_that_others_have_by_then_are_not_claimed() {
+        let world = World::new();
+        let ahead = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
+        let first = world.store.read(reservations).unwrap()[0].ids.start;
+        world.create("there", Some(first)).unwrap();
+        world.create("next", None).unwrap();
+        assert_eq!(world.store.write(|db| ahead.claim(db, world.project.id)).unwrap().count(), 0);
+        assert_eq!(world.found().len(), 2, "the words of items stay");
+        assert_eq!(world.indexed(), 2);
+    }
+
+    #[test]
+    fn two_that_index_at_once_have_keys_of_their_own() {
+        let world = World::new();
+        let one = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
+        let other = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
+        let reserved = world.store.read(reservations).unwrap();
+        assert!(reserved.len() == 2 && reserved[1].ids.start >= reserved[0].ids.end + FREE);
+        drop(one);
+        assert_eq!(world.indexed(), 2001);
+        assert_eq!(world.store.write(|db| other.claim(db, world.project.id)).unwrap(), reserved[1].ids);
+        other.keep();
+    }
+}

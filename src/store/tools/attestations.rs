@@ -1,0 +1,86 @@
+//! Attestations: what somebody says of an archive, kept as a claim. Whether one counts is decided when it is asked.
+
+use sha2::{Digest, Sha256};
+
+use super::trust;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// An attestation's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attestation {
+    /// The SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+    /// Its bytes, which are JSON in UTF-8, or were meant to be.
+    pub bundle: String,
+    /// The name of the access key that it was sent with.
+    pub poster: Option<String>,
+    /// When it came.
+    pub added_at: Millis,
+}
+
+/// Adds an attestation of the archive with this SHA-256; returns whether it was not there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
+    let sha256: [u8; 32] = Sha256::digest(bundle).into();
+    let sql = sql!(
+        "INSERT INTO tool_attestation (package_sha256, sha256, bundle, poster, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (package_sha256, sha256) DO NOTHING"
+    );
+    let added = db.run(sql, params![package, sha256, bundle, poster, now])? == 1;
+    if added {
+        trust::raise_epoch(db)?;
+    }
+    Ok(added)
+}
+
+/// Returns the attestations of an archive, in the order in which they came.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
+    let sql =
+        sql!("SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id");
+    db.all(sql, params![package], |row| {
+        Ok(Attestation { sha256: row.get(0)?, bundle: row.get(1)?, poster: row.get(2)?, added_at: row.get(3)? })
+    })
+}
+
+/// An archive that some registry has as a version of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// The registry.
+    pub registry: String,
+    /// The version.
+    pub version: String,
+    /// The archive's SHA-256.
+    pub sha256: [u8; 32],
+    /// Whether its bytes are here.
+    pub kept: bool,
+}
+
+/// Returns the archives that are known of a tool: those of this database's own registry first, then by registry.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
+    let sql = sql!(
+        "SELECT registry, version, sha256, blob_id IS NOT NULL FROM tool_package WHERE name = ?1
+          ORDER BY CASE registry WHEN 'local' THEN 0 ELSE 1 END, registry, version"
+    );
+    db.all(sql, params![name], |row| {
+        Ok(Archive { registry: row.get(0)?, version: row.get(1)?, sha256: row.get(2)?, kept: row.get(3)? })
+    })
+}
+
+/// Returns the names of the tools of which an archive is known, by name.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
+    db.all(sql!("SELECT DISTINCT name FROM tool_package ORDER BY name"), params![], |row| row.get(0))
+}

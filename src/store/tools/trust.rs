@@ -1,0 +1,239 @@
+//! Whom the user trusts, the policy, and which archives a person said yes to. None of it acts by itself: it counts with a record
+//! outside of the database.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, damaged, params, sql};
+
+/// The settings' key of the policy.
+const POLICY: &str = "trust.policy";
+
+/// The settings' key of how many have to count.
+const MINIMUM: &str = "trust.minimum";
+
+/// The settings' key of how often trust changed.
+const EPOCH: &str = "trust.epoch";
+
+/// In which part somebody is trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrustedPart {
+    /// As who makes tools.
+    Publisher,
+    /// As who looks at them.
+    Auditor,
+    /// As either.
+    #[default]
+    Both,
+}
+
+impl TrustedPart {
+    /// The word for people, programs and the row.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Publisher => "publisher",
+            Self::Auditor => "auditor",
+            Self::Both => "both",
+        }
+    }
+
+    /// Returns the part that a word stands for.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Publisher, Self::Auditor, Self::Both].into_iter().find(|part| part.word() == word)
+    }
+}
+
+/// Somebody who is trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedRow {
+    /// Who, as identities are written.
+    pub identity: String,
+    /// What the user calls them.
+    pub label: Option<String>,
+    /// For which tools.
+    pub pattern: String,
+    /// In which part.
+    pub part: TrustedPart,
+    /// Since when.
+    pub added_at: Millis,
+}
+
+/// An archive that a person said yes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The tool's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The archive's SHA-256.
+    pub sha256: [u8; 32],
+}
+
+/// Adds somebody, or renames who is there already.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn add(db: &Db<'_>, row: &TrustedRow) -> Result<()> {
+    let TrustedRow { identity, label, pattern, part, added_at } = row;
+    let sql = sql!(
+        "INSERT INTO trusted_identity (identity, label, pattern, part, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (identity, pattern, part) DO UPDATE SET label = excluded.label"
+    );
+    db.run(sql, params![identity, label, pattern, part.word(), added_at])?;
+    raise_epoch(db)
+}
+
+/// Takes somebody out; returns whether they were there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, row: &TrustedRow) -> Result<bool> {
+    let sql = sql!("DELETE FROM trusted_identity WHERE identity = ?1 AND pattern = ?2 AND part = ?3");
+    let removed = db.run(sql, params![row.identity, row.pattern, row.part.word()])? == 1;
+    raise_epoch(db)?;
+    Ok(removed)
+}
+
+/// Returns everybody, by identity and pattern.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>) -> Result<Vec<TrustedRow>> {
+    let sql =
+        sql!("SELECT identity, label, pattern, part, added_at FROM trusted_identity ORDER BY identity, pattern, part");
+    db.all(sql, params![], from_row)
+}
+
+/// Returns the word of the policy, where one was set.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn policy(db: &Db<'_>) -> Result<Option<String>> {
+    setting(db, POLICY)
+}
+
+/// Sets the word of the policy.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
+    set(db, POLICY, word)?;
+    raise_epoch(db)
+}
+
+/// Returns how many identities have to count, where that was set.
+///
+/// # Errors
+/// `E_DB_CORRUPT` where it is no number, or none that asks for anybody; `E_STORAGE`.
+pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
+    let Some(text) = setting(db, MINIMUM)? else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if number >= 1 => Ok(Some(number)),
+        _ => Err(damaged("the number of attestations that a tool needs is no number")),
+    }
+}
+
+/// Sets how many identities have to count.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_minimum(db: &Db<'_>, number: u32) -> Result<()> {
+    set(db, MINIMUM, &number.to_string())?;
+    raise_epoch(db)
+}
+
+/// Sets how many identities have to count, as whatever text: for tests of a damaged one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+#[cfg(test)]
+pub(crate) fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
+    set(db, MINIMUM, text)
+}
+
+/// Returns a number that is another one whenever trust, the policy, an attestation or an approval changed.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn epoch(db: &Db<'_>) -> Result<i64> {
+    let sql = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
+    Ok(db.one(sql, params![EPOCH], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Notes that something changed of what decides which tools are trusted.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub(super) fn raise_epoch(db: &Db<'_>) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO setting (key, value) VALUES (?1, '1')
+         ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT)"
+    );
+    db.run(sql, params![EPOCH]).map(drop)
+}
+
+/// Keeps a person's yes to an archive.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn approve(db: &Db<'_>, approval: &Approval) -> Result<()> {
+    raise_epoch(db)?;
+    let sql = sql!(
+        "INSERT INTO tool_verdict (package_sha256, name, version, epoch, verdict) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (package_sha256, name, version) DO UPDATE SET epoch = excluded.epoch, verdict = excluded.verdict"
+    );
+    let Approval { name, version, sha256 } = approval;
+    db.run(sql, params![sha256, name, version, epoch(db)?, r#"{"status":"approved"}"#]).map(drop)
+}
+
+/// Takes a person's yes to an archive back; returns whether there was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn withdraw(db: &Db<'_>, approval: &Approval) -> Result<bool> {
+    let Approval { name, version, sha256 } = approval;
+    let sql = sql!("DELETE FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
+    let withdrawn = db.run(sql, params![sha256, name, version])? == 1;
+    raise_epoch(db)?;
+    Ok(withdrawn)
+}
+
+/// Whether a row says that a person said yes to an archive.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn is_approved(db: &Db<'_>, approval: &Approval) -> Result<bool> {
+    let Approval { name, version, sha256 } = approval;
+    let sql = sql!("SELECT 1 FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
+    Ok(db.one(sql, params![sha256, name, version], |_| Ok(()))?.is_some())
+}
+
+/// Returns the archives that a person said yes to, by name and version.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn approvals(db: &Db<'_>) -> Result<Vec<Approval>> {
+    let sql = sql!("SELECT name, version, package_sha256 FROM tool_verdict ORDER BY name, version, package_sha256");
+    db.all(sql, params![], |row| Ok(Approval { name: row.get(0)?, version: row.get(1)?, sha256: row.get(2)? }))
+}
+
+fn setting(db: &Db<'_>, key: &str) -> Result<Option<String>> {
+    db.one(sql!("SELECT value FROM setting WHERE key = ?1"), params![key], |row| row.get(0))
+}
+
+fn set(db: &Db<'_>, key: &str, value: &str) -> Result<()> {
+    let sql =
+        sql!("INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    db.run(sql, params![key, value]).map(drop)
+}
+
+fn from_row(row: &Row<'_>) -> Result<TrustedRow> {
+    let part: &str = row.get(3)?;
+    Ok(TrustedRow {
+        identity: row.get(0)?,
+        label: row.get(1)?,
+        pattern: row.get(2)?,
+        part: TrustedPart::of_word(part).ok_or_else(|| damaged("a trusted identity has no known part"))?,
+        added_at: row.get(4)?,
+    })
+}
