@@ -214,11 +214,12 @@ impl<'c> Mirror<'c> {
         let contains = format!("--contains={old}");
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
         match git::run(&self.git(), &args, &self.limits(ASK)) {
-            Ok(said) => match String::from_utf8_lossy(&said).trim().split_once(' ') {
-                Some(("commit", commit)) => return Ok((commit.to_owned(), true)),
-                // It is a tag with a text of its own, or has not.
-                _ => {}
-            },
+            Ok(said) => {
+                // A tag with a text of its own is no commit.
+                if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
+                    return Ok((commit.to_owned(), true));
+                }
+            }
             // The older one is not here any more.
             Err(error) if error.code() == Code::GitFailed => {}
             Err(error) => return Err(error),
