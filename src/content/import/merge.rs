@@ -275,8 +275,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
 
-/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is what was
-/// stored of these items before.
+/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is
+/// what was stored of these items before.
 ///
 /// # Errors
 /// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,

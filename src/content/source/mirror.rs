@@ -204,8 +204,8 @@ impl<'c> Mirror<'c> {
         Ok(kept)
     }
 
-    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its history: one
-    /// program of git tells both, where it has.
+    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
+    /// history: one program of git tells both, where it has.
     ///
     /// # Errors
     /// As [`Mirror::fetch`].
@@ -332,8 +332,8 @@ impl<'c> Mirror<'c> {
         Ok(entries)
     }
 
-    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the files of the
-    /// newer one. Two programs of git find it out at once.
+    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the
+    /// files of the newer one. Two programs of git find it out at once.
     ///
     /// # Errors
     /// As [`Mirror::tree`].
