@@ -210,6 +210,11 @@ pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
 /// Returns the deleted item that last had `name`, with its newest number: one made anew under the name goes on with its
 /// history, so that what was deleted can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
+    // Of most names there never was an item: looking for the newest would sort nothing, at some cost.
+    let any = sql!("SELECT 1 FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3 LIMIT 1");
+    if db.one(any, params![project, kind.word(), name], |_| Ok(()))?.is_none() {
+        return Ok(None);
+    }
     let sql = sql!(
         "SELECT item, (SELECT max(number) FROM revision of WHERE of.item = revision.item) FROM revision
           WHERE project_id = ?1 AND kind = ?2 AND name = ?3 ORDER BY rowid DESC LIMIT 1"

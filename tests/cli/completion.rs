@@ -122,6 +122,7 @@ fn every_argument_that_names_something_says_so() {
         "create_resource name",
         "create_access_key name",
         "add_mcp_server name",
+        "create_toolset name",
     ];
     let mut without = Vec::new();
     for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {

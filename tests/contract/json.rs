@@ -269,7 +269,7 @@ fn every_command_keeps_to_the_schema() {
     run(&["rollback", "--root", root, "--target", "codex", "--to", "pristine", "--yes"]);
     run(&["skill", "delete", "pdf", "--yes"]);
     run(&["resource", "delete", "api"]);
-    crate::tools::put(&scratch, "alice/weather", b"an archive");
+    crate::tools::put(&scratch, "alice/weather", "Sun");
     run(&["tool", "key", "new"]);
     run(&["tool", "key", "list"]);
     run(&["tool", "key", "show"]);

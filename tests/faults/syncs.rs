@@ -144,7 +144,7 @@ fn kill_9_at_any_step_of_a_sync_loses_nothing_and_the_next_one_goes_on() {
         ("fdatasync", &[1, 2, 3, 5, 7, 9]),
         ("fsync", &[1, 2, 3, 4, 5, 6, 7, 8]),
         ("linkat", &[1, 2]),
-        ("renameat", &[1, 2, 3, 4, 5]),
+        ("renameat", &[1, 2, 3, 4, 5, 6, 7, 8, 9]),
         ("renameat2", &[1, 3, 5]),
         ("unlinkat", &[1, 2]),
         ("mkdirat", &[1, 2]),

@@ -113,7 +113,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let database = rusqlite::Connection::open(ground.scratch.db()).expect("the database");
     assert!(database.execute("UPDATE event SET at = 0 WHERE project = 'p'", []).expect("events") > 1);
     drop(database);
-    crate::tools::put(&ground.scratch, "alice/weather", b"an archive");
+    crate::tools::put(&ground.scratch, "alice/weather", "Sun");
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");

@@ -412,3 +412,61 @@ fn a_manifest_that_names_a_server_twice_is_refused() {
     let ran = scratch.run(&["sync"]);
     assert!(ran.status == 2 && ran.stderr.contains("says the MCP server 'a' twice"), "{ran}");
 }
+
+#[test]
+fn a_change_of_a_server_is_seen_where_no_file_was_touched() {
+    let scratch = synced();
+    for _ in 0..2 {
+        scratch.ok(&["sync"]);
+    }
+    is_settled(&scratch);
+    scratch.ok(&["mcp", "set", "b", "-d", "Described"]);
+    assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
+    scratch.ok(&["sync"]);
+    assert_eq!(listed(&scratch)[1]["description"], "Described", "the file does not say it");
+    assert_eq!(text(&scratch, "team/.mcp.json"), file("b"));
+    is_settled(&scratch);
+}
+
+#[test]
+fn the_servers_of_a_file_that_cannot_be_read_are_not_taken_for_deleted() {
+    let scratch = synced();
+    scratch.file("team/.mcp.json", "{ \"mcpServers\": ");
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: nothing to do
+    --- stderr
+    warning: `.mcp.json` cannot be read as its agent reads it; it was let be
+    warning: `mcp_server:b` came from `.mcp.json`, which cannot be read; it was let be
+    ");
+    assert_eq!(servers(&scratch).len(), 2);
+    scratch.file("team/.mcp.json", file("again"));
+    scratch.ok(&["sync"]);
+    assert_eq!(server(&scratch, "b")["args"], json!([["again"]]));
+    is_settled(&scratch);
+}
+
+#[test]
+fn a_server_whose_file_waits_for_a_person_is_let_be() {
+    let scratch = synced();
+    scratch.file("team/.mcp.json", file("b").replace("{\n  \"mcp", "{\n  \"theirs\": 1,\n  \"mcp"));
+    scratch.file("repo/.mcp.json", file("b").replace("{\n  \"mcp", "{\n  \"ours\": 1,\n  \"mcp"));
+    scratch.ok(&["import", "--update", "repo/.mcp.json"]);
+    scratch.ok(&["mcp", "set", "b", "--", "b", "new"]);
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: 1 item proposed
+    --- stderr
+    warning: `mcp_server:b` stands in `.mcp.json`, which waits to be decided about; it was let be
+    hint: agent_file '.mcp.json' (`.mcp.json`): both changed: content
+    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    ");
+    assert_eq!(server(&scratch, "b")["args"], json!([["new"]]));
+    scratch.ok(&["evolve", "accept", "1"]);
+    scratch.ok(&["sync"]);
+    let file = text(&scratch, "team/.mcp.json");
+    assert!(file.contains("\"theirs\"") && file.contains("\"new\""), "{file}");
+    is_settled(&scratch);
+}

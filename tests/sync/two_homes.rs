@@ -169,6 +169,16 @@ impl Homes {
         self.written.push(line);
     }
 
+    /// Somebody takes a server out of the manifest.
+    fn delete_listed(&self, item: usize) {
+        let Ok(text) = fs::read(self.path(item)) else { return };
+        let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
+        if let Some(servers) = manifest.get_mut("servers").and_then(Value::as_array_mut) {
+            servers.retain(|server| server["name"] != ITEMS[item].0);
+        }
+        fs::write(self.path(item), manifest.to_string()).expect("a file");
+    }
+
     /// Puts a new line somewhere into a text; returns both.
     fn edited(&mut self, text: &str, at: &prop::sample::Index) -> (String, String) {
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -234,6 +244,7 @@ impl Homes {
                 // It may not be there.
                 let _ = run(self.context(*home), &[command, verb], json!({ "name": name }));
             }
+            Step::DeleteFile { item } if ITEMS[*item].0 == "listed" => self.delete_listed(*item),
             Step::DeleteFile { item } => drop(fs::remove_file(self.path(*item))),
             Step::Rename { home, item } => {
                 let (name, _) = ITEMS[*item];

@@ -1,5 +1,8 @@
 //! Contract 002: tools.
 
+mod escapes;
+mod limits;
+mod sandbox;
 mod signing;
 mod trust;
 

@@ -1,7 +1,7 @@
 //! From paths to files: what lies there, what each is to an agent, and what is left out.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::agents;
 use super::folders::Folders;
@@ -489,6 +489,9 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
 
 pub(super) fn relative(file: &Path, base: &Path) -> String {
     let below = file.strip_prefix(base).unwrap_or(file);
+    if let (Some(text), '/') = (below.to_str(), MAIN_SEPARATOR) {
+        return text.to_owned();
+    }
     below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 

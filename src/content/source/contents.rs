@@ -152,9 +152,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads some files of a commit, where all others are as they were; `None` where one of them has to be seen beside the
-/// others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether the source has files
-/// that stand for the same, or links.
+/// Reads some of all files of a commit, where the others are as they were; `None` where one of them has to be seen
+/// beside the others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether
+/// the source has files that stand for the same, or links.
 ///
 /// # Errors
 /// As [`first`].
@@ -162,7 +162,7 @@ pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
     commit: &str,
-    changed: &[Entry],
+    (changed, all): (&[Entry], &[Entry]),
     has_shared: bool,
 ) -> Result<Option<Contents>> {
     let mut contents = vec![Vec::new(); changed.len()];
@@ -172,7 +172,6 @@ pub fn some(
         is_small &= contents[at].len() as u64 <= SMALL;
         Ok(())
     })?;
-    let all = mirror.tree(commit, &origin.path)?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
     if has_shared && all.iter().any(|entry| entry.mode == Mode::Link) {

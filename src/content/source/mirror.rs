@@ -187,6 +187,11 @@ impl<'c> Mirror<'c> {
     /// # Errors
     /// `E_NOT_FOUND` where it is gone; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn fetch(&self, reference: &str) -> Result<String> {
+        self.commit_of(&self.fetch_ref(reference)?)
+    }
+
+    /// Fetches a branch or tag, and returns the ref of the mirror that it is kept under.
+    fn fetch_ref(&self, reference: &str) -> Result<String> {
         let kept = kept(reference);
         self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| {
             let gone = error.code() == Code::GitFailed && error.message().contains("couldn't find remote ref");
@@ -196,7 +201,30 @@ impl<'c> Mirror<'c> {
             let why = format!("`{}` has no {} any more", redact(&self.url), shown(reference));
             Error::new(Code::NotFound, why).with_source(error)
         })?;
-        self.commit_of(&kept)
+        Ok(kept)
+    }
+
+    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
+    /// history: one program of git tells both, where it has.
+    ///
+    /// # Errors
+    /// As [`Mirror::fetch`].
+    pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
+        let kept = self.fetch_ref(reference)?;
+        let contains = format!("--contains={old}");
+        let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
+        match git::run(&self.git(), &args, &self.limits(ASK)) {
+            Ok(said) => {
+                // A tag with a text of its own is no commit.
+                if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
+                    return Ok((commit.to_owned(), true));
+                }
+            }
+            // The older one is not here any more.
+            Err(error) if error.code() == Code::GitFailed => {}
+            Err(error) => return Err(error),
+        }
+        Ok((self.commit_of(&kept)?, false))
     }
 
     /// Fetches a commit unless it is here; where a server gives no commit by itself, all branches and tags.
@@ -304,11 +332,25 @@ impl<'c> Mirror<'c> {
         Ok(entries)
     }
 
+    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the
+    /// files of the newer one. Two programs of git find it out at once.
+    ///
+    /// # Errors
+    /// As [`Mirror::tree`].
+    pub fn changes_and_tree(&self, old: &str, new: &str, path: &str) -> Result<(Option<Vec<Change>>, Vec<Entry>)> {
+        std::thread::scope(|scope| {
+            let tree = scope.spawn(|| self.tree(new, path));
+            let changes = self.changes(old, new, path);
+            let tree = tree.join().map_err(|_| Error::internal("what reads a tree panicked"))?;
+            Ok((changes?, tree?))
+        })
+    }
+
     /// Returns what differs between two commits below `path`; `None` where the older one is not here any more.
     ///
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.
-    pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
+    fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
             args.push(path);

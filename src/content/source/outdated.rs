@@ -128,19 +128,25 @@ fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)
     // What names a commit stays at it.
     let Some(reference) = &origin.reference else { return Ok((Standing::Current, Some(commit.clone()))) };
     let mirror = Mirror::open(&origin.url, context)?;
-    let now = mirror.fetch(reference)?;
-    Ok((standing(&mirror, reference, commit, &now)?, Some(now)))
+    let (now, follows) = mirror.fetch_after(reference, commit)?;
+    Ok((standing(&mirror, reference, commit, (&now, follows))?, Some(now)))
 }
 
-/// Returns how the commit `now` of a branch or tag stands against the one that was read.
+/// Returns how the commit `now` of a branch or tag stands against the one that was read; `follows` where it is known to
+/// have that in its history.
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_CANCELLED`.
-pub(super) fn standing(mirror: &Mirror<'_>, reference: &str, read: &str, now: &str) -> Result<Standing> {
+pub(super) fn standing(
+    mirror: &Mirror<'_>,
+    reference: &str,
+    read: &str,
+    (now, follows): (&str, bool),
+) -> Result<Standing> {
     Ok(match (read == now, reference.starts_with("refs/tags/")) {
         (true, _) => Standing::Current,
         (false, true) => Standing::Moved,
-        (false, false) if mirror.follows(read, now)? => Standing::Newer,
+        (false, false) if follows || mirror.follows(read, now)? => Standing::Newer,
         (false, false) => Standing::Rewritten,
     })
 }

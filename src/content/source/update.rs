@@ -133,19 +133,20 @@ impl Update {
         };
         let Some(reference) = &origin.reference else { return Ok(None) };
         let mirror = Mirror::open(&origin.url, context)?;
-        let now = mirror.fetch(reference)?;
-        let standing = standing(&mirror, reference, commit, &now)?;
+        let (now, follows) = mirror.fetch_after(reference, commit)?;
+        let standing = standing(&mirror, reference, commit, (&now, follows))?;
         let forced = match standing {
             Standing::Current => return Ok(None),
             Standing::Newer => None,
             Standing::Rewritten | Standing::Moved if self.force => Some(standing),
             Standing::Rewritten | Standing::Moved => return Err(refused(row, reference, &now, standing)),
         };
-        if let Some(changes) = mirror.changes(commit, &now, &origin.path)?
+        let (changes, tree) = mirror.changes_and_tree(commit, &now, &origin.path)?;
+        if let Some(changes) = changes
             && let Some(entries) = alone(row, &changes, context)?
         {
             let has_shared = context.store.read(|db| sources::has_shared(db, row.id))?;
-            if let Some(contents) = contents::some(&mirror, origin, &now, &entries, has_shared)? {
+            if let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &tree), has_shared)? {
                 return Ok(Some(News { contents, extent: Extent::Changed, forced }));
             }
         }

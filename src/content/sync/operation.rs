@@ -47,7 +47,8 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads. What one side changed since \
+    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads, MCP servers among it: one that \
+        others brought or changed is switched off until you switch it on. What one side changed since \
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
@@ -186,7 +187,8 @@ impl Sync {
             None => Vec::new(),
         };
         let servers = context.store.read(|db| servers::keys(db, &project))?;
-        let look = folder::look(top, &bases, &servers, context)?;
+        let mut look = folder::look(top, &bases, context)?;
+        servers::take(&mut look, &bases, &servers)?;
         if dry {
             let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;
             let waiting = match &known {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of};
+use super::listing::Listing;
 use super::names::{self, Names};
-use super::servers::{self, Listing};
+use super::servers;
 use super::step::{Act, Step};
 use crate::content::export::layout::Layout;
 use crate::content::import::manifest::{Entry, Origin, What};
@@ -158,8 +159,9 @@ fn step(
         .or(there.map(|there| &there.entry))
         .or(base.as_ref().map(|(entry, _)| entry));
     let label = label.map_or_else(|| path.to_owned(), |entry| format!("{} '{}'", word(entry), entry.name));
-    let act = match look.let_be.get(path) {
-        Some((why, _)) => Act::LetBe(why.clone()),
+    let unread = servers::unread(there, ours.as_ref(), look);
+    let act = match look.let_be.get(path).map(|(why, _)| why.clone()).or(unread) {
+        Some(why) => Act::LetBe(why),
         None if look.others.contains(path) => Act::LetBe("is no regular file any more".to_owned()),
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {

@@ -35,12 +35,13 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
     Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
 }
 
-/// Takes the servers that were found among the items of a folder. One that was synced before keeps its path, also where it was
+/// Takes the servers that were found in a folder among its items. One that was synced before keeps its path, also where it was
 /// renamed here since and the folder says so already.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the manifest lists a server twice.
-pub(super) fn take(look: &mut Look, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
+pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
+    let found = std::mem::take(&mut look.found_servers);
     let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
     let named =
         |base: &Base| entry_of(base).map(|entry| entry.name).or(server_item::name(&base.path).map(str::to_owned));
@@ -64,6 +65,14 @@ pub(super) fn take(look: &mut Look, found: Vec<Found>, bases: &[Base], ours: &Ke
         }
     }
     Ok(())
+}
+
+/// Returns why nothing is known of a server that is not there: the file that it came from cannot be read now.
+pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
+    let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
+    let file = ours.entry.origin.path.as_ref()?;
+    let is_unread = look.let_be.contains_key(file) || look.others.contains(file);
+    is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 
 /// Has what the folder is given of a server say where it lies there, if nothing is known of that here.
@@ -204,14 +213,22 @@ pub(super) fn unsaid(
         };
         if !is_said || stray.is_some() {
             let file = stray.or(found).map_or(manifest::FILE, |found| found.file.as_str());
-            unsaid.push((at, format!("stands in `{file}`, {WHY}")));
+            let waits = |step: &Step| {
+                step.path == file && matches!(step.act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait)
+            };
+            let why = if steps.iter().any(waits) { WAITS } else { NOT_WRITTEN };
+            unsaid.push((at, format!("stands in `{file}`, {why}")));
         }
     }
     Ok(unsaid)
 }
 
-/// Why a server is let be.
-const WHY: &str = "which is not written; put variables in place of the values in it, or make the change in it by hand";
+/// Why a server is let be whose file a person decides about first.
+const WAITS: &str = "which waits to be decided about";
+
+/// Why a server is let be whose file holds values.
+const NOT_WRITTEN: &str =
+    "which is not written; put variables in place of the values in it, or make the change in it by hand";
 
 /// Returns the servers that are read from a folder of these files, whose manifest lists those.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
@@ -227,30 +244,4 @@ fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     kept.list(listed.to_vec(), manifest::FILE);
     let understood = item::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
     Ok(understood.kept.servers)
-}
-
-/// What a folder's manifest is to say of a server.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Listing {
-    /// The server's name.
-    pub(super) name: String,
-    /// What stands there.
-    pub(super) before: Option<Server>,
-    /// What will.
-    pub(super) after: Option<Server>,
-}
-
-/// Returns what is to change in the list of a manifest.
-pub(super) fn listings(before: &[Server], after: &[Server]) -> Vec<Listing> {
-    let by_name = |servers: &[Server]| -> BTreeMap<String, Server> {
-        servers.iter().map(|server| (server.name.clone(), server.clone())).collect()
-    };
-    let (mut before, mut after) = (by_name(before), by_name(after));
-    let names: Vec<String> =
-        before.keys().chain(after.keys()).cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
-    names
-        .into_iter()
-        .map(|name| Listing { before: before.remove(&name), after: after.remove(&name), name })
-        .filter(|listing| listing.before != listing.after)
-        .collect()
 }

@@ -2,13 +2,14 @@
 
 use super::known::Known;
 use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
+use super::local::bundles;
 use super::resolve::Resolved;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
 use crate::registry::package::archive::Archive;
-use crate::store::tools::packages;
+use crate::store::tools::{attestations, packages};
 
 /// An archive that is what its digest says, and the claims about it.
 #[derive(Clone, Debug)]
@@ -77,13 +78,13 @@ fn checked(resolved: &Resolved, bytes: Vec<u8>) -> Result<Archive> {
 fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<Vec<String>> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();
-    let known = context.store.read(|db| packages::attestations(db, sha256))?;
+    let known = context.store.read(|db| bundles(db, sha256))?;
     let new: Vec<String> = offered.into_iter().filter(|bundle| !known.contains(bundle)).collect();
     if !new.is_empty() && context.store.may_write() {
         let now = context.clock.now();
-        context
-            .store
-            .write(|db| new.iter().try_for_each(|bundle| packages::attest(db, sha256, bundle, None, now).map(drop)))?;
+        context.store.write(|db| {
+            new.iter().try_for_each(|bundle| attestations::insert(db, sha256, bundle, None, now).map(drop))
+        })?;
     }
     Ok(known.into_iter().chain(new).collect())
 }

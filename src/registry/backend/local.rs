@@ -10,11 +10,13 @@ use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
+use crate::disk::Sha;
 use crate::error::Result;
 use crate::op::Context;
 use crate::registry::package::Name;
 use crate::store::Db;
 use crate::store::blobs::{self, damaged_value};
+use crate::store::tools::attestations;
 use crate::store::tools::listings::{self, Listing};
 use crate::store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
 use crate::store::tools::registries::LOCAL;
@@ -109,11 +111,11 @@ impl Registry for Local<'_> {
     }
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
-        self.context.store.read(|db| packages::attestations(db, &version.sha256))
+        self.context.store.read(|db| bundles(db, &version.sha256))
     }
 
     fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
-        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations } =
+        let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations: claims } =
             *publication;
         let author = self.context.author();
         let manifest = manifest.to_string();
@@ -138,8 +140,8 @@ impl Registry for Local<'_> {
                 self.list(db, name)?;
                 self.context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))?;
             }
-            for bundle in attestations {
-                packages::attest(db, sha256, bundle, None, author.now)?;
+            for bundle in claims {
+                attestations::insert(db, sha256, bundle, None, author.now)?;
             }
             Ok(is_new)
         })
@@ -160,7 +162,7 @@ impl Registry for Local<'_> {
         let now = self.context.clock.now();
         self.context.store.write(|db| {
             self.row(db, &version.name, &version.version)?;
-            packages::attest(db, &version.sha256, bundle, None, now).map(drop)
+            attestations::insert(db, &version.sha256, bundle, None, now).map(drop)
         })
     }
 }
@@ -174,4 +176,12 @@ fn version_of(row: &PackageRow) -> Result<Version> {
 fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
     let text = packages::manifest(db, row.id)?.unwrap_or_default();
     serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
+}
+
+/// Returns the attestations of an archive that this database has.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn bundles(db: &Db<'_>, sha256: &Sha) -> Result<Vec<String>> {
+    Ok(attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }

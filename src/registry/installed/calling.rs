@@ -83,11 +83,7 @@ impl Called<'_> {
             given,
             input,
             variables: manifest.env.iter().map(variable).collect(),
-            limits: Wished {
-                time: action.timeout,
-                memory: manifest.resources.memory,
-                disk: manifest.resources.disk,
-            },
+            limits: Wished { time: action.timeout, memory: manifest.resources.memory, disk: manifest.resources.disk },
             output_schema: action.output_schema.clone(),
             verdict: self.verdict.status.word().to_owned(),
         }))

@@ -92,8 +92,6 @@ pub const MAIN: &str = "main";
 pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
     match manifest.actions.as_slice() {
         [] | [_] => vec![None],
-        actions => {
-            actions.iter().map(|action| Some(action.name.as_str()).filter(|name| *name != MAIN)).collect()
-        }
+        actions => actions.iter().map(|action| Some(action.name.as_str()).filter(|name| *name != MAIN)).collect(),
     }
 }

@@ -10,10 +10,9 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, release, resolve};
-use crate::registry::package::manifest::Manifest;
 use crate::registry::package::archive;
+use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::{Subject, Verb, Verdict};
-use crate::store::new_content::NewContent;
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages;
 use crate::store::{Db, blobs};
@@ -80,8 +79,7 @@ impl Operation for Install {
     fn run(self, context: &Context) -> Result<Reply> {
         let reference = named(&self.tool, self.version.as_deref())?;
         (context.step_aside)();
-        let choice =
-            Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
+        let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;
         let fetched = download(context, &resolved)?;
         let package = Package::check(&resolved.version.name.to_string(), &fetched.archive)?;
@@ -161,7 +159,9 @@ impl<'a> Package<'a> {
         let manifest = opened.manifest;
         let Some(version) = manifest.version.as_ref().filter(|_| manifest.name.as_str() == name) else {
             let what = format!("The archive of '{name}' is one of '{}'", manifest.name);
-            return Err(Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry"));
+            return Err(
+                Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry")
+            );
         };
         let subject = Subject { name: name.to_owned(), version: version.to_string(), sha256: archive.sha256 };
         Ok(Self { subject, archive, raw: opened.raw_manifest, manifest })
@@ -220,7 +220,7 @@ fn keep(db: &Db<'_>, package: &Package<'_>, release: &packages::Release, now: i6
     };
     if row.blob.is_none() {
         let bytes = &package.archive.bytes;
-        let blob = blobs::put(db, &NewContent::from(bytes.clone()))?;
+        let blob = blobs::put(db, bytes)?;
         let json = Value::Object(package.manifest.json.clone()).to_string();
         let manifest = packages::Manifest { json: &json, raw: &package.raw };
         packages::keep(db, row.id, blob, bytes.len() as u64, manifest)?;

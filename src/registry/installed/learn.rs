@@ -33,7 +33,8 @@ impl Operation for Learn {
     const TITLE: &'static str = "Read a tool's documentation";
     const ABOUT: &'static str =
         "Get documentation for a tool. Returns the full enact.md content including usage instructions.";
-    const HELP: &'static str = "It is read out of the archive, once that was checked: never out of what a registry says of it.";
+    const HELP: &'static str =
+        "It is read out of the archive, once that was checked: never out of what a registry says of it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool learn alice/utils/weather"];
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
@@ -88,7 +89,9 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     let (name, version) = (resolved.version.name.to_string(), resolved.version.version.to_string());
     if manifest.name.as_str() != name || manifest.version.as_ref() != Some(&resolved.version.version) {
         let what = format!("The archive of {name}@{version} is one of '{}'", manifest.name);
-        return Err(Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry"));
+        return Err(
+            Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry")
+        );
     }
     Ok((Subject { name, version, sha256: archive.sha256 }, manifest))
 }

@@ -23,7 +23,8 @@ impl Operation for List {
     const TOOL: &'static str = "enact__list";
     const CLI: &'static [&'static str] = &["tool", "list"];
     const TITLE: &'static str = "List installed tools";
-    const ABOUT: &'static str = "List all globally installed tools. These are the tools available for direct execution.";
+    const ABOUT: &'static str =
+        "List all globally installed tools. These are the tools available for direct execution.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -95,7 +95,8 @@ fn projected(db: &Db<'_>, install: &Install, named: Named) -> Option<Projected> 
 fn shown(manifest: &Manifest, action: Option<&Action>, named: Named) -> Projected {
     let Named { mcp_name, tool, action: name } = named;
     let title = if name.is_empty() { tool.clone() } else { format!("{tool}:{name}") };
-    let description = action.and_then(|action| action.description.clone()).unwrap_or_else(|| manifest.description.clone());
+    let description =
+        action.and_then(|action| action.description.clone()).unwrap_or_else(|| manifest.description.clone());
     let input = action.and_then(|action| action.input_schema.as_ref()).and_then(Value::as_object);
     let output = action.and_then(|action| action.output_schema.as_ref());
     let annotations = action.and_then(|action| action.annotations.as_ref());
@@ -127,10 +128,8 @@ fn parameters(action: Option<&Action>) -> Map<String, Value> {
     let names = action.map(|action| action.command.parameters()).unwrap_or_default();
     let properties: Map<String, Value> =
         names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
-    let mut schema = Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), Value::Object(properties)),
-    ]);
+    let mut schema =
+        Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), Value::Object(properties))]);
     if !names.is_empty() {
         schema.insert("required".to_owned(), json!(names));
     }

@@ -29,7 +29,8 @@ impl Operation for Uninstall {
     const CLI: &'static [&'static str] = &["tool", "uninstall"];
     const TITLE: &'static str = "Uninstall a tool";
     const ABOUT: &'static str = "Uninstall a globally installed tool.";
-    const HELP: &'static str = "All its versions go, unless one is named. The name that agents called it by stays its own.";
+    const HELP: &'static str =
+        "All its versions go, unless one is named. The name that agents called it by stays its own.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool uninstall alice/utils/weather", "mcpkg tool uninstall alice/utils/weather@1.0.0"];
     const EFFECT: Effect = Effect::Write;

@@ -7,9 +7,11 @@ pub mod template;
 mod mcp_name;
 mod name;
 mod reference;
+pub mod schema;
 mod version;
 
 pub use mcp_name::{MAX_MCP_NAME, longer_mcp_name, mcp_name};
 pub use name::{Name, RESERVED};
 pub use reference::{Reference, is_action};
+pub use schema::{Misfit, check_input, path_inputs};
 pub use version::Wanted;

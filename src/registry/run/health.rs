@@ -3,16 +3,14 @@
 use super::bubblewrap;
 use crate::op::{Context, Finding, Health};
 
-/// Looks whether tools can be run. A database that has none is looked at too: an agent may want one.
+/// Looks whether the tools that are installed can be run; without one there is nothing to mend.
 pub fn health(context: &Context) -> Vec<Finding> {
-    // Nothing to run, nothing to mend: what a doctor says about a machine without tools is a note.
-    let has_tools = context.store.read(crate::store::tools::installs::any).unwrap_or(false);
+    if !context.store.read(crate::store::tools::installs::any).unwrap_or(false) {
+        return Vec::new();
+    }
     vec![match bubblewrap::probe() {
         Ok(()) => Finding::new("tools", Health::Ok, "Tools run in bubblewrap"),
-        Err(why) => {
-            let health = if has_tools { Health::Problem } else { Health::Note };
-            Finding::new("tools", health, format!("Tools cannot be run: {why}"))
-                .action("install bubblewrap 0.8 or newer; where it is there, allow user namespaces")
-        }
+        Err(why) => Finding::new("tools", Health::Problem, format!("Tools cannot be run: {why}"))
+            .action("install bubblewrap 0.8 or newer; where it is there, allow user namespaces"),
     }]
 }

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::trust;
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -276,7 +277,9 @@ pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET yanked_at = ?2, yank_reason = ?3, yank_replacement = ?4 WHERE id = ?1");
     let (at, reason, replacement) =
         yank.map_or((None, None, None), |yank| (Some(yank.at), yank.reason.as_ref(), yank.replacement.as_ref()));
-    db.run(sql, params![id, at, reason, replacement]).map(drop)
+    db.run(sql, params![id, at, reason, replacement])?;
+    // What was decided of it may be no more.
+    trust::raise_epoch(db)
 }
 
 fn from_row(row: &Row<'_>) -> Result<PackageRow> {
@@ -297,20 +300,4 @@ fn from_row(row: &Row<'_>) -> Result<PackageRow> {
         yank,
     };
     Ok(PackageRow { id: row.get(0)?, release, blob: row.get(12)?, seen_at: row.get(13)? })
-}
-
-/// Keeps what somebody says of an archive, as a claim; returns whether it was not there before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
-pub fn attest(db: &Db<'_>, sha256: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
-    super::attestations::insert(db, sha256, bundle, poster, now)
-}
-
-/// Returns what was said of an archive, the oldest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
-pub fn attestations(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Vec<String>> {
-    Ok(super::attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }

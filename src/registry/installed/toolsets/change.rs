@@ -63,7 +63,6 @@ impl Operation for Delete {
     const ABOUT: &'static str = "Delete a toolset; its tools stay installed";
     const HELP: &'static str = "The active one is not deleted: agents would see every tool at once.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset delete web-dev"];
-    const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = CHANGES;
     const GROUP: &'static str = GROUP;

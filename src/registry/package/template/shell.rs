@@ -1,8 +1,267 @@
-//! The text of a shell, with `${param}` in the place of values. The text never holds a value: each is a positional parameter.
+//! A shell's text, with `${param}` in the place of values. The text given to the shell never holds a value: each is a
+//! positional parameter, quoted by where it stands.
+
+use serde_json::Value;
+
+use super::Given;
+use super::scan::{Declared, Part, Quote, scan};
+use super::value::{check_length, refused, text};
+use crate::error::Result;
+use crate::registry::package::schema::property;
 
 /// The text given to `sh -c`, and the parameters that it takes by position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shell {
     text: String,
-    parameters: Vec<String>,
+    parameters: Vec<Parameter>,
+    unbraced: Vec<String>,
+}
+
+/// A parameter that the text takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parameter {
+    name: String,
+    /// Whether it begins a word somewhere, which a program may read as an option.
+    begins_word: bool,
+    /// Whether its words are split somewhere.
+    raw: bool,
+}
+
+/// Variables that every run has: without a schema all other names are parameters.
+pub const VARIABLES: [&str; 6] = ["HOME", "PATH", "PWD", "USER", "LANG", "TMPDIR"];
+
+impl Shell {
+    /// Reads a shell's text. Its parameters are the properties that `schema` lists; without a schema, every name but those
+    /// of `env`, the variables that the manifest declares, and [`VARIABLES`].
+    ///
+    /// # Errors
+    /// Why a parameter cannot stand where it does.
+    pub fn parse(source: &str, schema: Option<&Value>, env: &[String]) -> Result<Self, String> {
+        if source.trim().is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        if source.contains('\0') {
+            return Err("it holds NUL".to_owned());
+        }
+        let is_parameter = |name: &str| match schema {
+            Some(schema) => property(schema, name).is_some(),
+            None => is_variable(name) && !VARIABLES.contains(&name) && !env.iter().any(|variable| variable == name),
+        };
+        let scanned = scan(source, &Declared { is_parameter: &is_parameter, by_schema: schema.is_some() });
+        if let Some(why) = scanned.refused {
+            return Err(why);
+        }
+        let mut parameters: Vec<Parameter> = Vec::new();
+        let mut text = String::new();
+        for part in scanned.parts {
+            let place = match part {
+                Part::Text(literal) => {
+                    text.push_str(&literal);
+                    continue;
+                }
+                Part::Place(place) => place,
+            };
+            let at = parameters.iter().position(|known| known.name == place.name).unwrap_or(parameters.len());
+            if at == parameters.len() {
+                parameters.push(Parameter { name: place.name, begins_word: false, raw: false });
+            }
+            parameters[at].begins_word |= place.begins_word;
+            let raw = place.raw && place.quote == Quote::Bare;
+            parameters[at].raw |= raw;
+            let number = at + 1;
+            text.push_str(&match place.quote {
+                Quote::Bare if !raw => format!("\"${{{number}}}\""),
+                Quote::Bare | Quote::Double => format!("${{{number}}}"),
+                Quote::Single => format!("'\"${{{number}}}\"'"),
+            });
+        }
+        match scanned.obstacle {
+            // A text without parameters is the shell's alone.
+            Some(why) if !parameters.is_empty() => Err(why),
+            _ => Ok(Self { text, parameters, unbraced: scanned.unbraced }),
+        }
+    }
+
+    /// Returns the shell with its text and the values behind it. An optional parameter that is missing is empty.
+    ///
+    /// # Errors
+    /// As [`CommandLine::render`](super::CommandLine::render).
+    pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
+        let mut argv = ["sh", "-c", &self.text, "sh"].map(str::to_owned).to_vec();
+        for Parameter { name, begins_word, raw } in &self.parameters {
+            let Some(value) = text(given, name)? else {
+                argv.push(String::new());
+                continue;
+            };
+            let begins_option = value.text.starts_with('-') && *begins_word
+                || *raw && value.text.split_ascii_whitespace().any(|word| word.starts_with('-'));
+            if begins_option && !value.may_be_option {
+                let why = format!("'{name}' begins with '-', and would be read as an option");
+                return Err(refused(name, why)
+                    .hint("a tool takes such a value after `--`, or where its schema says `x-dash: true`"));
+            }
+            check_length(name, &value.text)?;
+            argv.push(value.text);
+        }
+        Ok(argv)
+    }
+
+    /// The text that the shell is given, whatever the values.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The names of its parameters, by their position.
+    pub(super) fn parameters(&self) -> Vec<&str> {
+        self.parameters.iter().map(|parameter| parameter.name.as_str()).collect()
+    }
+
+    /// Returns the parameters that stand in it as `$param`: that is a variable of the shell, and empty.
+    pub fn unbraced(&self) -> &[String] {
+        &self.unbraced
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::process::{Limits, Program};
+
+    fn shell(text: &str) -> Shell {
+        Shell::parse(text, None, &["TOKEN".to_owned()]).unwrap_or_else(|why| panic!("{text}: {why}"))
+    }
+
+    fn rendered(shell: &Shell, schema: Option<&Value>, values: Value) -> Result<Vec<String>> {
+        let values = values.as_object().unwrap().clone();
+        shell.render(&mut Given { schema, values: &values, file: &mut |_, _| unreachable!("no shell takes files") })
+    }
+
+    #[test]
+    fn x24_a_value_is_quoted_by_where_it_stands() {
+        for (source, text) in [
+            ("echo ${x}", r#"echo "${1}""#),
+            ("echo \"a ${x} b\"", r#"echo "a ${1} b""#),
+            ("echo 'a ${x} b'", r#"echo 'a '"${1}"' b'"#),
+            ("echo ${x:raw} \"${x:raw}\"", r#"echo ${1} "${1}""#),
+            ("a=${x}; b ${y} ${x}", r#"a="${1}"; b "${2}" "${1}""#),
+            ("echo \"$(cat ${x} | wc \"${y}\")${z}\"", r#"echo "$(cat "${1}" | wc "${2}")${3}""#),
+            ("echo it\\'s ${x} # it's ${x}\ncat ${x}", "echo it\\'s \"${1}\" # it's ${x}\ncat \"${1}\""),
+            ("echo ${PATH} ${TOKEN} ${#a} ${b:-c} $x $1 ${1}", "echo ${PATH} ${TOKEN} ${#a} ${b:-c} $x $1 ${1}"),
+            ("echo \"${b:-it's}\" ${x}", "echo \"${b:-it's}\" \"${1}\""),
+            ("echo ${b:-'}'} ${x}", "echo ${b:-'}'} \"${1}\""),
+            ("echo $((1 + (2) << 3)) ${x}", "echo $((1 + (2) << 3)) \"${1}\""),
+            ("cat <<'E' | sed ${x}\nit's\nE\necho ${y}", "cat <<'E' | sed \"${1}\"\nit's\nE\necho \"${2}\""),
+            ("cat <<-E\n\tit's\n\tE\necho ${y}", "cat <<-E\n\tit's\n\tE\necho \"${1}\""),
+            ("cat <<<a ${x}", "cat <<<a \"${1}\""),
+            ("case ${x} in a) b;; esac", "case \"${1}\" in a) b;; esac"),
+            ("(cd a && b ${x})", "(cd a && b \"${1}\")"),
+        ] {
+            assert_eq!(shell(source).text(), text, "{source}");
+        }
+    }
+
+    #[test]
+    fn x24_the_real_shell_reads_no_value_as_code() {
+        let evil = "$(touch /nonexistent/x) `id`; \"'\\ * ${HOME}\n-";
+        for (source, expected) in [
+            ("printf '%s|' ${x}", format!("{evil}|")),
+            ("printf '%s|' \"a ${x} b\"", format!("a {evil} b|")),
+            ("printf '%s|' 'a ${x} b'", format!("a {evil} b|")),
+            ("y=$(printf %s ${x}); printf '%s|' \"$y\"", format!("{evil}|")),
+            ("printf '%s|' \"$(printf %s \"${x}\")\"", format!("{evil}|")),
+        ] {
+            let argv = rendered(&shell(source), None, json!({ "x": evil })).unwrap();
+            let cancelled = CancellationToken::new();
+            let output = Program::new(&argv[0])
+                .args(&argv[1..])
+                .run(b"", &Limits::new(Duration::from_secs(10), &cancelled))
+                .unwrap();
+            assert_eq!(output.stdout.whole().unwrap(), expected.as_bytes(), "{source}");
+        }
+    }
+
+    #[test]
+    fn where_no_quoting_helps_a_parameter_is_refused() {
+        for (source, says) in [
+            ("echo $((${x} + 1))", "arithmetic"),
+            ("echo `cat ${x}`", "backticks"),
+            ("cat <<E\n${x}\nE", "here-document"),
+            ("echo ${y:-${x}}", "inside of another"),
+            ("[[ ${x} -eq 0 ]]", "`[[`"),
+            ("((${x}))", "`((`"),
+            ("eval ${x}", "`eval`"),
+            ("f() { echo ${x}; }; f", "function"),
+            ("function f { echo ${x}; }", "function"),
+            ("shift; echo ${x}", "`shift`"),
+            ("set -- a; echo ${x}", "`set --`"),
+            ("echo $'a' ${x}", "`$'`"),
+            ("echo 'a ${x}", "no end"),
+            ("echo $(case a in a) ${x};; esac)", "`case`"),
+            ("", "empty"),
+            ("a\0", "NUL"),
+        ] {
+            let why = Shell::parse(source, None, &[]).expect_err(source);
+            assert!(why.contains(says), "{source}: {why}");
+        }
+        // Without a parameter the text is the shell's alone.
+        for source in
+            ["f() { echo $1; }; f a", "set -- a", "echo 'a", "[[ a ]]", "set -eu; echo ${x}", "echo eval ${x}"]
+        {
+            assert!(Shell::parse(source, None, &[]).is_ok(), "{source}");
+        }
+        let schema = json!({ "properties": { "x": {} } });
+        assert!(Shell::parse("echo ${x:-1}", Some(&schema), &[]).unwrap_err().contains("${x:raw}"));
+        assert_eq!(Shell::parse("echo $x ${y}", Some(&schema), &[]).unwrap().unbraced(), ["x"]);
+    }
+
+    #[test]
+    fn with_a_schema_its_properties_alone_are_parameters() {
+        let schema = json!({ "properties": { "a-b": {}, "n": { "type": "integer", "default": 3 }, "o": {} }, "required": ["a-b"] });
+        let shell = Shell::parse("t ${a-b} ${n} ${o} ${FREE}", Some(&schema), &[]).unwrap();
+        assert_eq!(shell.text(), "t \"${1}\" \"${2}\" \"${3}\" ${FREE}");
+        assert_eq!(rendered(&shell, Some(&schema), json!({ "a-b": "x y" })).unwrap()[4..], ["x y", "3", ""]);
+        assert!(rendered(&shell, Some(&schema), json!({})).unwrap_err().message().contains("'a-b' is required"));
+    }
+
+    #[test]
+    fn x23_a_value_becomes_no_option_of_a_program_in_a_text() {
+        let refused = |source: &str, value: &str| rendered(&shell(source), None, json!({ "x": value })).is_err();
+        for source in ["rm ${x}", "rm \"${x}\"", "rm '${x}'", "a; rm ''${x}", "a -- b && rm ${x}", "echo $(rm ${x})"] {
+            assert!(refused(source, "-rf"), "{source}");
+        }
+        assert!(refused("rm -- ${x}; rm ${x:raw}", "a -rf"));
+        for source in ["rm -- ${x}", "rm ./${x}", "echo \"it is ${x}\"", "a=${x}", "rm --name=${x}"] {
+            assert!(!refused(source, "-rf"), "{source}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_never_changes_whatever_the_values(x in "\\PC*", y in any::<i64>()) {
+            let shell = shell("printf '%s' \"${x}\" -- ${y} '${x}'");
+            if let Ok(argv) = rendered(&shell, None, json!({ "x": x, "y": y })) {
+                prop_assert_eq!(&argv[..4], ["sh", "-c", shell.text(), "sh"]);
+                prop_assert_eq!(&argv[4..], [x, y.to_string()]);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[${}'\"`()<\\\\ax:;#\n=-]{0,60}") {
+            if let Ok(shell) = Shell::parse(&text, None, &[]) {
+                prop_assert_eq!(shell.parameters().is_empty(), shell.text() == text);
+            }
+        }
+    }
 }

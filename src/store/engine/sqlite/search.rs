@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
+use super::limits::POOLED_CACHE;
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{Row, Value, params};
+use crate::store::engine::{Link, Row, Value, params};
 use crate::store::revisions::Kind;
 use crate::store::search::Hit;
 use crate::store::sums::{DAMAGED, checksum};
@@ -35,12 +36,21 @@ pub(in crate::store) fn index(
 const GATHERED: i64 = 1 << 20;
 const GATHERED_OF_MANY: i64 = 8 << 20;
 
+/// Page cache of the connection while it writes many items, in KiB: pages that do not fit are written, and read again,
+/// several times.
+const CACHE_OF_MANY: i64 = 64 * 1024;
+
 /// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
 pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Link::Sqlite(connection) = db.link();
+    let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
         |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);
     gather(GATHERED_OF_MANY)?;
-    let value = f()?;
+    cache(CACHE_OF_MANY)?;
+    let value = f();
+    cache(POOLED_CACHE)?;
+    let value = value?;
     gather(GATHERED)?;
     Ok(value)
 }

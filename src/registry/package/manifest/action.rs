@@ -1,0 +1,203 @@
+//! The actions of a manifest: its `scripts`, or its one `command`.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::fields::Fields;
+use super::node::{Node, Place, Tree};
+use super::problem::{Kind, Problems};
+use super::{Action, MAIN, unit};
+use crate::error::nearest;
+use crate::registry::package::reference::is_action;
+use crate::registry::package::schema;
+use crate::registry::package::template::{Argv, CommandLine, Shell};
+
+/// What actions take from their tool, where they say nothing themselves; the variables that it declares.
+#[derive(Clone, Default)]
+pub(super) struct Common {
+    pub(super) input_schema: Option<Value>,
+    pub(super) output_schema: Option<Value>,
+    pub(super) annotations: Option<Map<String, Value>>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) env: Vec<String>,
+}
+
+const KEYS: [&str; 7] = ["command", "description", "title", "inputSchema", "outputSchema", "annotations", "timeout"];
+
+const ANNOTATIONS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+impl Common {
+    /// Reads what a tool, or a script, says of these.
+    pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
+        let mut annotations = None;
+        if let Some(pair) = fields.get("annotations")
+            && let Some(inner) = Fields::of(&pair.node, fields.path("annotations"), problems)
+        {
+            inner.text("title", problems);
+            for hint in &ANNOTATIONS[1..] {
+                inner.truth(hint, problems);
+            }
+            inner.warn_of_unknown(&ANNOTATIONS, problems);
+            annotations = pair.node.to_json().as_object().cloned();
+        }
+        Self {
+            input_schema: schema(fields, "inputSchema", problems),
+            output_schema: schema(fields, "outputSchema", problems),
+            annotations,
+            timeout: timeout(fields, problems),
+            env: Vec::new(),
+        }
+    }
+}
+
+fn timeout(fields: &Fields<'_>, problems: &mut Problems) -> Option<Duration> {
+    let text = fields.scalar("timeout", problems)?;
+    let at = fields.get("timeout")?.node.at;
+    unit::time(&text).map_err(|why| problems.error(&fields.path("timeout"), at, Kind::Value, why)).ok()
+}
+
+/// Reads a JSON Schema. MCP wants that of the input to be an object's.
+fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Value> {
+    let node = &fields.get(key)?.node;
+    let mut read = node.to_json();
+    let mut wrong = |why: String| problems.error(&fields.path(key), node.at, Kind::Schema, why);
+    let Some(map) = read.as_object_mut() else {
+        wrong("it has to be a JSON Schema: a mapping".to_owned());
+        return None;
+    };
+    if key == "inputSchema" {
+        match map.get("type") {
+            None => drop(map.shift_insert(0, "type".to_owned(), json!("object"))),
+            Some(Value::String(object)) if object == "object" => {}
+            Some(_) => {
+                wrong("its `type` has to be `object`, since arguments have names".to_owned());
+                return None;
+            }
+        }
+    }
+    if let Some(why) = schema::wrong(&read) {
+        wrong(why);
+        return None;
+    }
+    Some(read)
+}
+
+/// Reads the actions of a manifest.
+pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Problems) -> Vec<Action> {
+    let mut actions = Vec::new();
+    if let Some(pair) = fields.get("command") {
+        let path = fields.path("command");
+        if let Some(text) = fields.text("command", problems) {
+            match Shell::parse(text, common.input_schema.as_ref(), &common.env) {
+                Ok(shell) => {
+                    actions.push(of(MAIN, CommandLine::Shell(shell), None, None, common));
+                    advise(&actions[0], &path, pair.node.at, problems);
+                }
+                Err(why) => problems.error(&path, pair.node.at, Kind::Command, why),
+            }
+        }
+    }
+    let Some(scripts) = fields.get("scripts") else { return actions };
+    let Some(scripts) = Fields::of(&scripts.node, fields.path("scripts"), problems) else { return actions };
+    for pair in scripts.pairs {
+        let path = scripts.path(&pair.key);
+        if !is_action(&pair.key) {
+            let why = "an action's name has 1 to 64 of A-Z, a-z, 0-9, _ and -";
+            problems.error(&path, pair.at, Kind::Value, why);
+        } else if actions.iter().any(|action| action.name == pair.key) {
+            problems.error(&path, pair.at, Kind::Value, "`command` is the action `main` already");
+        } else {
+            actions.extend(script(&pair.key, &pair.node, path, common, problems));
+        }
+    }
+    actions
+}
+
+/// Reads one of `scripts`: a command line, or a mapping with one.
+fn script(name: &str, node: &Node, path: String, common: &Common, problems: &mut Problems) -> Option<Action> {
+    let Tree::Mapping(_) = &node.value else {
+        let command = argv(node, &path, problems)?;
+        let action = of(name, command, None, None, common);
+        advise(&action, &path, node.at, problems);
+        return Some(action);
+    };
+    let fields = Fields::of(node, path, problems)?;
+    fields.warn_of_unknown(&KEYS, problems);
+    let title = fields.text("title", problems).map(str::to_owned);
+    let description = fields.text("description", problems).map(str::to_owned);
+    let own = Common::read(&fields, problems);
+    let common = Common {
+        input_schema: own.input_schema.or_else(|| common.input_schema.clone()),
+        output_schema: own.output_schema.or_else(|| common.output_schema.clone()),
+        annotations: own.annotations.or_else(|| common.annotations.clone()),
+        timeout: own.timeout.or(common.timeout),
+        env: common.env.clone(),
+    };
+    let Some(pair) = fields.get("command") else {
+        problems.error(&fields.path("command"), fields.at, Kind::Missing, "a script has a `command`");
+        return None;
+    };
+    let path = fields.path("command");
+    let command = argv(&pair.node, &path, problems)?;
+    let action = of(name, command, title, description, &common);
+    advise(&action, &path, pair.node.at, problems);
+    Some(action)
+}
+
+/// Reads a command line that no shell sees: a text, or a list.
+fn argv(node: &Node, path: &str, problems: &mut Problems) -> Option<CommandLine> {
+    let read = match &node.value {
+        Tree::Scalar(Value::String(text)) => Argv::split(text),
+        Tree::List(_) => Argv::list(node.to_json().as_array().map_or(&[], Vec::as_slice)),
+        _ => Err("it has to be a command line: a text or a list".to_owned()),
+    };
+    read.map(CommandLine::Argv).map_err(|why| problems.error(path, node.at, Kind::Command, why)).ok()
+}
+
+fn of(name: &str, command: CommandLine, title: Option<String>, description: Option<String>, common: &Common) -> Action {
+    Action {
+        name: name.to_owned(),
+        title,
+        description,
+        command,
+        input_schema: common.input_schema.clone(),
+        output_schema: common.output_schema.clone(),
+        annotations: common.annotations.clone(),
+        timeout: common.timeout,
+    }
+}
+
+/// Tells what in a command does not do what it looks like, and refuses parameters that the schema does not list.
+fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
+    let schema = action.input_schema.as_ref();
+    if let Some(listed) = schema.and_then(schema::listed) {
+        for name in action.command.parameters().into_iter().filter(|name| !listed.contains(name)) {
+            let message = format!("the parameter '{name}' is not among the properties of `inputSchema`");
+            let message = match nearest(name, listed.iter().copied()) {
+                Some(near) => format!("{message}; did you mean '{near}'?"),
+                None => message,
+            };
+            problems.error(path, at, Kind::Command, message);
+        }
+    }
+    match &action.command {
+        CommandLine::Argv(argv) => {
+            for option in argv.lone_options(|name| schema::may_be_missing(schema, name)) {
+                let message =
+                    format!("`{option}` stays behind where its value is missing; put both in a list of their own");
+                problems.warn(path, at, Kind::Advice, message);
+            }
+            if let Some(word) = argv.shell_word() {
+                let message = format!("`{word}` is an argument here, since no shell runs this; `command` has one");
+                problems.warn(path, at, Kind::Advice, message);
+            }
+        }
+        CommandLine::Shell(shell) => {
+            for name in shell.unbraced() {
+                let message = format!("`${name}` is a variable of the shell; the parameter is `${{{name}}}`");
+                problems.warn(path, at, Kind::Advice, message);
+            }
+        }
+    }
+}

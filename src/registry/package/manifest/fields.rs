@@ -1,0 +1,109 @@
+//! Reads the fields of a mapping, and notes what is wrong with each.
+
+use serde_json::Value;
+
+use super::node::{Node, Pair, Place, Tree};
+use super::problem::{Kind, Problems};
+use crate::error::nearest;
+
+/// A mapping that is being read.
+pub(super) struct Fields<'a> {
+    pub(super) pairs: &'a [Pair],
+    /// Where it begins.
+    pub(super) at: Place,
+    /// Its JSON Pointer.
+    pub(super) path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// Returns the fields of a mapping; of anything else none, and that is an error.
+    pub(super) fn of(node: &'a Node, path: String, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Tree::Mapping(pairs) => Some(Self { pairs, at: node.at, path }),
+            _ => {
+                problems.error(&path, node.at, Kind::Type, "it has to be a mapping of keys and values");
+                None
+            }
+        }
+    }
+
+    /// The JSON Pointer of a field.
+    pub(super) fn path(&self, key: &str) -> String {
+        format!("{}/{}", self.path, key.replace('~', "~0").replace('/', "~1"))
+    }
+
+    /// A field that is there and not null.
+    pub(super) fn get(&self, key: &str) -> Option<&'a Pair> {
+        self.pairs.iter().find(|pair| pair.key == key && !pair.node.is_null())
+    }
+
+    /// Reads a text.
+    pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<&'a str> {
+        let pair = self.get(key)?;
+        let text = pair.node.text();
+        if text.is_none() {
+            let hint = match &pair.node.value {
+                Tree::Scalar(value) => format!("it has to be a text; put {value} in quotes"),
+                _ => "it has to be a text".to_owned(),
+            };
+            problems.error(&self.path(key), pair.node.at, Kind::Type, hint);
+        }
+        text
+    }
+
+    /// Reads a truth value.
+    pub(super) fn truth(&self, key: &str, problems: &mut Problems) -> Option<bool> {
+        let pair = self.get(key)?;
+        match pair.node.value {
+            Tree::Scalar(Value::Bool(truth)) => Some(truth),
+            _ => {
+                problems.error(&self.path(key), pair.node.at, Kind::Type, "it has to be true or false");
+                None
+            }
+        }
+    }
+
+    /// Reads a text or a number as text.
+    pub(super) fn scalar(&self, key: &str, problems: &mut Problems) -> Option<String> {
+        let pair = self.get(key)?;
+        match &pair.node.value {
+            Tree::Scalar(Value::String(text)) => Some(text.clone()),
+            Tree::Scalar(value) => Some(value.to_string()),
+            _ => {
+                problems.error(&self.path(key), pair.node.at, Kind::Type, "it has to be a text");
+                None
+            }
+        }
+    }
+
+    /// Reads a text, or a list of texts.
+    pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<String> {
+        let Some(pair) = self.get(key) else { return Vec::new() };
+        let nodes = match &pair.node.value {
+            Tree::List(list) => list.as_slice(),
+            _ => std::slice::from_ref(&pair.node),
+        };
+        let mut texts = Vec::new();
+        for node in nodes {
+            match node.text() {
+                Some(text) => texts.push(text.to_owned()),
+                None => problems.error(&self.path(key), node.at, Kind::Type, "it has to be a text or a list of texts"),
+            }
+        }
+        texts
+    }
+
+    /// Warns of the fields that nobody reads; `x-*` are the author's own.
+    pub(super) fn warn_of_unknown(&self, known: &[&str], problems: &mut Problems) {
+        for pair in self.pairs {
+            if known.contains(&pair.key.as_str()) || pair.key.starts_with("x-") {
+                continue;
+            }
+            let message = match nearest(&pair.key, known.iter().copied()) {
+                Some(near) => format!("nobody reads this field; did you mean `{near}`?"),
+                None => "nobody reads this field".to_owned(),
+            };
+            problems.warn(&self.path(&pair.key), pair.at, Kind::Unknown, message);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Which files of a package are its manifest, and how one fills in what the other leaves out.
+
+use super::node::{Node, Pair, Place, Tree};
+use super::problem::{Kind, Problems};
+use crate::error::Result;
+
+/// The files that can be a manifest; the first that exists is.
+pub const FILES: [&str; 7] =
+    ["SKILL.md", "skill.package.yaml", "skill.package.yml", "skill.yml", "enact.md", "enact.yaml", "enact.yml"];
+
+/// The Markdown file that agents read; beside a manifest in YAML it has the documentation.
+const SKILL: &str = "SKILL.md";
+
+/// What `SKILL.md` fills in where the manifest beside it says nothing.
+const FILLED: [&str; 4] = ["description", "license", "compatibility", "metadata"];
+
+/// The most bytes of a manifest's file.
+pub const MAX_FILE: u64 = 1 << 20;
+
+/// Gives the bytes of a file at the top of the package; `None` where there is none.
+pub type Find<'a> = &'a mut dyn FnMut(&str) -> Result<Option<Vec<u8>>>;
+
+/// What the files of a manifest say.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// The file that leads.
+    pub(super) file: &'static str,
+    /// Its text.
+    pub(super) raw: String,
+    /// Its fields, with those that were filled in; no field where it is malformed.
+    pub(super) fields: Vec<Pair>,
+    /// Where its fields begin.
+    pub(super) at: Place,
+    /// The body of the Markdown file.
+    pub(super) doc: Option<String>,
+}
+
+/// Reads the files of a manifest; `None` where there is none.
+///
+/// # Errors
+/// What `find` fails with. What is wrong with the files is among the problems.
+pub(super) fn sources(find: Find<'_>, problems: &mut Problems) -> Result<Option<Sources>> {
+    let mut first = None;
+    for file in FILES {
+        if let Some(bytes) = find(file)? {
+            first = Some((file, bytes));
+            break;
+        }
+    }
+    let Some((file, bytes)) = first else { return Ok(None) };
+    let mut skill = None;
+    let (mut file, mut bytes) = (file, bytes);
+    if file == SKILL {
+        for yaml in FILES.into_iter().filter(|file| !file.ends_with(".md")) {
+            if let Some(found) = find(yaml)? {
+                skill = Some(std::mem::replace(&mut bytes, found));
+                file = yaml;
+                break;
+            }
+        }
+    }
+    let is_markdown = file.ends_with(".md");
+    let mut sources = one(file, &bytes, !is_markdown, problems);
+    if let Some(bytes) = skill {
+        let beside = one(SKILL, &bytes, false, problems);
+        sources.doc = beside.doc;
+        let missing = |pair: &Pair| {
+            FILLED.contains(&pair.key.as_str()) && !sources.fields.iter().any(|field| field.key == pair.key)
+        };
+        let filled: Vec<Pair> = beside.fields.into_iter().filter(missing).collect();
+        sources.fields.extend(filled);
+    } else if is_markdown && sources.fields.is_empty() && problems.errors.is_empty() {
+        problems.error("", sources.at, Kind::Malformed, "it has no front matter: YAML between two lines of `---`");
+    }
+    Ok(Some(sources))
+}
+
+/// Reads one file: YAML, or Markdown with front matter.
+fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems) -> Sources {
+    let at = Place { file, line: 1, column: 1 };
+    let mut sources = Sources { file, raw: String::new(), fields: Vec::new(), at, doc: None };
+    if bytes.len() as u64 > MAX_FILE {
+        problems.error("", at, Kind::Malformed, format!("it has more than {} KiB", MAX_FILE >> 10));
+        return sources;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        problems.error("", at, Kind::Malformed, "it is no UTF-8 text");
+        return sources;
+    };
+    text.clone_into(&mut sources.raw);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (yaml, lines_before) = if is_yaml {
+        (text, 0)
+    } else {
+        match front(text) {
+            Ok(Some((yaml, body))) => {
+                sources.doc = Some(body.trim_matches(['\r', '\n']).to_owned()).filter(|doc| !doc.is_empty());
+                (yaml, 1)
+            }
+            Ok(None) => {
+                sources.doc = Some(text.to_owned());
+                return sources;
+            }
+            Err(why) => {
+                problems.error("", at, Kind::Malformed, why);
+                return sources;
+            }
+        }
+    };
+    match Node::yaml(file, yaml, lines_before) {
+        Ok(Node { value: Tree::Mapping(fields), .. }) => sources.fields = fields,
+        Ok(node) if node.is_null() && !is_yaml => {}
+        Ok(node) if node.is_null() => problems.error("", at, Kind::Malformed, "it is empty"),
+        Ok(node) => problems.error("", node.at, Kind::Malformed, "it is no mapping of keys and values"),
+        Err((why, at)) => problems.error("", at, Kind::Malformed, why),
+    }
+    sources
+}
+
+/// Splits a text that begins with front matter into its YAML and what follows; `None` where none begins.
+fn front(text: &str) -> Result<Option<(&str, &str)>, &'static str> {
+    let is_mark = |line: &str| line.trim_end() == "---";
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| is_mark(line)) else { return Ok(None) };
+    let mut at = first.len();
+    for line in lines {
+        if is_mark(line) {
+            return Ok(Some((&text[first.len()..at], &text[at + line.len()..])));
+        }
+        at += line.len();
+    }
+    Err("its front matter has no end: a line of `---`")
+}

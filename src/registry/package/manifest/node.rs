@@ -1,0 +1,245 @@
+//! YAML and JSON as a tree that knows where each value stands.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use serde_saphyr::Spanned;
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: &'static str,
+    /// From 1; 0 where the manifest came as JSON.
+    pub(super) line: u64,
+    /// From 1; 0 where the manifest came as JSON.
+    pub(super) column: u64,
+}
+
+/// A value with its place.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) at: Place,
+    pub(super) value: Tree,
+}
+
+/// A value whose parts have places.
+#[derive(Clone, Debug)]
+pub(super) enum Tree {
+    /// Null, a truth value, a number or a text.
+    Scalar(Value),
+    List(Vec<Node>),
+    Mapping(Vec<Pair>),
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) key: String,
+    pub(super) at: Place,
+    pub(super) node: Node,
+}
+
+/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+const MAX_ALIASED: usize = 10_000;
+
+impl Node {
+    /// Reads the YAML of `file`, which begins in the line after `lines_before`. Empty YAML is null.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub(super) fn yaml(file: &'static str, text: &str, lines_before: u64) -> Result<Self, (String, Place)> {
+        // As agents read YAML 1.2: `yes` and `1_000` are texts.
+        let options = serde_saphyr::options! {
+            strict_booleans: true,
+            underscored_numbers_as_strings: true,
+            with_snippet: false,
+            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
+        };
+        let read: Result<Spanned<Raw>, _> = serde_saphyr::from_str_with_options(text, options);
+        let place = |at: &serde_saphyr::Location| Place {
+            file,
+            line: at.line().max(1) + lines_before,
+            column: at.column().max(1),
+        };
+        read.map(|raw| raw.value.placed(place(&raw.referenced), &place)).map_err(|error| {
+            let at = error.location().map_or(Place { file, line: 1 + lines_before, column: 1 }, |at| place(&at));
+            (reason(&error), at)
+        })
+    }
+
+    /// Returns JSON as a tree without places.
+    pub(super) fn json(file: &'static str, value: &Value) -> Self {
+        let at = Place { file, line: 0, column: 0 };
+        let value = match value {
+            Value::Array(list) => Tree::List(list.iter().map(|value| Self::json(file, value)).collect()),
+            Value::Object(map) => {
+                let pair =
+                    |(key, value): (&String, &Value)| Pair { key: key.clone(), at, node: Self::json(file, value) };
+                Tree::Mapping(map.iter().map(pair).collect())
+            }
+            scalar => Tree::Scalar(scalar.clone()),
+        };
+        Self { at, value }
+    }
+
+    /// Returns it as JSON.
+    pub(super) fn to_json(&self) -> Value {
+        match &self.value {
+            Tree::Scalar(value) => value.clone(),
+            Tree::List(list) => list.iter().map(Self::to_json).collect(),
+            Tree::Mapping(pairs) => {
+                Value::Object(pairs.iter().map(|pair| (pair.key.clone(), pair.node.to_json())).collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self.value, Tree::Scalar(Value::Null))
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Tree::Scalar(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A value as it is read, before its places are known.
+struct Raw(RawTree);
+
+enum RawTree {
+    Scalar(Value),
+    List(Vec<Spanned<Raw>>),
+    Mapping(Vec<(Spanned<String>, Spanned<Raw>)>),
+}
+
+impl Raw {
+    fn placed(self, at: Place, place: &impl Fn(&serde_saphyr::Location) -> Place) -> Node {
+        let value = match self.0 {
+            RawTree::Scalar(value) => Tree::Scalar(value),
+            RawTree::List(list) => {
+                Tree::List(list.into_iter().map(|item| item.value.placed(place(&item.referenced), place)).collect())
+            }
+            RawTree::Mapping(pairs) => {
+                let pair = |(key, item): (Spanned<String>, Spanned<Self>)| Pair {
+                    at: place(&key.referenced),
+                    key: key.value,
+                    node: item.value.placed(place(&item.referenced), place),
+                };
+                Tree::Mapping(pairs.into_iter().map(pair).collect())
+            }
+        };
+        Node { at, value }
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Raw;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Raw, E> {
+                Ok(Raw(RawTree::Scalar(Value::Null)))
+            }
+
+            fn visit_none<E>(self) -> Result<Raw, E> {
+                Ok(Raw(RawTree::Scalar(Value::Null)))
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+                Raw::deserialize(deserializer)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
+                Ok(Raw(RawTree::Scalar(value.into())))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
+                Ok(Raw(RawTree::Scalar(value.into())))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
+                Ok(Raw(RawTree::Scalar(value.into())))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw, E> {
+                let number = Number::from_f64(value).ok_or_else(|| E::custom("a number that JSON does not have"))?;
+                Ok(Raw(RawTree::Scalar(number.into())))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Raw, E> {
+                if value.contains('\0') {
+                    return Err(E::custom("a text holds U+0000"));
+                }
+                Ok(Raw(RawTree::Scalar(value.into())))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Raw, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = sequence.next_element()? {
+                    list.push(item);
+                }
+                Ok(Raw(RawTree::List(list)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+                let mut pairs: Vec<(Spanned<String>, Spanned<Raw>)> = Vec::new();
+                while let Some(pair) = map.next_entry::<Spanned<String>, _>()? {
+                    if pair.0.value.contains('\0') {
+                        return Err(A::Error::custom("a key holds U+0000"));
+                    }
+                    pairs.push(pair);
+                }
+                Ok(Raw(RawTree::Mapping(pairs)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// Returns why a text is no YAML, without the reader's own words for the place.
+fn reason(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let bare = first.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, why)| why);
+    let bare = bare.split(" at line ").next().unwrap_or(bare);
+    bare.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_knows_its_place() {
+        let node = Node::yaml("enact.yaml", "a:\n  - x: yes\n    y: [1, 2.5]\nb: &k {c: ~}\nd: *k\n", 0).unwrap();
+        assert_eq!(
+            node.to_json(),
+            serde_json::json!({ "a": [{ "x": "yes", "y": [1, 2.5] }], "b": { "c": null }, "d": { "c": null } })
+        );
+        let Tree::Mapping(pairs) = &node.value else { panic!() };
+        let Tree::List(list) = &pairs[0].node.value else { panic!() };
+        let Tree::Mapping(inner) = &list[0].value else { panic!() };
+        assert_eq!((inner[1].at.line, inner[1].at.column), (3, 5));
+        assert_eq!((pairs[2].at.line, pairs[2].at.column), (5, 1));
+    }
+
+    #[test]
+    fn what_is_no_yaml_says_where() {
+        for (text, line) in [("a: [", 2), ("a: 1\nb: {\n", 4), ("a: 1\na: 2\n", 3), ("x: \"a\\0b\"\n", 2)] {
+            let (why, at) = Node::yaml("SKILL.md", text, 1).unwrap_err();
+            assert!(!why.contains("line"), "{why}");
+            assert!(at.line >= line.min(2) && at.line <= line + 1, "{text}: {at:?} {why}");
+        }
+        let deep = format!("a: {}{}", "[".repeat(500), "]".repeat(500));
+        assert!(Node::yaml("enact.yaml", &deep, 0).is_err());
+    }
+}

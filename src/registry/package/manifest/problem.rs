@@ -1,0 +1,91 @@
+//! What is wrong with a manifest, or could be better, and where.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::node::Place;
+use crate::error::{Code, Error};
+
+/// Something that is wrong with a manifest, or could be better.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Which field, as a JSON Pointer; empty for the whole.
+    pub path: String,
+    /// What is wrong, without a final period.
+    pub message: String,
+    /// What kind of problem it is.
+    pub code: Kind,
+    /// The file.
+    pub file: String,
+    /// The line, from 1; 0 where the manifest came as JSON.
+    pub line: u64,
+    /// The column, from 1; 0 where the manifest came as JSON.
+    pub column: u64,
+}
+
+/// The kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The file is no YAML, or no mapping.
+    Malformed,
+    /// A field is missing.
+    Missing,
+    /// A field is of another type.
+    Type,
+    /// A field's value breaks a rule.
+    Value,
+    /// A command is malformed.
+    Command,
+    /// A JSON Schema is malformed.
+    Schema,
+    /// A field that nobody reads.
+    Unknown,
+    /// Nothing is wrong, and it could be better.
+    Advice,
+}
+
+/// The problems of a manifest.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    pub(super) errors: Vec<Problem>,
+    pub(super) warnings: Vec<Problem>,
+}
+
+impl Problems {
+    pub(super) fn error(&mut self, path: &str, at: Place, code: Kind, message: impl Into<String>) {
+        self.errors.push(Problem::new(path, at, code, message.into()));
+    }
+
+    pub(super) fn warn(&mut self, path: &str, at: Place, code: Kind, message: impl Into<String>) {
+        self.warnings.push(Problem::new(path, at, code, message.into()));
+    }
+}
+
+impl Problem {
+    fn new(path: &str, at: Place, code: Kind, message: String) -> Self {
+        Self { path: path.to_owned(), message, code, file: at.file.to_owned(), line: at.line, column: at.column }
+    }
+
+    /// Returns it as one line: the place, the field, and what is wrong.
+    pub fn shown(&self) -> String {
+        let field = self.path.trim_start_matches('/').replace('/', ".");
+        let field = if field.is_empty() { field } else { format!("`{}`: ", field.escape_debug()) };
+        match self.line {
+            0 => format!("{}: {field}{}", self.file, self.message),
+            line => format!("{}:{line}:{}: {field}{}", self.file, self.column, self.message),
+        }
+    }
+}
+
+/// Returns the refusal of a manifest with these errors.
+pub(super) fn refusal(errors: &[Problem]) -> Error {
+    let message = match errors {
+        [only] => format!("The manifest is invalid: {}", only.shown()),
+        _ => {
+            let lines: Vec<String> = errors.iter().map(Problem::shown).collect();
+            format!("The manifest has {} errors:\n  {}", errors.len(), lines.join("\n  "))
+        }
+    };
+    Error::new(Code::ManifestInvalid, message).with_details(json!({ "errors": errors }))
+}

@@ -1,0 +1,132 @@
+//! Numbers with units: how long a tool may run, how much memory it needs.
+
+use std::time::Duration;
+
+/// Nanoseconds of each unit; µ is written with either of its two characters.
+const TIMES: [(&str, f64); 8] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("\u{b5}s", 1e3),
+    ("\u{3bc}s", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("m", 60e9),
+    ("h", 3600e9),
+];
+
+/// Bytes of each unit.
+const SIZES: [(&str, u64); 14] = [
+    ("", 1),
+    ("B", 1),
+    ("K", 1_000),
+    ("KB", 1_000),
+    ("Ki", 1 << 10),
+    ("KiB", 1 << 10),
+    ("M", 1_000_000),
+    ("MB", 1_000_000),
+    ("Mi", 1 << 20),
+    ("MiB", 1 << 20),
+    ("G", 1_000_000_000),
+    ("GB", 1_000_000_000),
+    ("Gi", 1 << 30),
+    ("GiB", 1 << 30),
+];
+
+/// Reads a span of time such as `90s`, `1.5h` or `1h30m`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let mut nanos = 0.0;
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    while !rest.is_empty() {
+        let (number, after) = number(rest)?;
+        let length = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, after) = after.split_at(length);
+        let Some((_, worth)) = TIMES.iter().find(|(name, _)| *name == unit) else {
+            return Err(match unit {
+                "" => "it has no unit; write 30s, 5m or 1h".to_owned(),
+                unit => format!("'{}' is no unit of time; known are ns, us, ms, s, m, h", unit.escape_debug()),
+            });
+        };
+        nanos += number * worth;
+        rest = after;
+    }
+    if nanos < 1.0 {
+        return Err("it is no time at all".to_owned());
+    }
+    // A hundred years; what a run may take at most is less by far.
+    if nanos > 3600e9 * 24.0 * 36_525.0 {
+        return Err("it is longer than a hundred years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(nanos / 1e9))
+}
+
+/// Reads a number of bytes such as `512Mi` or `2GB`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = number(text.trim())?;
+    let Some((_, worth)) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())) else {
+        return Err(format!("'{}' is no unit of size; known are K, M, G, Ki, Mi, Gi", unit.escape_debug()));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a unit is a small whole number")]
+    let bytes = number * *worth as f64;
+    if !(1.0..=1e15).contains(&bytes) {
+        return Err("it is no size that a machine has".to_owned());
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 1 and 1e15")]
+    Ok(bytes as u64)
+}
+
+/// Reads the number that a text begins with.
+fn number(text: &str) -> Result<(f64, &str), String> {
+    let length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (digits, rest) = text.split_at(length);
+    match digits.parse::<f64>() {
+        Ok(number) if digits.len() <= 20 && !digits.starts_with('.') => Ok((number, rest)),
+        _ => Err(format!("'{}' does not begin with a number", text.escape_debug())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x27_every_unit_of_time_is_read_or_refused() {
+        for (text, nanos) in [
+            ("1500ns", 1_500),
+            ("2us", 2_000),
+            ("2\u{b5}s", 2_000),
+            ("2\u{3bc}s", 2_000),
+            ("250ms", 250_000_000),
+            ("30s", 30_000_000_000),
+            ("5m", 300_000_000_000),
+            ("1.5h", 5_400_000_000_000),
+            ("1h30m", 5_400_000_000_000),
+        ] {
+            assert_eq!(time(text).unwrap().as_nanos(), nanos, "{text}");
+        }
+        for bad in ["", "5", "m", "5 minutes", "5min", "5d", "-5s", "0s", "1e3s", "999999999h", "5m ", "1..5s"] {
+            let bad_only = bad.trim() == bad;
+            assert!(time(bad).is_err() == bad_only, "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_decimal_or_binary() {
+        for (text, bytes) in
+            [("512Mi", 512 << 20), ("2GB", 2_000_000_000), ("2Gi", 2 << 30), ("1.5k", 1_500), ("1024", 1024)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for bad in ["", "Mi", "0", "-1Mi", "1Ti", "5 apples", "99999999999Gi"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+}

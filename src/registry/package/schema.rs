@@ -1,0 +1,205 @@
+//! JSON Schemas of what a tool takes and writes: 2020-12 unless they name another draft, whole, without remote references.
+
+use jsonschema::{PatternOptions, Validator};
+use serde::Serialize;
+use serde_json::Value;
+
+use self::reference::{MAX_REFERENCES, pointed};
+
+mod cost;
+mod reference;
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Misfit {
+    /// Where, as a JSON Pointer; empty for the whole.
+    pub path: String,
+    /// What is wrong, without a final period.
+    pub message: String,
+}
+
+/// The most characters of a message: it may quote a value.
+const MAX_MESSAGE: usize = 300;
+
+/// The most misfits that are told of one value.
+const MAX_MISFITS: usize = 50;
+
+/// Returns what of `value` does not fit `schema`, each with its path; nothing where all of it fits.
+pub fn check_input(schema: &Value, value: &Value) -> Vec<Misfit> {
+    match compile(schema) {
+        Ok(validator) => {
+            let errors = validator.iter_errors(value).take(MAX_MISFITS);
+            errors.map(|error| Misfit::new(error.instance_path().as_str(), error.to_string())).collect()
+        }
+        // The manifest was refused for it, so that no caller comes here with one.
+        Err(why) => vec![Misfit::new("", format!("the schema cannot be used: {why}"))],
+    }
+}
+
+impl Misfit {
+    fn new(path: &str, message: impl Into<String>) -> Self {
+        let message: String = message.into();
+        let cut = match message.char_indices().nth(MAX_MESSAGE) {
+            Some((at, _)) => format!("{}...", &message[..at]),
+            None => message,
+        };
+        Self { path: path.to_owned(), message: cut }
+    }
+}
+
+/// Returns the first thing that keeps a schema from being used.
+pub(super) fn wrong(schema: &Value) -> Option<String> {
+    compile(schema).err()
+}
+
+fn compile(schema: &Value) -> Result<Validator, String> {
+    cost::check(schema)?;
+    // A pattern is a stranger's text: this engine never backtracks.
+    let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
+    options.build(schema).map_err(|error| Misfit::new("", error.to_string()).message)
+}
+
+/// A property of a schema's, through references inside of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Property<'a> {
+    schema: &'a Value,
+}
+
+/// Returns the property `name`, where the schema lists it.
+pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<Property<'a>> {
+    let mut found = schema.get("properties")?.get(name)?;
+    for _ in 0..MAX_REFERENCES {
+        // Beside a reference other keywords count too: what stands here is read first.
+        let Some(reference) = found.get("$ref").and_then(Value::as_str) else { break };
+        if (Property { schema: found }).says_anything() {
+            break;
+        }
+        found = pointed(schema, reference)?;
+    }
+    Some(Property { schema: found })
+}
+
+impl<'a> Property<'a> {
+    fn says_anything(self) -> bool {
+        ["default", "enum", "const", "pattern", "format", "x-dash"].iter().any(|key| self.schema.get(key).is_some())
+    }
+
+    /// Its value where none is given.
+    pub(super) fn default(self) -> Option<&'a Value> {
+        self.schema.get("default")
+    }
+
+    /// Whether its author thought of what a value begins with: the schema lists the values, has a pattern for them, or
+    /// says `x-dash: true`.
+    pub(super) fn takes_dashes(self) -> bool {
+        ["enum", "const", "pattern"].iter().any(|key| self.schema.get(key).is_some())
+            || self.schema.get("x-dash") == Some(&Value::Bool(true))
+    }
+
+    /// Whether it names a file of the user's.
+    fn is_path(self) -> bool {
+        self.schema.get("format").and_then(Value::as_str) == Some("path")
+    }
+}
+
+/// Whether a call has to give `name`: without a schema every parameter has to be given.
+pub(super) fn is_required(schema: Option<&Value>, name: &str) -> bool {
+    let Some(schema) = schema else { return true };
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|names| names.iter().any(|required| required.as_str() == Some(name)))
+}
+
+/// Whether a call may leave `name` out, and nothing stands in for it.
+pub(super) fn may_be_missing(schema: Option<&Value>, name: &str) -> bool {
+    let default = schema.and_then(|schema| property(schema, name)).and_then(Property::default);
+    default.is_none() && !is_required(schema, name)
+}
+
+/// Returns the names of the properties that a schema lists; `None` where it may take others that are not listed there.
+pub(super) fn listed(schema: &Value) -> Option<Vec<&str>> {
+    const ELSEWHERE: [&str; 9] = [
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "patternProperties",
+        "dependentSchemas",
+        "propertyNames",
+    ];
+    if ELSEWHERE.iter().any(|key| schema.get(key).is_some())
+        || schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
+    {
+        return None;
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    Some(properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect())
+}
+
+/// Returns the parameters that name files of the user's: properties with `format: path`.
+pub fn path_inputs(schema: &Value) -> Vec<&str> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));
+    names.filter(|name| property(schema, name).is_some_and(Property::is_path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn x26_the_whole_value_is_checked_each_misfit_with_its_path() {
+        let schema = json!({
+            "type": "object",
+            "required": ["city"],
+            "properties": {
+                "city": { "type": "string" },
+                "days": { "type": "integer" },
+                "at": { "type": "object", "properties": { "lat": { "type": "number", "maximum": 90 } } },
+            },
+            "additionalProperties": false,
+        });
+        assert!(check_input(&schema, &json!({ "city": "Bern", "days": 2, "at": { "lat": 46 } })).is_empty());
+        let found = check_input(&schema, &json!({ "days": "5", "at": { "lat": 91 }, "x": 1 }));
+        let mut paths: Vec<_> = found.iter().map(|misfit| misfit.path.as_str()).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["", "", "/at/lat", "/days"]);
+        assert!(found.iter().any(|misfit| misfit.message.contains("\"city\" is a required property")), "{found:?}");
+    }
+
+    #[test]
+    fn a_schema_is_whole_and_reaches_nothing_elsewhere() {
+        for remote in ["https://example.com/s.json", "file:///etc/passwd", "http://127.0.0.1/x", "other.json"] {
+            assert!(wrong(&json!({ "properties": { "a": { "$ref": remote } } })).is_some(), "{remote}");
+        }
+        assert!(wrong(&json!({ "type": "strin" })).is_some());
+        assert!(wrong(&json!({ "pattern": "(" })).is_some());
+        assert!(wrong(&json!({ "pattern": "(?<=a)b" })).is_some(), "no engine that backtracks");
+        assert!(wrong(&json!({ "$defs": { "a": { "type": "string" } }, "$ref": "#/$defs/a" })).is_none());
+    }
+
+    #[test]
+    fn a_message_is_short_whatever_it_quotes() {
+        let found = check_input(&json!({ "type": "integer" }), &json!("ü".repeat(100_000)));
+        assert!(found[0].message.chars().count() <= MAX_MESSAGE + 3);
+    }
+
+    #[test]
+    fn properties_are_found_through_references() {
+        let schema = json!({
+            "$defs": { "unit": { "enum": ["C", "F"], "default": "C" }, "file": { "type": "string", "format": "path" } },
+            "properties": { "unit": { "$ref": "#/$defs/unit" }, "file": { "$ref": "#/$defs/file" }, "free": {} },
+            "required": ["free"],
+        });
+        let unit = property(&schema, "unit").unwrap();
+        assert_eq!(unit.default(), Some(&json!("C")));
+        assert!(unit.takes_dashes() && !property(&schema, "free").unwrap().takes_dashes());
+        assert_eq!(path_inputs(&schema), ["file"]);
+        assert!(is_required(Some(&schema), "free") && !is_required(Some(&schema), "unit") && is_required(None, "x"));
+        assert_eq!(listed(&schema), Some(vec!["unit", "file", "free"]));
+        assert_eq!(listed(&json!({ "allOf": [] })), None);
+    }
+}

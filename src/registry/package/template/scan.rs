@@ -1,0 +1,446 @@
+//! Reads a shell's text far enough to know how each `${param}` in it is quoted.
+
+use super::is_parameter;
+
+/// A part of a shell's text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Text as it is.
+    Text(String),
+    /// A parameter.
+    Place(Place),
+}
+
+/// Where a parameter stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) name: String,
+    pub(super) quote: Quote,
+    /// `${param:raw}`.
+    pub(super) raw: bool,
+    /// Whether its value begins a word that a program may read as an option.
+    pub(super) begins_word: bool,
+}
+
+/// How a place is quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quote {
+    Bare,
+    Double,
+    Single,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    pub(super) parts: Vec<Part>,
+    /// Why a parameter cannot stand where it does.
+    pub(super) refused: Option<String>,
+    /// What keeps parameters from standing anywhere in this text.
+    pub(super) obstacle: Option<String>,
+    /// Parameters written as `$param`, which is a variable of the shell.
+    pub(super) unbraced: Vec<String>,
+}
+
+/// Which names are parameters.
+pub(super) struct Declared<'a> {
+    pub(super) is_parameter: &'a dyn Fn(&str) -> bool,
+    /// Whether a schema lists them: without one every name is a parameter, and a text with more than its name in the
+    /// braces is the shell's own.
+    pub(super) by_schema: bool,
+}
+
+/// What the text is inside of, from the outermost.
+#[derive(Debug)]
+enum Frame {
+    /// Commands: the whole text, or those of `$(...)`.
+    Commands(Words),
+    Double,
+    Single,
+    /// `${variable...}` of the shell's own.
+    Expansion,
+    Arithmetic {
+        depth: usize,
+    },
+    Backticks,
+}
+
+/// What of a command was read.
+#[derive(Debug, Default)]
+struct Words {
+    /// Parentheses that are open.
+    depth: usize,
+    /// The word so far, as far as it is plain text.
+    word: String,
+    /// Whether the word has nothing in it, quotes aside.
+    is_empty: bool,
+    /// Whether the words so far are none but assignments and keywords: the next one is a program.
+    at_program: bool,
+    /// The program's name.
+    program: String,
+    /// Whether a `--` ended the options.
+    options_end: bool,
+    /// Delimiters of here-documents that begin with the next line, and whether tabs before them are skipped.
+    documents: Vec<(String, bool)>,
+}
+
+/// Words after which a program's name stands.
+const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
+
+struct Scanner<'a> {
+    rest: &'a str,
+    declared: &'a Declared<'a>,
+    frames: Vec<Frame>,
+    scanned: Scanned,
+}
+
+/// Reads a text.
+pub(super) fn scan(text: &str, declared: &Declared<'_>) -> Scanned {
+    let frames = vec![Frame::Commands(Words::new())];
+    let mut scanner = Scanner { rest: text, declared, frames, scanned: Scanned::default() };
+    while !scanner.rest.is_empty() {
+        scanner.step();
+    }
+    if let Some(Frame::Commands(words)) = scanner.frames.last_mut() {
+        let found = words.end();
+        scanner.note(found);
+    }
+    if scanner.frames.len() > 1 {
+        scanner.obstacle("a quote or a bracket has no end");
+    }
+    scanner.scanned
+}
+
+impl Words {
+    fn new() -> Self {
+        Self { is_empty: true, at_program: true, ..Self::default() }
+    }
+
+    /// Ends a word, and returns what in it keeps parameters from the text.
+    fn end(&mut self) -> Option<&'static str> {
+        let word = std::mem::take(&mut self.word);
+        let is_empty = std::mem::replace(&mut self.is_empty, true);
+        if is_empty && word.is_empty() {
+            return None;
+        }
+        let found = match (self.at_program, word.as_str()) {
+            (_, "[[") => Some("`[[` may read a value as an expression; `test` does not"),
+            (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
+            (true, "shift") => Some("`shift` would move the values"),
+            (true, "let" | "declare" | "typeset") => Some("it may read a value as an expression"),
+            (true, "eval") => Some("`eval` would read a value as a command"),
+            (false, "--") if self.program == "set" => Some("`set --` would replace the values"),
+            _ => None,
+        };
+        self.options_end |= word == "--";
+        let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_parameter(name));
+        if self.at_program && !is_assignment && !KEYWORDS.contains(&word.as_str()) {
+            self.at_program = false;
+            self.program = word;
+        }
+        found
+    }
+
+    /// Ends a command.
+    fn next_command(&mut self) {
+        (self.at_program, self.options_end) = (true, false);
+        self.program.clear();
+    }
+}
+
+impl Scanner<'_> {
+    fn step(&mut self) {
+        match self.frames.last_mut() {
+            Some(Frame::Commands(_)) | None => self.commands(),
+            Some(Frame::Single) => match self.rest.starts_with('\'') {
+                true => self.close(1),
+                false if self.rest.starts_with("${") => self.dollar(),
+                false => self.take_inside(),
+            },
+            Some(Frame::Double) => self.quoted(Some('"')),
+            Some(Frame::Expansion) => self.quoted(Some('}')),
+            Some(Frame::Backticks) => match self.rest.chars().next() {
+                Some('`') => self.close(1),
+                Some('\\') => self.escaped(),
+                Some('$') if self.rest.starts_with("${") => self.dollar(),
+                _ => self.take_inside(),
+            },
+            Some(Frame::Arithmetic { depth }) => match self.rest.chars().next() {
+                Some(')') if *depth == 0 => {
+                    let length = if self.rest.starts_with("))") { 2 } else { 1 };
+                    self.close(length);
+                }
+                Some(')') => {
+                    *depth -= 1;
+                    self.take(1);
+                }
+                Some('(') => {
+                    *depth += 1;
+                    self.take(1);
+                }
+                _ => self.quoted(None),
+            },
+        }
+    }
+
+    /// A step where blanks do not divide words, up to `closing`.
+    fn quoted(&mut self, closing: Option<char>) {
+        let is_expansion = matches!(self.frames.last(), Some(Frame::Expansion));
+        match self.rest.chars().next() {
+            c if c == closing => self.close(1),
+            Some('\\') => self.escaped(),
+            Some('$') => self.dollar(),
+            Some('`') => self.open(Frame::Backticks, 1),
+            Some('"') if is_expansion => self.open(Frame::Double, 1),
+            Some('\'') if is_expansion && !self.is_in_double() => self.open(Frame::Single, 1),
+            _ => self.take_inside(),
+        }
+    }
+
+    /// Whether the innermost commands are left for a double quote that is still open.
+    fn is_in_double(&self) -> bool {
+        let inner = self.frames.iter().rev().take_while(|frame| !matches!(frame, Frame::Commands(_)));
+        inner.into_iter().any(|frame| matches!(frame, Frame::Double))
+    }
+
+    fn commands(&mut self) {
+        let Some(c) = self.rest.chars().next() else { return };
+        let begins_word = self.words().is_some_and(|words| words.is_empty && words.word.is_empty());
+        match c {
+            '\\' => self.escaped(),
+            '\'' => self.open(Frame::Single, 1),
+            '"' => self.open(Frame::Double, 1),
+            '`' => self.open(Frame::Backticks, 1),
+            '$' => self.dollar(),
+            '#' if begins_word => {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.take(end);
+            }
+            '<' if self.rest.starts_with("<<<") => self.divide(3),
+            '<' if self.rest.starts_with("<<") => self.here_document(),
+            '(' if begins_word && self.rest.starts_with("((") => {
+                self.obstacle("`((` may read a value as an expression");
+                self.divide(1);
+            }
+            '(' => {
+                if !begins_word && self.rest[1..].trim_start_matches([' ', '\t']).starts_with(')') {
+                    self.obstacle("a function has parameters of its own; move it into a file of the package");
+                }
+                self.divide(1);
+                if let Some(words) = self.words() {
+                    words.depth += 1;
+                    words.next_command();
+                }
+            }
+            ')' if self.frames.len() > 1 && self.words().is_some_and(|words| words.depth == 0) => {
+                self.end_word();
+                self.close(1);
+            }
+            ')' | ';' | '&' | '|' | '\n' => {
+                self.divide(1);
+                let documents = self.words().map(|words| {
+                    words.depth = words.depth.saturating_sub(usize::from(c == ')'));
+                    words.next_command();
+                    if c == '\n' { std::mem::take(&mut words.documents) } else { Vec::new() }
+                });
+                self.read_documents(documents.unwrap_or_default());
+            }
+            c if c.is_ascii_whitespace() || matches!(c, '<' | '>') => self.divide(1),
+            _ => {
+                self.take(c.len_utf8());
+                if let Some(words) = self.words() {
+                    words.word.push(c);
+                    words.is_empty = false;
+                }
+            }
+        }
+    }
+
+    /// A `$`, in whatever it stands.
+    fn dollar(&mut self) {
+        if let Some(inside) = self.rest.strip_prefix("${") {
+            let end = inside.find('}').unwrap_or(inside.len());
+            let (name, raw) = match inside[..end].strip_suffix(":raw") {
+                Some(name) => (name, true),
+                None => (&inside[..end], false),
+            };
+            if end < inside.len() && is_parameter(name) && self.is_declared(name) {
+                let name = name.to_owned();
+                return self.place(name, raw, end + 3);
+            }
+            if matches!(self.frames.last(), Some(Frame::Single | Frame::Backticks)) {
+                return self.take(2);
+            }
+            let inside = inside.trim_start_matches('#');
+            let length = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
+            if self.declared.by_schema && self.is_declared(&inside[..length]) {
+                let name = &inside[..length];
+                self.refuse(format!(
+                    "of the parameter '{name}' only `${{{name}}}` and `${{{name}:raw}}` can be written"
+                ));
+            }
+            self.open(Frame::Expansion, 2);
+        } else if self.rest.starts_with("$((") {
+            self.open(Frame::Arithmetic { depth: 0 }, 3);
+        } else if self.rest.starts_with("$(") {
+            self.open(Frame::Commands(Words::new()), 2);
+        } else {
+            if self.rest.starts_with("$'") && matches!(self.frames.last(), Some(Frame::Commands(_))) {
+                self.obstacle("shells disagree about `$'`; write it otherwise");
+            }
+            let after = &self.rest[1..];
+            let length = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+            if self.declared.by_schema && self.is_declared(&after[..length]) {
+                self.scanned.unbraced.push(after[..length].to_owned());
+            }
+            self.take_inside();
+        }
+    }
+
+    fn place(&mut self, name: String, raw: bool, length: usize) {
+        let quote = match self.frames.last() {
+            Some(Frame::Double) => Quote::Double,
+            Some(Frame::Single) => Quote::Single,
+            Some(Frame::Commands(_)) | None => Quote::Bare,
+            Some(Frame::Expansion) => return self.refuse_place(&name, "inside of another `${...}`", length),
+            Some(Frame::Arithmetic { .. }) => {
+                return self.refuse_place(&name, "in arithmetic, which reads it as an expression", length);
+            }
+            Some(Frame::Backticks) => return self.refuse_place(&name, "in backticks; write `$(...)`", length),
+        };
+        let words = self.frames.iter_mut().rev().find_map(|frame| match frame {
+            Frame::Commands(words) => Some(words),
+            _ => None,
+        });
+        let begins_word = words.is_some_and(|words| {
+            let begins = words.is_empty && words.word.is_empty() && !words.options_end;
+            words.is_empty = false;
+            begins
+        });
+        self.scanned.parts.push(Part::Place(Place { name, quote, raw, begins_word }));
+        self.rest = &self.rest[length..];
+    }
+
+    fn refuse_place(&mut self, name: &str, why: &str, length: usize) {
+        self.refuse(format!("`${{{name}}}` cannot stand {why}"));
+        self.take(length);
+    }
+
+    fn is_declared(&self, name: &str) -> bool {
+        (self.declared.is_parameter)(name)
+    }
+
+    fn refuse(&mut self, why: String) {
+        self.scanned.refused.get_or_insert(why);
+    }
+
+    /// A `<<`: its document begins with the next line.
+    fn here_document(&mut self) {
+        let skips_tabs = self.rest.starts_with("<<-");
+        self.divide(if skips_tabs { 3 } else { 2 });
+        let blanks = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
+        self.take(blanks);
+        let divides = |c: char| c.is_ascii_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')');
+        let end = self.rest.find(divides).unwrap_or(self.rest.len());
+        let delimiter = self.rest[..end].replace(['\'', '"', '\\'], "");
+        self.take(end);
+        if let Some(words) = self.words() {
+            words.documents.push((delimiter, skips_tabs));
+        }
+    }
+
+    fn read_documents(&mut self, documents: Vec<(String, bool)>) {
+        for (delimiter, skips_tabs) in documents {
+            while !self.rest.is_empty() {
+                let line = self.rest.split_inclusive('\n').next().unwrap_or_default();
+                let text = line.trim_end_matches('\n');
+                let is_end = delimiter == if skips_tabs { text.trim_start_matches('\t') } else { text };
+                let names = line.split("${").skip(1).filter_map(|after| after.split_once('}'));
+                let declared = names.map(|(name, _)| name.strip_suffix(":raw").unwrap_or(name));
+                if let Some(name) = declared.filter(|name| is_parameter(name)).find(|name| self.is_declared(name)) {
+                    self.refuse(format!("`${{{name}}}` cannot stand in a here-document; pipe it from `printf`"));
+                }
+                self.take(line.len());
+                if is_end {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn words(&mut self) -> Option<&mut Words> {
+        match self.frames.last_mut() {
+            Some(Frame::Commands(words)) => Some(words),
+            _ => None,
+        }
+    }
+
+    fn open(&mut self, frame: Frame, length: usize) {
+        self.take(length);
+        // What a substitution gives is part of the word; quotes alone are not.
+        if !matches!(frame, Frame::Double | Frame::Single) {
+            self.fill_word();
+        }
+        self.frames.push(frame);
+    }
+
+    fn close(&mut self, length: usize) {
+        self.take(length);
+        self.frames.pop();
+    }
+
+    /// Takes a character of a word.
+    fn take_inside(&mut self) {
+        self.fill_word();
+        self.take(self.rest.chars().next().map_or(0, char::len_utf8));
+    }
+
+    fn escaped(&mut self) {
+        self.fill_word();
+        let length = self.rest.chars().take(2).map(char::len_utf8).sum();
+        self.take(length);
+    }
+
+    fn fill_word(&mut self) {
+        let words = self.frames.iter_mut().rev().find_map(|frame| match frame {
+            Frame::Commands(words) => Some(words),
+            _ => None,
+        });
+        if let Some(words) = words {
+            words.is_empty = false;
+        }
+    }
+
+    /// Takes what stands between words.
+    fn divide(&mut self, length: usize) {
+        self.end_word();
+        self.take(length);
+    }
+
+    fn end_word(&mut self) {
+        let in_substitution = self.frames.len() > 1;
+        let Some(words) = self.words() else { return };
+        let is_case = in_substitution && words.at_program && words.word == "case";
+        let found = words.end().or(is_case.then_some("a `case` inside of `$(...)` is not supported"));
+        self.note(found);
+    }
+
+    fn take(&mut self, length: usize) {
+        let (text, rest) = self.rest.split_at(length);
+        match self.scanned.parts.last_mut() {
+            Some(Part::Text(before)) => before.push_str(text),
+            _ => self.scanned.parts.push(Part::Text(text.to_owned())),
+        }
+        self.rest = rest;
+    }
+
+    fn note(&mut self, found: Option<&str>) {
+        if let Some(found) = found {
+            self.obstacle(found);
+        }
+    }
+
+    fn obstacle(&mut self, why: &str) {
+        self.scanned.obstacle.get_or_insert_with(|| why.to_owned());
+    }
+}

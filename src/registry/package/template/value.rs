@@ -1,0 +1,58 @@
+//! What a parameter's value becomes: its text, its default, or nothing.
+
+use serde_json::{Value, json};
+
+use super::Given;
+use crate::error::{Code, Error, Result};
+use crate::registry::package::schema::{is_required, property};
+
+/// The most bytes of an argument, with the NUL at its end: Linux takes no longer one.
+pub(super) const MAX_ARGUMENT: usize = 128 << 10;
+
+/// A value as text.
+pub(super) struct Text {
+    pub(super) text: String,
+    /// Whether it may begin an argument with `-`.
+    pub(super) may_be_option: bool,
+}
+
+/// Returns the text of a parameter; `None` where it is optional and missing.
+///
+/// # Errors
+/// `E_TOOL_INPUT` where it is required and missing, or holds NUL.
+pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
+    let property = given.schema.and_then(|schema| property(schema, name));
+    let Some(value) = given.values.get(name).or_else(|| property.and_then(|property| property.default())) else {
+        return match is_required(given.schema, name) {
+            true => Err(refused(name, format!("'{name}' is required"))),
+            false => Ok(None),
+        };
+    };
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.contains('\0') {
+        return Err(refused(name, format!("'{name}' holds NUL, which no argument can")));
+    }
+    let may_be_option = !value.is_string() || property.is_some_and(|property| property.takes_dashes());
+    Ok(Some(Text { text, may_be_option }))
+}
+
+/// Refuses an argument that is longer than the system takes.
+///
+/// # Errors
+/// `E_TOOL_INPUT`.
+pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
+    if argument.len() < MAX_ARGUMENT {
+        return Ok(());
+    }
+    let why = format!("'{name}' makes an argument of {} bytes, more than the system takes", argument.len());
+    Err(refused(name, why).hint(format!("the tool can take it as a file: {{{{file:{name}}}}}")))
+}
+
+/// Returns the refusal of a parameter's value.
+pub(super) fn refused(name: &str, why: String) -> Error {
+    let details = json!({ "errors": [{ "path": format!("/{name}"), "message": why }] });
+    Error::new(Code::ToolInput, why).with_details(details)
+}

@@ -1,0 +1,77 @@
+//! A tool of a test's own, run in the sandbox as calls run it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcpkg::approved::Approved;
+use mcpkg::error::{Code, Result};
+use mcpkg::op::Context;
+use mcpkg::registry::run::{Call, Outcome, Tool, Tree, Wished, run};
+use mcpkg::store::Store;
+use mcpkg::store::projects::Selection;
+use serde_json::Map;
+use tempfile::TempDir;
+
+use crate::support::{BINARY, skipped};
+
+/// A database, a tool's folder, and a home with secrets beside them.
+pub(super) struct Sandbox {
+    folder: TempDir,
+    pub(super) context: Context,
+}
+
+impl Sandbox {
+    /// Returns one, or says aloud that the machine has no bubblewrap.
+    pub(super) fn new() -> Option<Self> {
+        mcpkg::process::starter::set_program(PathBuf::from(BINARY));
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("tool")).expect("a folder");
+        let store = Store::open(&folder.path().join("a.db")).expect("a database");
+        let mut context = Context::shell(store, Selection::default());
+        context.approved = Approved::below(folder.path().join("approved"));
+        let sandbox = Self { folder, context };
+        match sandbox.run(&["true"]) {
+            Err(error) if error.code() == Code::RunnerUnavailable => {
+                skipped(error.message());
+                None
+            }
+            outcome => {
+                outcome.expect("true");
+                Some(sandbox)
+            }
+        }
+    }
+
+    /// The folder that all of it is in.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Returns the call of a program of the tool's.
+    pub(super) fn call(&self, argv: &[&str]) -> Call {
+        let tool = Tool { name: "test/tool".to_owned(), version: None, sha256: None, publisher: String::new() };
+        Call {
+            tool,
+            action: "main".to_owned(),
+            tree: Tree::Folder(self.path().join("tool")),
+            argv: argv.iter().map(|&argument| argument.to_owned()).collect(),
+            given: Vec::new(),
+            input: Map::new(),
+            variables: Vec::new(),
+            limits: Wished { time: Some(Duration::from_secs(30)), ..Wished::default() },
+            output_schema: None,
+            verdict: "unverified".to_owned(),
+        }
+    }
+
+    pub(super) fn run(&self, argv: &[&str]) -> Result<Outcome> {
+        run(&self.context, &self.call(argv))
+    }
+
+    /// Runs a shell's text and returns what it printed.
+    #[track_caller]
+    pub(super) fn printed(&self, script: &str) -> String {
+        let outcome = self.run(&["sh", "-c", script]).unwrap_or_else(|error| panic!("{script}: {error:?}"));
+        outcome.stdout
+    }
+}
