@@ -8,11 +8,15 @@
 //! input. The type of secrets converts to no argument.
 
 mod cancel;
+#[cfg(unix)]
+pub mod cgroup;
 mod environment;
 mod failure;
 mod group;
 mod limits;
 mod output;
+#[cfg(unix)]
+mod proc;
 mod running;
 #[cfg(unix)]
 pub mod starter;

@@ -1,6 +1,8 @@
 //! The process group of a program: how its end is seen, and how all of it is ended.
 
 use std::io;
+#[cfg(unix)]
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::Sender;
 
@@ -70,19 +72,11 @@ pub(super) fn end(child: &mut Child, how: End) {
 #[cfg(unix)]
 pub(super) fn ask_below(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process_group};
-    let Ok(children) = children(child.id()) else { return false };
+    let id = child.id();
+    let children = super::proc::read(Path::new(&format!("/proc/{id}/task/{id}/children")));
+    let Ok(children) = children else { return false };
     let ids = children.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw));
     ids.filter(|id| kill_process_group(*id, Signal::TERM).is_ok()).count() > 0
-}
-
-/// Returns the ids of a process's children as Linux has them.
-#[cfg(unix)]
-fn children(id: u32) -> io::Result<String> {
-    use std::io::Read;
-    let file = std::fs::OpenOptions::new().read(true).open(format!("/proc/{id}/task/{id}/children"))?;
-    let mut children = String::new();
-    file.take(64 << 10).read_to_string(&mut children)?;
-    Ok(children)
 }
 
 #[cfg(not(unix))]

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The only argument of mcpkg where it is to start a program.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
+/// The first argument of mcpkg where it is to enter control groups, and then become the program that follows them.
+pub(super) const ENTER: &str = "__enter-cgroup";
+
 /// Bytes of the longest frame.
 const LONGEST: u32 = 64 << 20;
 

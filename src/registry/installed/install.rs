@@ -13,7 +13,6 @@ use crate::registry::backend::{Choice, download, release, resolve};
 use crate::registry::package::archive;
 use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::{Subject, Verb, Verdict};
-use crate::store::new_content::NewContent;
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages;
 use crate::store::{Db, blobs};
@@ -221,7 +220,7 @@ fn keep(db: &Db<'_>, package: &Package<'_>, release: &packages::Release, now: i6
     };
     if row.blob.is_none() {
         let bytes = &package.archive.bytes;
-        let blob = blobs::put(db, &NewContent::from(bytes.clone()))?;
+        let blob = blobs::put(db, bytes)?;
         let json = Value::Object(package.manifest.json.clone()).to_string();
         let manifest = packages::Manifest { json: &json, raw: &package.raw };
         packages::keep(db, row.id, blob, bytes.len() as u64, manifest)?;

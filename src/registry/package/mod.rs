@@ -7,7 +7,7 @@ pub mod template;
 mod mcp_name;
 mod name;
 mod reference;
-mod schema;
+pub mod schema;
 mod version;
 
 pub use mcp_name::{MAX_MCP_NAME, longer_mcp_name, mcp_name};

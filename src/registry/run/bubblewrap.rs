@@ -9,10 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::bwrap::{self, Mount, STARTER, Sandbox, WORKSPACE};
 use super::host;
-use super::limits::Limits;
+use super::limits::{Limits, OUTPUT_BYTES};
 use crate::error::{Code, Error, Result};
+use crate::process::cgroup::{Cgroup, Together};
 use crate::process::starter::{self, Ceilings, Ended, Finished, Request};
-use crate::process::{self, Environment, Failure, Program};
+use crate::process::{self, Environment, Failure};
 
 /// How long it may take to look whether it works.
 const PROBE: Duration = Duration::from_secs(20);
@@ -62,7 +63,7 @@ pub fn probe() -> Result<(), String> {
     };
     let sandbox = Sandbox { mounts, network: false, limits };
     let token = CancellationToken::new();
-    match run(&sandbox, request, &process::Limits::new(PROBE, &token)) {
+    match run(&sandbox, request, cgroup(&sandbox.limits).as_ref(), &process::Limits::new(PROBE, &token)) {
         Ok(finished) => match &finished.ended {
             Some(Ended::Exited(0)) => Ok(()),
             _ => Err(failure_of(&finished)),
@@ -74,13 +75,31 @@ pub fn probe() -> Result<(), String> {
     }
 }
 
-/// Runs what `request` says in a sandbox.
+/// Returns the control group of a run, where one can be made: it counts memory of all processes together, shared memory and
+/// files in memory among it.
+pub fn cgroup(limits: &Limits) -> Option<Cgroup> {
+    let files = limits.scratch.saturating_mul(2).saturating_add(OUTPUT_BYTES);
+    // bwrap and the starter are processes too.
+    Cgroup::new(Together { memory: limits.memory.saturating_add(files), processes: limits.processes + 4 })
+}
+
+/// Runs what `request` says in a sandbox, all of it in a control group.
 ///
 /// # Errors
 /// See [`Failure`].
-pub fn run(sandbox: &Sandbox, request: Request, limits: &process::Limits<'_>) -> Result<Finished, Failure> {
+pub fn run(
+    sandbox: &Sandbox,
+    request: Request,
+    cgroup: Option<&Cgroup>,
+    limits: &process::Limits<'_>,
+) -> Result<Finished, Failure> {
+    // Where it is not there, that is said of it, not of what would start it.
+    if !is_there("bwrap") {
+        return Err(Failure::NotStarted(std::io::ErrorKind::NotFound.into()));
+    }
     let kept = super::limits::PRINTED;
-    let program = Program::new("bwrap")
+    let program = starter::within(cgroup, "bwrap")
+        .map_err(Failure::NotStarted)?
         .args(bwrap::arguments(sandbox))
         .args([STARTER])
         // What the tool gets is handed over inside; bwrap needs none, and none of it could change what bwrap does.
@@ -91,6 +110,11 @@ pub fn run(sandbox: &Sandbox, request: Request, limits: &process::Limits<'_>) ->
         .capture(process::Capture { head: kept / 4 * 3, tail: kept / 4 })
         .asks_below();
     starter::run(program, request, limits)
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Returns the limits that mcpkg sets for itself inside, and so for the tool.

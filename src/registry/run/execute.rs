@@ -52,7 +52,9 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
     };
     facts.runner = Some(plan.runner);
     let begun = Instant::now();
-    let finished = bubblewrap::run(&sandbox, request, &Limits::new(plan.limits.time, &context.cancelled));
+    let cgroup = bubblewrap::cgroup(&plan.limits);
+    let limits = Limits::new(plan.limits.time, &context.cancelled);
+    let finished = bubblewrap::run(&sandbox, request, cgroup.as_ref(), &limits);
     let finished = finished.map_err(|failure| match failure {
         Failure::NotStarted(error) => bubblewrap::unavailable(&bubblewrap::not_started(&error)),
         Failure::TimedOut => answer::timed_out(&call.tool, &plan.limits),
@@ -70,6 +72,9 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
         Some(Ended::Exited(code)) => Some(*code),
         _ => None,
     };
+    if finished.ended != Some(Ended::Exited(0)) && cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory()) {
+        return Err(answer::reached(&call.tool, "memory", ""));
+    }
     outcome(call, plan.runner, finished, &variables.secrets, begun)
 }
 

@@ -1,0 +1,213 @@
+//! A control group of a program's own, where one can be made: limits that count all of its processes together.
+//!
+//! Both versions of Linux's control groups are used as they are found: a folder of version 2 that has the controllers, else
+//! one folder for each controller of version 1. Where neither can be written to, there is none.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::proc;
+
+/// What the processes of a control group may use together.
+#[derive(Clone, Copy, Debug)]
+pub struct Together {
+    /// Bytes of memory, files in memory among them.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u64,
+}
+
+/// A control group; dropped, it is removed.
+#[derive(Debug)]
+pub struct Cgroup {
+    folders: Vec<PathBuf>,
+    /// The file that counts what was killed for memory.
+    events: PathBuf,
+}
+
+/// The controllers that are needed.
+const CONTROLLERS: [&str; 2] = ["memory", "pids"];
+
+/// How often the removal of a group is tried: its last processes may still be ending.
+const TRIES: u32 = 50;
+
+/// Tells groups of one process apart.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl Cgroup {
+    /// Makes a control group; `None` where this process may make none.
+    pub fn new(together: Together) -> Option<Self> {
+        let own = proc::read(Path::new("/proc/self/cgroup")).ok()?;
+        let mounts = proc::read(Path::new("/proc/self/mountinfo")).ok()?;
+        let name = format!("mcpkg-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        two(&own, &mounts)
+            .and_then(|parent| Self::version_two(&parent.join(&name), together).ok())
+            .or_else(|| Self::version_one(&one(&own, &mounts)?, &name, together).ok())
+    }
+
+    fn version_two(folder: &Path, together: Together) -> io::Result<Self> {
+        let group = Self { folders: vec![folder.to_owned()], events: folder.join("memory.events") };
+        fs::create_dir(folder)?;
+        set(folder, "memory.max", together.memory)?;
+        set(folder, "pids.max", together.processes)?;
+        // A kernel that does not swap has none of these.
+        let _ = set(folder, "memory.swap.max", 0);
+        let _ = set(folder, "memory.oom.group", 1);
+        Ok(group)
+    }
+
+    fn version_one(parents: &[PathBuf; 2], name: &str, together: Together) -> io::Result<Self> {
+        let [memory, pids] = parents.clone().map(|parent| parent.join(name));
+        let group = Self { folders: vec![memory.clone(), pids.clone()], events: memory.join("memory.oom_control") };
+        fs::create_dir(&memory)?;
+        fs::create_dir(&pids)?;
+        set(&memory, "memory.limit_in_bytes", together.memory)?;
+        let _ = set(&memory, "memory.memsw.limit_in_bytes", together.memory);
+        set(&pids, "pids.max", together.processes)?;
+        Ok(group)
+    }
+
+    /// The folders that a process enters.
+    pub(super) fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Whether a process of it was killed since memory had run out.
+    pub fn ran_out_of_memory(&self) -> bool {
+        let counted = proc::read(&self.events).unwrap_or_default();
+        counted.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            for _ in 0..TRIES {
+                match fs::remove_dir(folder) {
+                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                        thread::sleep(Duration::from_millis(2));
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
+/// Makes this process, and what it starts from here on, one of the groups'.
+pub(super) fn enter(folders: &[PathBuf]) -> io::Result<()> {
+    folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", 0))
+}
+
+fn set(folder: &Path, file: &str, value: u64) -> io::Result<()> {
+    use std::io::Write;
+    fs::OpenOptions::new().write(true).open(folder.join(file))?.write_all(value.to_string().as_bytes())
+}
+
+/// Returns the folder of version 2 below which a group gets the controllers: that of this process's group, or the one above
+/// it, since a group that has processes passes no controllers on.
+fn two(own: &str, mounts: &str) -> Option<PathBuf> {
+    let (root, at) = mounted(mounts, |kind, _| kind == "cgroup2")?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let own = below(&at, &root, path)?;
+    let passes_on = |folder: &Path| {
+        let passed = proc::read(&folder.join("cgroup.subtree_control")).unwrap_or_default();
+        let passed: Vec<&str> = passed.split_whitespace().collect();
+        CONTROLLERS.iter().all(|controller| passed.contains(controller))
+    };
+    let above = own.parent().filter(|above| above.starts_with(&at)).map(Path::to_owned);
+    [Some(own), above].into_iter().flatten().find(|folder| passes_on(folder))
+}
+
+/// Returns the folder of this process's group of version 1 for each controller.
+fn one(own: &str, mounts: &str) -> Option<[PathBuf; 2]> {
+    let folder = |controller: &str| {
+        let (root, at) =
+            mounted(mounts, |kind, options| kind == "cgroup" && options.split(',').any(|option| option == controller))?;
+        let path = own.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            controllers.split(',').any(|known| known == controller).then_some(path)
+        })?;
+        below(&at, &root, path)
+    };
+    let [memory, pids] = CONTROLLERS.map(folder);
+    Some([memory?, pids?])
+}
+
+/// Returns the root and the place of the first mount that `is_wanted` says by its type and its file system's options.
+fn mounted(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<(String, PathBuf)> {
+    mounts.lines().find_map(|line| {
+        // ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE SOURCE OPTIONS
+        let (before, after) = line.split_once(" - ")?;
+        let mut after = after.split(' ');
+        let (kind, options) = (after.next()?, after.nth(1)?);
+        let mut before = before.split(' ').skip(3);
+        let (root, at) = (before.next()?, before.next()?);
+        is_wanted(kind, options).then(|| (root.to_owned(), PathBuf::from(at)))
+    })
+}
+
+/// Returns where a group's path is below the place where `root` is mounted.
+fn below(at: &Path, root: &str, path: &str) -> Option<PathBuf> {
+    let path = Path::new(path).strip_prefix(root).ok()?;
+    let goes_up = path.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
+    (!goes_up).then(|| at.join(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+        35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+        39 31 0:36 / /sys/fs/cgroup/pids rw,relatime shared:9 - cgroup cgroup rw,pids\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+
+    #[test]
+    fn version_one_has_a_folder_for_each_controller() {
+        let own = "9:name=systemd:/\n8:pids:/\n4:memory:/a/b\n0::/\n";
+        let expected = ["/sys/fs/cgroup/memory/a/b", "/sys/fs/cgroup/pids"].map(PathBuf::from);
+        assert_eq!(one(own, MOUNTS), Some(expected));
+        assert_eq!(one("4:memory:/\n", MOUNTS), None);
+        assert_eq!(one("8:pids:/\n4:memory:/../up\n", MOUNTS), None);
+    }
+
+    #[test]
+    fn version_two_is_used_where_it_passes_the_controllers_on() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let at = scratch.path();
+        let mounts = format!("41 31 0:38 / {} rw,relatime - cgroup2 cgroup2 rw\n", at.display());
+        fs::create_dir_all(at.join("user/app")).expect("folders");
+        let passes = |folder: &str, controllers: &str| {
+            fs::write(at.join(folder).join("cgroup.subtree_control"), controllers).expect("written");
+        };
+        passes("user/app", "");
+        passes("user", "cpu memory");
+        assert_eq!(two("0::/user/app\n", &mounts), None);
+        passes("user", "cpu memory pids\n");
+        assert_eq!(two("0::/user/app\n", &mounts), Some(at.join("user")));
+        passes("user/app", "memory pids\n");
+        assert_eq!(two("0::/user/app\n", &mounts), Some(at.join("user/app")));
+        // A container that sees a part of the tree.
+        let part = format!("41 31 0:38 /user {} rw - cgroup2 cgroup2 rw\n", at.join("user").display());
+        assert_eq!(two("0::/user/app\n", &part), Some(at.join("user/app")));
+        assert_eq!(two("0::/elsewhere\n", &part), None);
+    }
+
+    #[test]
+    fn what_was_killed_for_memory_is_counted() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let events = scratch.path().join("memory.events");
+        let group = Cgroup { folders: Vec::new(), events: events.clone() };
+        assert!(!group.ran_out_of_memory());
+        fs::write(&events, "low 0\nhigh 3\noom 1\noom_kill 0\n").expect("written");
+        assert!(!group.ran_out_of_memory());
+        fs::write(&events, "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n").expect("written");
+        assert!(group.ran_out_of_memory());
+    }
+}

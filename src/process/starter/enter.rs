@@ -1,0 +1,46 @@
+//! Entering control groups before a program begins, so that none of its processes is ever outside of them.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{own, protocol};
+use crate::process::Program;
+use crate::process::cgroup::{self, Cgroup};
+
+/// The status where the program cannot be started, as a shell has it.
+const FAILED: u8 = 126;
+
+/// Returns `program` as one that enters a control group first.
+///
+/// # Errors
+/// How the system refused to tell which program mcpkg is.
+pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
+    let Some(cgroup) = cgroup else { return Ok(Program::new(program)) };
+    let folders = cgroup.folders();
+    let words = [OsString::from(protocol::ENTER), OsString::from(folders.len().to_string())];
+    let folders = folders.iter().map(|folder| folder.clone().into_os_string());
+    Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([program]))
+}
+
+/// Enters the groups and becomes the program; returns the status to end with where that fails.
+pub(super) fn run(arguments: &[OsString]) -> u8 {
+    let error = become_program(arguments);
+    let _ = writeln!(io::stderr(), "mcpkg: a sandbox cannot be started: {error}");
+    FAILED
+}
+
+fn become_program(arguments: &[OsString]) -> io::Error {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "no control groups are named");
+    let Some((number, rest)) = arguments.split_first() else { return wrong() };
+    let number = number.to_str().and_then(|number| number.parse().ok()).filter(|number| *number < rest.len());
+    let Some(number) = number else { return wrong() };
+    let (folders, program): (&[OsString], &[OsString]) = rest.split_at(number);
+    if let Err(error) = cgroup::enter(&folders.iter().map(PathBuf::from).collect::<Vec<_>>()) {
+        return error;
+    }
+    let program: Vec<&OsStr> = program.iter().map(OsString::as_os_str).collect();
+    Command::new(program[0]).args(&program[1..]).exec()
+}
