@@ -30,3 +30,6 @@ pub use query::{Found, Hit, Query};
 pub use registry::Registry;
 pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};
+
+#[cfg(test)]
+mod tests;
