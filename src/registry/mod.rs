@@ -15,7 +15,7 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
+    operations: &[package::OPS, installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
         ("tool key", "Make keys that sign tools"),
