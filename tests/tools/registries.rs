@@ -140,10 +140,8 @@ fn a_registry_of_somebody_elses_database_is_not_asked() {
 fn an_agent_searches_as_the_contract_says() {
     let scratch = scratch_with_team();
     scratch.ok(&["tool", "publish", "weather"]);
-    let mut client = Client::start(&scratch, &["--groups", "all"]).shake_hands("2025-11-25");
-    let tools = client.result("tools/list", json!({}));
-    let tool =
-        tools["tools"].as_array().expect("tools").iter().find(|tool| tool["name"] == "enact__search").expect("listed");
+    let tools = mcpkg::mcp::listed_tools(None);
+    let tool = tools.as_array().expect("tools").iter().find(|tool| tool["name"] == "enact__search").expect("a tool");
     let contract = json!({
         "type": "object",
         "properties": {
@@ -155,6 +153,7 @@ fn an_agent_searches_as_the_contract_says() {
     assert_eq!(tool["inputSchema"], contract);
     assert_eq!(tool["description"], "Search the Enact registry for tools. Returns matching tools with descriptions.");
     assert_eq!(tool["annotations"]["readOnlyHint"], true);
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     for arguments in [json!({ "query": "\"weather" }), json!({ "query": "weather", "limit": 1.0 })] {
         let answer = client.result("tools/call", json!({ "name": "enact__search", "arguments": arguments }));
         assert_eq!(answer["isError"], false, "{answer}");
