@@ -46,10 +46,10 @@ fn status(scratch: &Scratch) -> Value {
 fn keys_are_files_that_nobody_else_reads() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let made = scratch.json(&["tool", "key", "new"]);
     let path = scratch.path().join(".local/share/mcpkg/keys/default");
-    assert_eq!(made["path"], path.display().to_string());
+    assert_eq!(made["path"], "<SCRATCH>/.local/share/mcpkg/keys/default");
     let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
     let again = scratch.run(&["tool", "key", "new"]);
@@ -91,7 +91,7 @@ fn plain_ssh_keygen_signs_what_is_printed() {
         return skipped("there is no ssh-keygen");
     }
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let key = foreign_key(&scratch, "");
     let statement = signed_elsewhere(&scratch, &["tool", "sign", TOOL, "--print"], "mcpkg-tool", &key);
     let with = |path: &Path| scratch.run(&["--json", "tool", "sign", TOOL, "--with", path.to_str().expect("a path")]);
@@ -132,8 +132,8 @@ fn a_signature_of_something_else_is_not_taken() {
         return skipped("there is no ssh-keygen");
     }
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
-    put(&scratch, "alice/other", b"another archive");
+    put(&scratch, TOOL, "Sun");
+    put(&scratch, "alice/other", "Rain");
     let key = foreign_key(&scratch, "");
     let print = ["tool", "sign", TOOL, "--print"];
     let with = |tool: &str, path: &Path| {
@@ -158,7 +158,7 @@ fn a_key_with_a_passphrase_signs_through_ssh_keygen() {
         return skipped("there is no ssh-keygen");
     }
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let key = foreign_key(&scratch, "a passphrase");
     let key = key.to_str().expect("a path");
     let ran = scratch.run(&["--json", "tool", "sign", TOOL, "--key", key]);
@@ -183,7 +183,7 @@ fn a_key_that_an_agent_has_signs_without_a_terminal() {
         Command::new("ssh-agent").args(["-D", "-a"]).arg(&socket).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let Ok(mut agent) = agent else { return skipped("there is no ssh-agent") };
     eventually("the agent listens", || socket.exists().then_some(()));
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let key = foreign_key(&scratch, "");
     let added =
         Command::new("ssh-add").arg("-q").arg(&key).env("SSH_AUTH_SOCK", &socket).output().expect("ssh-add starts");

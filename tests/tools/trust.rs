@@ -1,38 +1,47 @@
 //! Whose signatures count, by the real binary.
 
+use std::path::PathBuf;
 use std::process::Command;
 
+use mcpkg::registry::package::archive;
 use mcpkg::registry::trust::records::Record;
 use mcpkg::store::blobs;
 use mcpkg::store::tools::attestations;
 use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
 use mcpkg::store::tools::trust::{self, TrustedPart, TrustedRow};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::support::{Scratch, at_a_terminal, skipped};
 
 /// The tool of these tests.
 const TOOL: &str = "alice/weather";
 
-/// Has the database hold an archive as version 1.0.0 of a tool, as if it was published there; returns its SHA-256.
-pub fn put(scratch: &Scratch, name: &str, archive: &[u8]) -> [u8; 32] {
-    let sha256: [u8; 32] = Sha256::digest(archive).into();
+/// Makes the folder of version 1.0.0 of a tool whose documentation is `text`.
+pub fn folder(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
+    let front = format!("---\nname: {name}\nversion: 1.0.0\ndescription: Tells the weather\n---\n{text}\n");
+    let file = scratch.file(&format!("packages/{name}/SKILL.md"), front);
+    file.parent().expect("a folder").to_owned()
+}
+
+/// Has the database hold version 1.0.0 of a tool, as if it was published there; returns its archive's SHA-256.
+pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
+    let packed = archive::pack(&folder(scratch, name, text)).expect("an archive").opened;
+    let sha256 = packed.sha256;
     let release = Release {
         registry: "local".to_owned(),
         name: name.to_owned(),
         version: "1.0.0".to_owned(),
         sha256,
-        size: archive.len() as u64,
+        size: packed.bytes().len() as u64,
         publisher: None,
         visibility: Visibility::Public,
         published_at: 0,
         yank: None,
     };
-    let manifest = json!({ "name": name, "version": "1.0.0", "description": "A tool" }).to_string();
-    let manifest = Manifest { json: &manifest, raw: &manifest };
+    let json = Value::Object(packed.manifest.json.clone()).to_string();
+    let manifest = Manifest { json: &json, raw: &packed.raw_manifest };
     let write = |db: &mcpkg::store::Db<'_>| {
-        let blob = blobs::put(db, archive)?;
+        let blob = blobs::put(db, packed.bytes())?;
         packages::insert(db, &release, blob, manifest, 0)
     };
     scratch.store().write(write).expect("the package is stored");
@@ -78,9 +87,9 @@ fn at_terminal(scratch: &Scratch, arguments: &[&str], typed: &str) -> Option<(St
 #[test]
 fn a_signature_counts_from_when_its_key_is_trusted_until_it_is_not() {
     let (author, user) = (Scratch::new(), Scratch::new());
-    let archive = put(&author, TOOL, b"an archive");
+    let archive = put(&author, TOOL, "Sun");
     let signed = signed(&author);
-    put(&user, TOOL, b"an archive");
+    put(&user, TOOL, "Sun");
     assert_eq!(verified(&user).1, 1);
     let bundle = signed["bundle"].as_str().expect("a bundle");
     user.store().write(|db| attestations::insert(db, &archive, bundle, None, 0)).expect("stored");
@@ -168,7 +177,7 @@ fn x17_a_word_that_is_no_policy_is_an_error() {
 #[test]
 fn x7_a_failed_audit_refuses_what_was_verified() {
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let signed = signed(&scratch);
     trusting(&scratch, identity(&signed));
     assert_eq!(verified(&scratch).1, 0);
@@ -188,18 +197,18 @@ fn x7_a_failed_audit_refuses_what_was_verified() {
 #[test]
 fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refused() {
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let signed = signed(&scratch);
     trusting(&scratch, identity(&signed));
     let bundle = signed["bundle"].as_str().expect("a bundle");
-    let other = put(&scratch, "alice/other", b"another archive");
+    let other = put(&scratch, "alice/other", "Rain");
     scratch.store().write(|db| attestations::insert(db, &other, bundle, None, 0)).expect("stored");
     let ran = scratch.run(&["tool", "verify", "alice/other"]);
     assert!(ran.status == 1 && ran.stdout.contains("it is about another tool or version"), "{ran}");
     // The same tool and version, with other bytes, and the attestation of the right ones.
     let user = Scratch::new();
     trusting(&user, identity(&signed));
-    let tampered = put(&user, TOOL, b"an archivE");
+    let tampered = put(&user, TOOL, "Sin");
     user.store().write(|db| attestations::insert(db, &tampered, bundle, None, 0)).expect("stored");
     assert_eq!(verified(&user).0["status"], "refused");
 }
@@ -207,7 +216,7 @@ fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refuse
 #[test]
 fn x14_a_database_from_somebody_else_brings_no_trust() {
     let scratch = Scratch::new();
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     let signed = signed(&scratch);
     trusting(&scratch, identity(&signed));
     assert_eq!(verified(&scratch).1, 0);
@@ -232,9 +241,42 @@ fn what_is_not_here_is_said_with_what_to_do() {
         failed["error"]["code"].as_str().expect("a code").to_owned()
     };
     assert_eq!(failed(&["tool", "verify", TOOL]), "E_TOOL_NOT_FOUND");
-    put(&scratch, TOOL, b"an archive");
+    put(&scratch, TOOL, "Sun");
     assert_eq!(failed(&["tool", "verify", "alice/weather@2.0.0"]), "E_VERSION_NOT_FOUND");
     assert_eq!(failed(&["tool", "verify", "alice/weather:main"]), "E_INVALID_ARGUMENT");
     assert_eq!(failed(&["tool", "sign", TOOL]), "E_NOT_FOUND");
     assert_eq!(failed(&["tool", "sign", TOOL, "--key", "none"]), "E_NOT_FOUND");
+}
+
+#[test]
+fn a_folder_and_an_archive_stand_for_the_same() {
+    let scratch = Scratch::new();
+    let folder = folder(&scratch, TOOL, "Sun");
+    let folder = folder.to_str().expect("a path");
+    scratch.ok(&["tool", "key", "new"]);
+    let signed = scratch.json(&["tool", "sign", folder]);
+    trusting(&scratch, identity(&signed));
+    assert_eq!(scratch.run(&["tool", "verify", folder]).status, 0);
+    // The same files are the same archive, whether packed to a file or published.
+    let packed = archive::pack(std::path::Path::new(folder)).expect("an archive").opened;
+    scratch.file("weather.tar.gz", packed.bytes());
+    assert_eq!(scratch.run(&["tool", "verify", "weather.tar.gz"]).status, 0);
+    put(&scratch, TOOL, "Sun");
+    assert_eq!(verified(&scratch).1, 0);
+    // The statement names the manifest too.
+    let statement: Value = serde_json::from_str(&scratch.ok(&["tool", "sign", TOOL, "--print"])).expect("a statement");
+    assert_eq!(statement["subject"][0]["name"], "alice/weather@1.0.0");
+    assert_eq!(statement["subject"][1]["name"], "SKILL.md");
+    // Another file is another archive.
+    scratch.file("packages/alice/weather/more.txt", "More");
+    assert_eq!(scratch.run(&["tool", "verify", folder]).status, 1);
+}
+
+#[test]
+fn x16_what_has_no_version_is_not_signed() {
+    let scratch = Scratch::new();
+    scratch.ok(&["tool", "key", "new"]);
+    scratch.file("draft/SKILL.md", "---\nname: alice/draft\ndescription: A draft\n---\nText\n");
+    let ran = scratch.run(&["--json", "tool", "sign", "./draft"]);
+    assert!(ran.status == 1 && ran.stdout.contains("E_MANIFEST_INVALID"), "{ran}");
 }
