@@ -3,6 +3,7 @@
 mod escapes;
 mod installed;
 mod limits;
+mod registries;
 mod sandbox;
 mod signing;
 mod trust;
