@@ -15,14 +15,16 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[trust::OPS, run::OPS, installed::toolsets::OPS],
+    operations: &[installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
         ("tool key", "Make keys that sign tools"),
         ("tool trust", "Decide whose signatures count"),
         ("tool env", "Say where the variables of tools come from"),
+        ("registry", "Folders and other hosts where tools are found and published"),
         ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
     ],
+    tools: Some(installed::projected::PROJECTIONS),
     growing: &[runs::GROWING],
     health: run::health,
     ..Domain::EMPTY

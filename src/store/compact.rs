@@ -24,8 +24,9 @@ impl Store {
         }
     }
 
-    /// Deletes the content that nothing refers to and the words that were indexed for nothing, and gives what is free in the database back to the disk. Reads go on
-    /// meanwhile; whoever writes waits until the database was written anew.
+    /// Deletes the content that nothing refers to and the words that were indexed for nothing, and gives what is free
+    /// in the database back to the disk. Reads go on meanwhile; whoever writes waits until the database was written
+    /// anew.
     ///
     /// # Errors
     /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.

@@ -48,7 +48,8 @@ impl<'c> Db<'c> {
         self.watch.map_or(Ok(()), Watch::check)
     }
 
-    /// Whether this is the first call for `key` in this transaction: what one transaction does once however many rows it writes.
+    /// Whether this is the first call for `key` in this transaction: what one transaction does once however many rows
+    /// it writes.
     pub(super) fn is_first(&self, key: &str) -> bool {
         let mut seen = self.seen.borrow_mut();
         !seen.contains(key) && seen.insert(key.to_owned())

@@ -29,8 +29,8 @@ pub(super) fn index(
     engine::index(db, (kind, id), project, name, description.unwrap_or(""), body)
 }
 
-/// Runs `f`, which writes many items in this transaction, with more memory for pages and for the index, which is merged less often
-/// then.
+/// Runs `f`, which writes many items in this transaction, with more memory for pages and for the index, which is merged
+/// less often then.
 ///
 /// # Errors
 /// What `f` returns; `E_DB_BUSY`, `E_STORAGE`.

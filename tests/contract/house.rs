@@ -71,7 +71,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     ("registry", &["mcp/config.rs"]),
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
-    // Plans are confirmed and consented to; clients ask their users.
+    // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
     ("consent", &["deploy/", "mcp/", "registry/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),

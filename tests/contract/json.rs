@@ -269,8 +269,21 @@ fn every_command_keeps_to_the_schema() {
     run(&["rollback", "--root", root, "--target", "codex", "--to", "pristine", "--yes"]);
     run(&["skill", "delete", "pdf", "--yes"]);
     run(&["resource", "delete", "api"]);
-    // A request is made by an agent alone, and consent needs a terminal.
-    let unseen = ["consent-show", "consent-approve", "consent-deny"].map(str::to_owned);
+    crate::tools::put(&scratch, "alice/weather", "Sun");
+    run(&["tool", "key", "new"]);
+    run(&["tool", "key", "list"]);
+    run(&["tool", "key", "show"]);
+    let signed = run(&["tool", "sign", "alice/weather"]);
+    run(&["tool", "audit", "alice/weather", "--result", "passed"]);
+    crate::tools::trusting(&scratch, signed["identity"].as_str().expect("an identity"));
+    run(&["tool", "verify", "alice/weather"]);
+    run(&["tool", "trust", "list"]);
+    run(&["tool", "trust", "check", "somebody", "alice/weather"]);
+    run(&["tool", "trust", "policy"]);
+    run(&["tool", "trust", "remove", "somebody"]);
+    run(&["tool", "key", "remove", "default", "--yes"]);
+    // A request is made by an agent alone, and consent and trust need a terminal.
+    let unseen = ["consent-show", "consent-approve", "consent-deny", "tool-trust-add"].map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");

@@ -28,13 +28,14 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 6] = [
+const ELSEWHERE: [(&[&str], &str); 7] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
     (&["source", "install"], "writes as `source add` does"),
+    (&["tool", "trust", "add"], "needs a terminal"),
 ];
 
 /// What clients are told: list_changed by its method, updated by the URI.
@@ -112,6 +113,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let database = rusqlite::Connection::open(ground.scratch.db()).expect("the database");
     assert!(database.execute("UPDATE event SET at = 0 WHERE project = 'p'", []).expect("events") > 1);
     drop(database);
+    crate::tools::put(&ground.scratch, "alice/weather", "Sun");
+    crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -167,6 +170,12 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["target", "disable", "gemini"],
         vec!["client", "add", "codex"],
         vec!["client", "remove", "codex"],
+        vec!["tool", "key", "new"],
+        vec!["tool", "sign", "alice/weather"],
+        vec!["tool", "audit", "alice/weather", "--result", "passed"],
+        vec!["tool", "key", "remove", "default", "--yes"],
+        vec!["tool", "trust", "remove", "somebody"],
+        vec!["tool", "trust", "policy", "require_attestation"],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],

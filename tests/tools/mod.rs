@@ -3,3 +3,7 @@
 mod escapes;
 mod limits;
 mod sandbox;
+mod signing;
+mod trust;
+
+pub use trust::{put, trusting};

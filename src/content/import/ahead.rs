@@ -1,4 +1,5 @@
-//! What is stored of an import before the transaction that makes it visible, which is short then: others write meanwhile.
+//! What is stored of an import before the transaction that makes it visible, which is short then: others write
+//! meanwhile.
 
 use std::collections::HashMap;
 
@@ -23,11 +24,12 @@ pub struct Ahead<'c> {
 }
 
 impl<'c> Ahead<'c> {
-    /// Stores the contents that a plan for the project that applies needs, and indexes the words of what is new, where they are many.
+    /// Stores the contents that a plan for the project that applies needs, and indexes the words of what is new, where
+    /// they are many.
     ///
     /// # Errors
-    /// As [`Store::store_ahead`](store::Store::store_ahead) and [`Store::index_ahead`](store::Store::index_ahead); `cancelled` where
-    /// the user gives up.
+    /// As [`Store::store_ahead`](store::Store::store_ahead) and [`Store::index_ahead`](store::Store::index_ahead);
+    /// `cancelled` where the user gives up.
     pub fn store<'i>(
         context: &'c Context,
         planned: impl Iterator<Item = (&'i Item, &'i Action)> + Clone,
@@ -50,7 +52,8 @@ impl<'c> Ahead<'c> {
         Ok(Self { contents, words, indexed })
     }
 
-    /// Returns the keys under which words of items are indexed, by the places of the items, for the transaction that writes them.
+    /// Returns the keys under which words of items are indexed, by the places of the items, for the transaction that
+    /// writes them.
     ///
     /// # Errors
     /// As [`IndexedAhead::claim`].

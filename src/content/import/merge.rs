@@ -44,9 +44,9 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub enum Existing {
     /// A prompt.
-    Prompt(Prompt),
+    Prompt(Box<Prompt>),
     /// A resource.
-    Resource(Resource),
+    Resource(Box<Resource>),
     /// The same, but for when it applies.
     Same(Uuid),
     /// A file of one agent alone.
@@ -97,7 +97,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
             };
             let same = prompt.attributes == *attributes;
             let (uuid, id, content) = (prompt.uuid, prompt.id, (prompt.blob, prompt.sha256));
-            (Existing::Prompt(prompt), uuid, id, content, same)
+            (Existing::Prompt(prompt.into()), uuid, id, content, same)
         }
         What::Resource(attributes) => {
             let by_name = resources::find(db, project, Key::Name(name))?;
@@ -117,7 +117,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
             };
             let same = resource.name == *name && resource.attributes == *attributes;
             let (uuid, id, content) = (resource.uuid, resource.id, (resource.blob, resource.sha256));
-            (Existing::Resource(resource), uuid, id, content, same)
+            (Existing::Resource(resource.into()), uuid, id, content, same)
         }
         What::Server => {
             let Some(server) = servers::find(db, project, name)? else { return Ok(Action::Create) };
@@ -275,8 +275,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
 
-/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is what was
-/// stored of these items before.
+/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is
+/// what was stored of these items before.
 ///
 /// # Errors
 /// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
@@ -343,13 +343,13 @@ fn apply_one(
         }
         (What::Prompt(attributes), Action::Update(Existing::Prompt(prompt))) => {
             let content = text(item.content.bytes()?.into_owned())?;
-            prompts::update(db, author, project, Prompt { attributes, ..prompt }, "update", &content)?.uuid
+            prompts::update(db, author, project, Prompt { attributes, ..*prompt }, "update", &content)?.uuid
         }
         (What::Resource(attributes), Action::Create) => {
             resources::insert(db, author, project, ids(), &name, attributes, &item.content)?.uuid
         }
         (What::Resource(attributes), Action::Update(Existing::Resource(resource))) => {
-            let resource = Resource { name, attributes, ..resource };
+            let resource = Resource { name, attributes, ..*resource };
             resources::update(db, author, project, resource, "update", Some(&item.content))?.uuid
         }
         (_, Action::Update(Existing::Same(uuid))) => uuid,

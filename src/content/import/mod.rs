@@ -1,11 +1,11 @@
 //! `mcpkg import`: files that agents read today become prompts and resources.
 //!
-//! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the tables
-//! of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`], [`applies`],
-//! [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project ([`merge`]), and the MCP
-//! servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words first ([`ahead`]),
-//! then all else in one transaction ([`write`]). What became of each file stands in the [`account`]; a name that is taken becomes a
-//! [`free_name`], and [`skill_folder`] takes one skill by itself.
+//! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the
+//! tables of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`],
+//! [`applies`], [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project
+//! ([`merge`]), and the MCP servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words
+//! first ([`ahead`]), then all else in one transaction ([`write`]). What became of each file stands in the [`account`];
+//! a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself.
 
 pub mod account;
 pub mod agents;

@@ -51,7 +51,8 @@ impl Content<'_> {
         })
     }
 
-    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of what is stored ahead.
+    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of what is stored
+    /// ahead.
     ///
     /// # Errors
     /// `E_IMPORT_CONFLICT`; as [`merge::plan`], [`Ahead::store`] and [`merge::apply`].

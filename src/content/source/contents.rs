@@ -152,9 +152,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads some of all files of a commit, where the others are as they were; `None` where one of them has to be seen beside the
-/// others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether the source has files
-/// that stand for the same, or links.
+/// Reads some of all files of a commit, where the others are as they were; `None` where one of them has to be seen
+/// beside the others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether
+/// the source has files that stand for the same, or links.
 ///
 /// # Errors
 /// As [`first`].

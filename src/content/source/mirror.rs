@@ -204,8 +204,8 @@ impl<'c> Mirror<'c> {
         Ok(kept)
     }
 
-    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its history: one
-    /// program of git tells both, where it has.
+    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
+    /// history: one program of git tells both, where it has.
     ///
     /// # Errors
     /// As [`Mirror::fetch`].
@@ -214,11 +214,12 @@ impl<'c> Mirror<'c> {
         let contains = format!("--contains={old}");
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
         match git::run(&self.git(), &args, &self.limits(ASK)) {
-            Ok(said) => match String::from_utf8_lossy(&said).trim().split_once(' ') {
-                Some(("commit", commit)) => return Ok((commit.to_owned(), true)),
-                // It is a tag with a text of its own, or has not.
-                _ => {}
-            },
+            Ok(said) => {
+                // A tag with a text of its own is no commit.
+                if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
+                    return Ok((commit.to_owned(), true));
+                }
+            }
             // The older one is not here any more.
             Err(error) if error.code() == Code::GitFailed => {}
             Err(error) => return Err(error),
@@ -331,8 +332,8 @@ impl<'c> Mirror<'c> {
         Ok(entries)
     }
 
-    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the files of the
-    /// newer one. Two programs of git find it out at once.
+    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the
+    /// files of the newer one. Two programs of git find it out at once.
     ///
     /// # Errors
     /// As [`Mirror::tree`].

@@ -132,8 +132,8 @@ fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)
     Ok((standing(&mirror, reference, commit, (&now, follows))?, Some(now)))
 }
 
-/// Returns how the commit `now` of a branch or tag stands against the one that was read; `follows` where it is known to have that in
-/// its history.
+/// Returns how the commit `now` of a branch or tag stands against the one that was read; `follows` where it is known to
+/// have that in its history.
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_CANCELLED`.

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde::Serialize;
-
 use super::folder::{Look, There};
 use super::plan::{Plan, plain};
-use super::servers::Listing;
 use super::step::{Act, Step};
 use super::write::Outcome;
 use crate::clock::Clock;
@@ -75,12 +72,8 @@ impl Change<'_> {
                 Write { path: write.path.clone(), before: write.before, blob, executable: write.executable, listed };
             syncs::begin_write(self.db, self.sync, &write)?;
         }
-        for Listing { name, before, after } in &plan.listings {
-            let before = before.as_ref().map(json).transpose()?;
-            let before = before.map(|json| NewContent::from(json.into_bytes()).sha256());
-            let listed = after.as_ref().map(json).transpose()?;
-            let path = server_item::path(name);
-            syncs::begin_write(self.db, self.sync, &Write { path, before, blob: None, executable: false, listed })?;
+        for listing in &plan.listings {
+            syncs::begin_write(self.db, self.sync, &listing.row()?)?;
         }
         Ok(written)
     }
@@ -233,8 +226,7 @@ fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
     }
 }
 
-/// Returns an entry, or a server of a manifest, as JSON.
-pub(super) fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value)
+fn json(entry: &Entry) -> Result<String> {
+    serde_json::to_string(entry)
         .map_err(|error| Error::internal("an entry cannot be written as JSON").with_source(error))
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::folder::{Look, There};
-use super::servers::{self, Listing};
+use super::listing::Listing;
+use super::servers;
 use super::step::{Act, Step};
 use crate::content::export::{self, layout};
 use crate::content::import::manifest::Entry;
@@ -72,7 +73,7 @@ pub(super) fn settle(
                     };
                 }
             }
-            let listings = servers::listings(&look.listed_servers, &to_list);
+            let listings = Listing::differences(&look.listed_servers, &to_list);
             return Ok(Folder { writes: writes(steps, look, settled), listings });
         }
         for (at, why) in unsaid {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::servers::{self, Keys};
 use crate::clock::Millis;
 use crate::content::export::layout::is_safe;
 use crate::content::import::item::{self, Understood};
@@ -63,14 +62,15 @@ pub(super) struct Look {
     pub(super) stale: Vec<String>,
     /// What killed syncs left.
     pub(super) leftovers: Vec<PathBuf>,
-    /// The MCP servers by path, each with the file that says it; among the items they are as well.
+    /// The MCP servers, each with the file that says it.
+    pub(super) found_servers: Vec<Found>,
+    /// Those of them that were taken among the items, by path.
     pub(super) servers: BTreeMap<String, Found>,
     /// Those that the manifest lists.
     pub(super) listed_servers: Vec<Server>,
 }
 
-/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, `ours`
-/// what the MCP servers of the project are known by.
+/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced.
 ///
 /// Ignore files apply, and links and special files are let be; what the manifest lists, or was synced before, is looked at in
 /// any case.
@@ -78,7 +78,7 @@ pub(super) struct Look {
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
 /// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
-pub(super) fn look(top: &Path, bases: &[Base], ours: &Keys, context: &Context) -> Result<Look> {
+pub(super) fn look(top: &Path, bases: &[Base], context: &Context) -> Result<Look> {
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };
     let manifest = Manifest::read(top)?;
     look.has_manifest = manifest.is_some();
@@ -101,8 +101,7 @@ pub(super) fn look(top: &Path, bases: &[Base], ours: &Keys, context: &Context) -
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);
     }
-    let found = look.understand(files, bases)?;
-    servers::take(&mut look, found, bases, ours)?;
+    look.found_servers = look.understand(files, bases)?;
     Ok(look)
 }
 

@@ -13,6 +13,7 @@ mod apply;
 mod approval;
 mod files;
 mod folder;
+mod listing;
 mod names;
 mod operation;
 mod plan;

@@ -187,7 +187,8 @@ impl Sync {
             None => Vec::new(),
         };
         let servers = context.store.read(|db| servers::keys(db, &project))?;
-        let look = folder::look(top, &bases, &servers, context)?;
+        let mut look = folder::look(top, &bases, context)?;
+        servers::take(&mut look, &bases, &servers)?;
         if dry {
             let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;
             let waiting = match &known {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of};
+use super::listing::Listing;
 use super::names::{self, Names};
-use super::servers::{self, Listing};
+use super::servers;
 use super::step::{Act, Step};
 use crate::content::export::layout::Layout;
 use crate::content::import::manifest::{Entry, Origin, What};

@@ -35,12 +35,13 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
     Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
 }
 
-/// Takes the servers that were found among the items of a folder. One that was synced before keeps its path, also where it was
+/// Takes the servers that were found in a folder among its items. One that was synced before keeps its path, also where it was
 /// renamed here since and the folder says so already.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the manifest lists a server twice.
-pub(super) fn take(look: &mut Look, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
+pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
+    let found = std::mem::take(&mut look.found_servers);
     let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
     let named =
         |base: &Base| entry_of(base).map(|entry| entry.name).or(server_item::name(&base.path).map(str::to_owned));
@@ -243,30 +244,4 @@ fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     kept.list(listed.to_vec(), manifest::FILE);
     let understood = item::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
     Ok(understood.kept.servers)
-}
-
-/// What a folder's manifest is to say of a server.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Listing {
-    /// The server's name.
-    pub(super) name: String,
-    /// What stands there.
-    pub(super) before: Option<Server>,
-    /// What will.
-    pub(super) after: Option<Server>,
-}
-
-/// Returns what is to change in the list of a manifest.
-pub(super) fn listings(before: &[Server], after: &[Server]) -> Vec<Listing> {
-    let by_name = |servers: &[Server]| -> BTreeMap<String, Server> {
-        servers.iter().map(|server| (server.name.clone(), server.clone())).collect()
-    };
-    let (mut before, mut after) = (by_name(before), by_name(after));
-    let names: Vec<String> =
-        before.keys().chain(after.keys()).cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
-    names
-        .into_iter()
-        .map(|name| Listing { before: before.remove(&name), after: after.remove(&name), name })
-        .filter(|listing| listing.before != listing.after)
-        .collect()
 }

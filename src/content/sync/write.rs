@@ -4,11 +4,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
-
-use super::apply::json;
 use super::folder::TEMPORARY;
-use crate::content::import::manifest::{self, Manifest, Server};
+use super::listing::{self, Listed};
+use crate::content::import::manifest::{self, Manifest};
 use crate::content::import::server_item;
 use crate::disk::folders::Folders;
 use crate::disk::{self, Found};
@@ -128,17 +126,19 @@ fn manifest(
 ) -> Result<()> {
     let before = Manifest::read(top)?;
     let is_new = before.is_none();
-    let (mut files, mut listed) = before.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
+    let (mut files, mut listing) = before.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
     let mut differs = is_new;
     for write in servers {
-        match list(&mut listed, write)? {
+        match listing::write(&mut listing, write)? {
             Listed::Already => {}
             Listed::Done => differs = true,
             Listed::Changed => outcome.changed.push(write.path.clone()),
         }
     }
     for write in writes.iter().filter(|write| outcome.done.binary_search(&write.path).is_ok()) {
-        differs |= match parsed(write)? {
+        let listed = write.listed.as_deref().map(serde_json::from_str).transpose();
+        let listed = listed.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;
+        differs |= match listed {
             Some(entry) => files.insert(write.path.clone(), entry) != files.get(&write.path).cloned(),
             None => files.remove(&write.path).is_some(),
         };
@@ -155,49 +155,8 @@ fn manifest(
         None => disk::FILE,
     };
     let temporary = OsString::from(format!("{TEMPORARY}{}", uuid::Uuid::now_v7().simple()));
-    folder.write_beside(name, &temporary, &Manifest::new(files, listed).bytes()?, mode, None)?;
+    folder.write_beside(name, &temporary, &Manifest::new(files, listing).bytes()?, mode, None)?;
     folder.put_in_place(name, &temporary, is_new)
-}
-
-/// What became of a server in the list of a manifest.
-enum Listed {
-    /// It is as it shall be.
-    Already,
-    /// It was made so.
-    Done,
-    /// It is neither so nor as it was read, and was left.
-    Changed,
-}
-
-/// Has the list of a manifest say of a server what it shall.
-fn list(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
-    let wanted: Option<Server> = parsed(write)?;
-    let name = server_item::name(&write.path).unwrap_or_default();
-    let at = listed.iter().position(|server| server.name == name);
-    let found = at.map(|at| &listed[at]);
-    if found == wanted.as_ref() {
-        return Ok(Listed::Already);
-    }
-    let sha256 = found.map(|found| Ok::<_, Error>(disk::sha256(json(found)?.as_bytes()))).transpose()?;
-    if sha256 != write.before {
-        return Ok(Listed::Changed);
-    }
-    match (at, wanted) {
-        (Some(at), Some(wanted)) => listed[at] = wanted,
-        (Some(at), None) => drop(listed.remove(at)),
-        (None, Some(wanted)) => {
-            let at = listed.iter().position(|server| server.name > wanted.name).unwrap_or(listed.len());
-            listed.insert(at, wanted);
-        }
-        (None, None) => {}
-    }
-    Ok(Listed::Done)
-}
-
-/// Returns what the manifest shall say.
-fn parsed<T: DeserializeOwned>(write: &Write) -> Result<Option<T>> {
-    let listed = write.listed.as_deref().map(serde_json::from_str).transpose();
-    listed.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))
 }
 
 /// Removes what killed syncs left beside the files.

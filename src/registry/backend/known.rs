@@ -7,9 +7,10 @@ use super::directory::Directory;
 use super::http::Http;
 use super::local::Local;
 use super::registry::Registry;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::op::Context;
-use crate::store::tools::registries::{self, Kind, LOCAL, Place};
+use crate::store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
 
 /// The priority of this database: registries are asked after it unless they were added with a lower one.
 pub const LOCAL_PRIORITY: i64 = 0;
@@ -21,6 +22,8 @@ pub struct Known {
     pub name: String,
     /// Where it is; `None` for this database.
     pub place: Option<Place>,
+    /// When it was added; `None` for this database.
+    pub added_at: Option<Millis>,
 }
 
 impl Known {
@@ -30,7 +33,7 @@ impl Known {
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn all(context: &Context) -> Result<Vec<Self>> {
         let rows = context.store.read(registries::list)?;
-        let mut known: Vec<Self> = rows.into_iter().map(|row| Self::at(row.place)).collect();
+        let mut known: Vec<Self> = rows.into_iter().map(Self::of).collect();
         let before = known.iter().take_while(|known| known.priority() < LOCAL_PRIORITY).count();
         known.insert(before, Self::local());
         Ok(known)
@@ -43,7 +46,7 @@ impl Known {
     pub fn named(context: &Context, name: &str) -> Result<Self> {
         match name {
             LOCAL => Ok(Self::local()),
-            name => Ok(Self::at(context.store.read(|db| registries::get(db, name))?.place)),
+            name => Ok(Self::of(context.store.read(|db| registries::get(db, name))?)),
         }
     }
 
@@ -60,12 +63,11 @@ impl Known {
 
     /// Returns the registry that is this database.
     pub fn local() -> Self {
-        Self { name: LOCAL.to_owned(), place: None }
+        Self { name: LOCAL.to_owned(), place: None, added_at: None }
     }
 
-    /// Returns the registry of a row.
-    pub fn at(place: Place) -> Self {
-        Self { name: place.name.clone(), place: Some(place) }
+    fn of(row: RegistryRow) -> Self {
+        Self { name: row.place.name.clone(), place: Some(row.place), added_at: Some(row.added_at) }
     }
 
     /// The lowest is asked first.

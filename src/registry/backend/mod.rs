@@ -12,6 +12,7 @@ pub mod known;
 pub mod latest;
 pub mod limits;
 pub mod local;
+pub mod operations;
 pub mod query;
 pub mod registry;
 pub mod resolve;
@@ -24,7 +25,11 @@ mod wire;
 
 pub use download::{Download, download};
 pub use known::Known;
+pub use operations::OPS;
 pub use query::{Found, Hit, Query};
 pub use registry::Registry;
 pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::error::{Code, Error, Result};
+use crate::registry::backend::Resolved;
 use crate::registry::package::archive;
 use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::trust::Subject;
@@ -43,7 +44,7 @@ pub fn of_archive(sha256: &[u8; 32], bytes: impl FnOnce() -> Result<Vec<u8>>) ->
     let found = match found {
         Some(found) => found,
         None => {
-            let opened = archive::open(&bytes()?);
+            let opened = archive::open(bytes()?);
             let read = opened.map(|opened| Arc::new(opened.manifest)).map_err(|error| error.message().to_owned());
             let mut kept = kept();
             if kept.len() >= MAX_READ {
@@ -59,6 +60,20 @@ pub fn of_archive(sha256: &[u8; 32], bytes: impl FnOnce() -> Result<Vec<u8>>) ->
 /// Returns an install as statements name it.
 pub fn subject(install: &Install) -> Subject {
     Subject { name: install.name.clone(), version: install.version.clone(), sha256: install.sha256 }
+}
+
+/// Returns what an archive that a registry sent is, where that is what was asked for.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID`.
+pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) -> Result<Subject> {
+    let (name, version) = (&resolved.version.name, &resolved.version.version);
+    if manifest.name != *name || manifest.version.as_ref() != Some(version) {
+        let what = format!("The archive of {name}@{version} is one of '{}'", manifest.name);
+        let hint = "nothing of it was used; tell those who keep the registry";
+        return Err(Error::new(Code::ArchiveInvalid, what).hint(hint));
+    }
+    Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })
 }
 
 /// Returns the action called `name`, else the main one, or the only one; `None` for a document, which has none.

@@ -9,9 +9,8 @@ use super::{CHANGES, TOOLS, checked, named, names, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
-use crate::registry::backend::{Choice, download, release, resolve};
-use crate::registry::package::archive;
-use crate::registry::package::manifest::Manifest;
+use crate::registry::backend::{Choice, Resolved, download, release, resolve};
+use crate::registry::package::archive::{self, Archive, Opened};
 use crate::registry::trust::{Subject, Verb, Verdict};
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages;
@@ -82,7 +81,7 @@ impl Operation for Install {
         let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;
         let fetched = download(context, &resolved)?;
-        let package = Package::check(&resolved.version.name.to_string(), &fetched.archive)?;
+        let package = Package::check(&resolved, fetched.archive)?;
         let verdict = require(context, Verb::Install, &package.subject)?;
         package.refuse_builds()?;
         let scope = super::scope(context, self.for_project)?;
@@ -142,34 +141,25 @@ impl Install {
 }
 
 /// A package whose archive was checked.
-struct Package<'a> {
+struct Package {
     subject: Subject,
-    archive: &'a archive::Archive,
-    manifest: Manifest,
-    raw: String,
+    opened: Opened,
 }
 
-impl<'a> Package<'a> {
+impl Package {
     /// Opens an archive and compares what it says of itself with what was asked for.
     ///
     /// # Errors
     /// `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
-    fn check(name: &str, archive: &'a archive::Archive) -> Result<Self> {
-        let opened = archive::open(&archive.bytes)?;
-        let manifest = opened.manifest;
-        let Some(version) = manifest.version.as_ref().filter(|_| manifest.name.as_str() == name) else {
-            let what = format!("The archive of '{name}' is one of '{}'", manifest.name);
-            return Err(
-                Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry")
-            );
-        };
-        let subject = Subject { name: name.to_owned(), version: version.to_string(), sha256: archive.sha256 };
-        Ok(Self { subject, archive, raw: opened.raw_manifest, manifest })
+    fn check(resolved: &Resolved, archive: Archive) -> Result<Self> {
+        let opened = archive::open(archive.bytes)?;
+        let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
+        Ok(Self { subject, opened })
     }
 
     /// Refuses what has to be built before it runs.
     fn refuse_builds(&self) -> Result<()> {
-        if self.manifest.build.is_empty() && self.manifest.postinstall.is_empty() {
+        if self.opened.manifest.build.is_empty() && self.opened.manifest.postinstall.is_empty() {
             return Ok(());
         }
         let what = format!("{} has to be built when it is installed, which is not supported", self.subject.reference());
@@ -188,7 +178,7 @@ struct Done {
 fn write(
     context: &Context,
     scope: &Scope,
-    package: &Package<'_>,
+    package: &Package,
     release: &packages::Release,
     publisher: Option<&str>,
 ) -> Result<Done> {
@@ -199,8 +189,8 @@ fn write(
         let before = db.changed_rows();
         let is_new = installs::install(db, scope, (id, name, version), publisher, (author.actor, author.now))?;
         let mut mcp_tools = Vec::new();
-        for action in checked::projected_actions(&package.manifest) {
-            mcp_tools.extend(names::give(db, &package.manifest.name, action)?);
+        for action in checked::projected_actions(&package.opened.manifest) {
+            mcp_tools.extend(names::give(db, &package.opened.manifest.name, action)?);
         }
         let border = visible::Border::of(db, &visible::audience(context))?;
         let exposed = border.admits(db, name)?;
@@ -212,17 +202,17 @@ fn write(
 }
 
 /// Keeps the archive in its row, and returns the row's key.
-fn keep(db: &Db<'_>, package: &Package<'_>, release: &packages::Release, now: i64) -> Result<i64> {
+fn keep(db: &Db<'_>, package: &Package, release: &packages::Release, now: i64) -> Result<i64> {
     let Subject { name, version, .. } = &package.subject;
     let row = match packages::get(db, &release.registry, name, version)? {
         Some(row) => row,
         None => packages::see(db, release, now)?,
     };
     if row.blob.is_none() {
-        let bytes = &package.archive.bytes;
+        let bytes = package.opened.bytes();
         let blob = blobs::put(db, bytes)?;
-        let json = Value::Object(package.manifest.json.clone()).to_string();
-        let manifest = packages::Manifest { json: &json, raw: &package.raw };
+        let json = Value::Object(package.opened.manifest.json.clone()).to_string();
+        let manifest = packages::Manifest { json: &json, raw: &package.opened.raw_manifest };
         packages::keep(db, row.id, blob, bytes.len() as u64, manifest)?;
     }
     Ok(row.id)

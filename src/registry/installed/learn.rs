@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::calling::require;
 use super::{TOOLS, checked, named, visible};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
@@ -86,14 +86,8 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     let resolved = resolve(context, reference, Choice::default())?;
     let archive = download(context, &resolved)?.archive;
     let manifest = checked::of_archive(&archive.sha256, || Ok(archive.bytes))?;
-    let (name, version) = (resolved.version.name.to_string(), resolved.version.version.to_string());
-    if manifest.name.as_str() != name || manifest.version.as_ref() != Some(&resolved.version.version) {
-        let what = format!("The archive of {name}@{version} is one of '{}'", manifest.name);
-        return Err(
-            Error::new(Code::ArchiveInvalid, what).hint("nothing of it was used; tell those who keep the registry")
-        );
-    }
-    Ok((Subject { name, version, sha256: archive.sha256 }, manifest))
+    let subject = checked::subject_of(&resolved, &manifest, archive.sha256)?;
+    Ok((subject, manifest))
 }
 
 fn data(subject: &Subject, manifest: &Manifest, verdict: &Verdict, documentation: &str) -> Value {

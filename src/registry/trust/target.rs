@@ -1,15 +1,22 @@
 //! The archive that a user names by its tool.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use semver::Version;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::subject::Subject;
+use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::op::{Context, Names};
+use crate::registry::package::archive::{self, Opened};
+use crate::registry::package::manifest::FILES;
 use crate::registry::package::{Reference, Wanted};
 use crate::store::tools::attestations::{self, Archive};
+use crate::store::tools::packages;
 
 /// The tools of which an archive is known, as a shell completes them.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::names(typed.db)?)));
@@ -17,7 +24,8 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::n
 /// Which archive is meant.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The tool, with its version where that is not the latest: alice/weather@1.2.0
+    /// The tool, with its version where that is not the latest, such as alice/weather@1.2.0; or a folder or an archive of one,
+    /// such as ./weather
     #[arg(add = TOOLS)]
     tool: String,
     /// The registry whose archive is meant, where several have one of this version
@@ -31,12 +39,41 @@ impl Target {
         self.tool.clone()
     }
 
-    /// Returns the archive that is meant, out of those that the database knows; with `kept` only where its bytes are there.
+    /// Returns the archive that is meant: what a path leads to, else one that the database knows.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_INVALID_ARGUMENT` where the name is none, or several archives are meant;
-    /// `E_DB_CORRUPT`, `E_STORAGE`.
-    pub fn find(&self, context: &Context, kept: bool) -> Result<Subject> {
+    /// `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`, `E_FILE_FAILED`; `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn find(&self, context: &Context) -> Result<Subject> {
+        match at_path(&self.tool)? {
+            Some(opened) => Found::of(&opened).map(|found| found.subject),
+            None => self.in_store(context, false),
+        }
+    }
+
+    /// As [`Target::find`], with the archive's manifest: nobody signs an archive that is not here to be looked at.
+    ///
+    /// # Errors
+    /// As [`Target::find`].
+    pub fn open(&self, context: &Context) -> Result<Found> {
+        if let Some(opened) = at_path(&self.tool)? {
+            return Found::of(&opened);
+        }
+        let subject = self.in_store(context, true)?;
+        let stored = context.store.read(|db| {
+            let row = packages::kept(db, &subject.sha256)?;
+            row.map_or(Ok(None), |row| packages::archive(db, &row))
+        })?;
+        let bytes = stored.ok_or_else(|| Error::internal("an archive that is kept has no bytes"))?;
+        let found = Found::of(&archive::open(bytes)?)?;
+        if found.subject != subject {
+            let message = format!("The archive of {} is {}", subject.reference(), found.subject.reference());
+            return Err(Error::new(Code::DigestMismatch, message).hint("`mcpkg check` looks through the database"));
+        }
+        Ok(found)
+    }
+
+    fn in_store(&self, context: &Context, kept: bool) -> Result<Subject> {
         let reference = Reference::parse(&self.tool)?;
         if reference.action.is_some() {
             return Err(Error::new(Code::InvalidArgument, "A signature is of a whole tool, not of one of its actions")
@@ -49,7 +86,7 @@ impl Target {
         if found.is_empty() {
             return Err(Error::new(Code::ToolNotFound, format!("No archive of the tool '{name}' is here"))
                 .with_details(json!({ "tool": name }))
-                .hint("a tool is here once it is published to this database, or installed"));
+                .hint("a tool is here once it is published to this database, or installed; a folder is named by its path, such as ./my-tool"));
         }
         let version = choose(&reference.version, &found).ok_or_else(|| no_version(&reference, &found))?;
         let mut of_version = found.iter().filter(|archive| archive.version == version.to_string());
@@ -63,6 +100,46 @@ impl Target {
         }
         Ok(Subject { name: name.to_owned(), version: archive.version.clone(), sha256: archive.sha256 })
     }
+}
+
+/// An archive that can be signed.
+pub struct Found {
+    /// Which it is.
+    pub subject: Subject,
+    /// The path of its manifest and the SHA-256 of that.
+    pub manifest: Option<(&'static str, Sha)>,
+}
+
+impl Found {
+    fn of(opened: &Opened) -> Result<Self> {
+        let manifest = &opened.manifest;
+        let version = manifest.version.as_ref().ok_or_else(|| Error::internal("an archive has no version"))?;
+        let subject =
+            Subject { name: manifest.name.as_str().to_owned(), version: version.to_string(), sha256: opened.sha256 };
+        let is_there = |file: &&&str| opened.members.iter().any(|member| member.path == ***file);
+        let sha256 = disk::sha256(opened.raw_manifest.as_bytes());
+        Ok(Self { subject, manifest: FILES.iter().find(is_there).map(|file| (*file, sha256)) })
+    }
+}
+
+/// Returns what a path leads to, packed where it is a folder; `None` where a text names a tool.
+fn at_path(text: &str) -> Result<Option<Opened>> {
+    let is_path = matches!(text, "." | "..")
+        || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
+        || text.ends_with(".tar.gz");
+    if !is_path {
+        return Ok(None);
+    }
+    let path = match text.strip_prefix("~/") {
+        Some(rest) => disk::home()?.join(rest),
+        None => PathBuf::from(text),
+    };
+    let path = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    if path.is_dir() {
+        return Ok(Some(archive::pack(&path)?.opened));
+    }
+    let bytes = file::read(&path, archive::MAX_PACKED).map_err(|error| Error::file("read", &path, error))?;
+    archive::open(bytes).map(Some)
 }
 
 /// Returns the version that is meant: the latest that is no pre-release, unless there is no other.

@@ -78,9 +78,9 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
     write(db, author, project, prompt, change, (text, None))
 }
 
-/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words, and
-/// notes where the project's list shows something else. `prompt.revision` is the one before. With a key the words of a new prompt
-/// are indexed under that already.
+/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words,
+/// and notes where the project's list shows something else. `prompt.revision` is the one before. With a key the words
+/// of a new prompt are indexed under that already.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,

@@ -86,9 +86,9 @@ pub fn restore(
     write(db, author, project, resource, change, None)
 }
 
-/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words of a
-/// text, and notes where the project's list shows something else. `resource.revision` is the one before. With the key `indexed` the
-/// words of a new resource are indexed under that already.
+/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words
+/// of a text, and notes where the project's list shows something else. `resource.revision` is the one before. With the
+/// key `indexed` the words of a new resource are indexed under that already.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,

@@ -1,9 +1,9 @@
 //! Words that are indexed before the transaction that writes their items.
 //!
-//! Whoever writes many items indexes them first, in short transactions, so that others who write wait for one of those and not
-//! for all. The words stand under ids that a setting reserves: no item has one of them, and a search passes over what is no
-//! item. The transaction that writes the items gives them these ids and deletes the setting. What a killed process leaves is
-//! freed by `mcpkg compact`.
+//! Whoever writes many items indexes them first, in short transactions, so that others who write wait for one of those
+//! and not for all. The words stand under ids that a setting reserves: no item has one of them, and a search passes
+//! over what is no item. The transaction that writes the items gives them these ids and deletes the setting. What a
+//! killed process leaves is freed by `mcpkg compact`.
 
 use std::ops::Range;
 
@@ -20,7 +20,8 @@ use crate::store::{Db, Store};
 /// Items and bytes that one transaction indexes. So many or fewer are left to the transaction that writes them.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 
-/// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the largest.
+/// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the
+/// largest.
 const FREE: i64 = 1 << 20;
 
 /// An item whose words are indexed before it is written.
@@ -52,12 +53,13 @@ pub(in crate::store) struct Reserved {
 }
 
 impl Store {
-    /// Indexes the words of items that are about to be written to `project`, where they are too many for one short transaction.
-    /// Calls `between` before each transaction, while none is open, with how many are indexed and how many will be.
+    /// Indexes the words of items that are about to be written to `project`, where they are too many for one short
+    /// transaction. Calls `between` before each transaction, while none is open, with how many are indexed and how many
+    /// will be.
     ///
     /// # Errors
-    /// What `between` returns, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read
-    /// or is no longer what it was.
+    /// What `between` returns, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file
+    /// cannot be read or is no longer what it was.
     pub fn index_ahead(
         &self,
         project: i64,
@@ -94,8 +96,9 @@ impl Store {
 }
 
 impl IndexedAhead<'_> {
-    /// Returns the ids under which the words stand, in their order, for the items that this transaction writes to `project`; empty
-    /// where none do. It ends the reservation: words of items that are not written after all are to be taken out with [`super::unindex`].
+    /// Returns the ids under which the words stand, in their order, for the items that this transaction writes to
+    /// `project`; empty where none do. It ends the reservation: words of items that are not written after all are to be
+    /// taken out with [`super::unindex`].
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -152,7 +155,8 @@ impl Reserved {
     }
 }
 
-/// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once more.
+/// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once
+/// more.
 pub(in crate::store) fn sweep(db: &Db<'_>) -> Result<()> {
     reservations(db)?.iter().try_for_each(|reserved| reserved.sweep(db))
 }

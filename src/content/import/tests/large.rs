@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::store::backup::Progress;
+use crate::store::search;
 
 const FILES: usize = 2100;
 
@@ -32,8 +33,16 @@ fn create(context: &Context, name: &str) {
     made.unwrap();
 }
 
+/// Returns how many contents there are, in a database that is sound.
 fn contents(world: &World) -> usize {
-    world.context.store.inspect(&Progress::new(&|_, _| {}, &CancellationToken::new())).unwrap().verified as usize
+    let found = world.context.store.inspect(&Progress::new(&|_, _| {}, &CancellationToken::new())).unwrap();
+    assert_eq!(found.faults().collect::<Vec<_>>(), [""; 0]);
+    found.verified as usize
+}
+
+/// Returns how many items a search for `word` finds, at most ten.
+fn found(context: &Context, word: &str) -> usize {
+    context.store.read(|db| search::find(db, None, &[word], 10, |_, _| Ok(()))).unwrap().len()
 }
 
 #[test]
@@ -41,7 +50,11 @@ fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
     let mut world = world();
     let (other, calls) = (beside(&world), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&calls);
-    world.context.progress = Arc::new(move |doing, _, _| {
+    world.context.progress = Arc::new(move |doing, done, _| {
+        if doing == "Indexing" && done == 1000 {
+            // Its words too.
+            other.store.compact().unwrap();
+        }
         if doing == "Storing" {
             let call = counted.fetch_add(1, Ordering::Relaxed);
             create(&other, &format!("beside-{call}"));
@@ -54,8 +67,35 @@ fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
     let items = world.items();
     assert_eq!(items.len(), FILES + FILES.div_ceil(1000));
     assert_eq!(world.resource("file:///0/f7.md").1, b"# File 7\n");
+    assert_eq!((found(&world.context, "file"), found(&world.context, "2099")), (10, 1));
+    contents(&world);
     let trail = world.trail();
     assert_eq!(trail.iter().filter(|line| *line == "import ok").count(), 1, "{trail:?}");
+}
+
+#[test]
+fn its_words_are_found_when_it_is_there_and_not_before() {
+    let mut world = world();
+    let (other, calls) = (beside(&world), Arc::new(AtomicUsize::new(0)));
+    create(&other, "file");
+    let counted = Arc::clone(&calls);
+    world.context.progress = Arc::new(move |doing, _, _| {
+        if doing == "Indexing" {
+            create(&other, &format!("file-{}", counted.fetch_add(1, Ordering::Relaxed)));
+        }
+        if doing == "Writing" {
+            assert_eq!(found(&other, "file"), 4, "what others wrote, and nothing else");
+        }
+    });
+    world.import(&[], &["docs"]).unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 3);
+    assert_eq!((found(&world.context, "file"), found(&world.context, "2099")), (10, 1));
+    contents(&world);
+    world.context.progress = Arc::new(|_, _, _| {});
+    world.file("docs/0/f7.md", "# Something else\n");
+    world.import(&["--update"], &["docs"]).unwrap();
+    assert_eq!(found(&world.context, "something"), 1);
+    contents(&world);
 }
 
 #[test]
@@ -76,16 +116,18 @@ fn a_name_that_is_taken_meanwhile_refuses_all_of_it() {
 
 #[test]
 fn a_large_import_that_is_given_up_leaves_nothing() {
-    let mut world = world();
-    let cancelled = world.context.cancelled.clone();
-    world.context.progress = Arc::new(move |doing, done, _| {
-        if doing == "Storing" && done > 0 {
-            cancelled.cancel();
-        }
-    });
-    let error = world.import(&[], &["docs"]).unwrap_err();
-    assert_eq!(error.code(), Code::Cancelled, "{error}");
-    assert_eq!((world.items().len(), contents(&world)), (0, 0));
+    for step in ["Storing", "Indexing", "Writing"] {
+        let mut world = world();
+        let cancelled = world.context.cancelled.clone();
+        world.context.progress = Arc::new(move |doing, done, _| {
+            if doing == step && done > 0 {
+                cancelled.cancel();
+            }
+        });
+        let error = world.import(&[], &["docs"]).unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled, "{error}");
+        assert_eq!((world.items().len(), contents(&world), found(&world.context, "file")), (0, 0, 0), "{step}");
+    }
 }
 
 #[test]

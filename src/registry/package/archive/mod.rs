@@ -1,6 +1,40 @@
 //! Archives: `bundle.tar.gz`, whose members lie relative to the package. The same tree gives the same bytes.
+//!
+//! An archive is read whole, in a stream, before anything of it is written; what is refused stands in [`Rule`].
 
-use crate::disk::Sha;
+mod left_out;
+mod names;
+mod pack;
+mod read;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod unpack;
+
+use std::io::Read;
+use std::path::Path;
+
+use super::manifest::{self, FILES, MAX_FILE, Manifest};
+use crate::disk::{Sha, sha256};
+use crate::error::{Error, Result};
+
+pub use pack::{Packed, pack};
+pub use rule::Rule;
+
+/// The most bytes of an archive.
+pub const MAX_PACKED: u64 = 50 << 20;
+
+/// The most bytes of all its files.
+pub const MAX_UNPACKED: u64 = 200 << 20;
+
+/// The most bytes of one of its files.
+pub const MAX_MEMBER: u64 = 64 << 20;
+
+/// The most files and folders.
+pub const MAX_MEMBERS: usize = 10_000;
+
+/// How many times the size of the archive its files may have.
+pub const MAX_RATIO: u64 = 100;
 
 /// A package as it is published, fetched and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,4 +54,91 @@ pub struct Member {
     pub size: u64,
     /// Whether it is a program.
     pub executable: bool,
+}
+
+/// An archive that was read whole, and in which nothing is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    /// What the package says of itself; it has a version, and a name that registries take.
+    pub manifest: Manifest,
+    /// The text of the manifest's file.
+    pub raw_manifest: String,
+    /// Its files, in the order of the archive.
+    pub members: Vec<Member>,
+    /// The SHA-256 of the archive.
+    pub sha256: Sha,
+    bytes: Vec<u8>,
+}
+
+/// Reads an archive.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID` where it breaks a rule, `E_MANIFEST_INVALID`.
+pub fn open(bytes: Vec<u8>) -> Result<Opened> {
+    let mut members = Vec::new();
+    let mut manifests: Vec<(String, Vec<u8>)> = Vec::new();
+    read::each(&bytes, &mut |member, content| {
+        if FILES.contains(&member.path.as_str()) {
+            let mut text = Vec::new();
+            // One byte more is an error of the manifest's.
+            content.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| rule::malformed(&error))?;
+            manifests.push((member.path.clone(), text));
+        }
+        members.push(member.clone());
+        Ok(())
+    })?;
+    let mut text = |name: &str| Ok(manifests.iter().find(|(path, _)| path == name).map(|(_, text)| text.clone()));
+    let mut checked = manifest::read(&mut text)?;
+    let raw_manifest = std::mem::take(&mut checked.raw);
+    let manifest = checked.manifest()?;
+    manifest.published("published")?;
+    Ok(Opened { manifest, raw_manifest, members, sha256: sha256(&bytes), bytes })
+}
+
+impl Opened {
+    /// The bytes of the archive.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the archive itself.
+    pub fn into_archive(self) -> Archive {
+        Archive { bytes: self.bytes, sha256: self.sha256 }
+    }
+
+    /// The bytes of all its files.
+    pub fn size(&self) -> u64 {
+        self.members.iter().map(|member| member.size).sum()
+    }
+
+    /// Returns a file; `None` where it has none of this path.
+    ///
+    /// # Errors
+    /// `E_ARCHIVE_INVALID`, although it was read whole before.
+    pub fn file(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        read::each(&self.bytes, &mut |member, content| {
+            if member.path == path {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes).map_err(|error| rule::malformed(&error))?;
+                found = Some(bytes);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Writes its files below `folder`, which must not exist: beside it first, and renamed then. Files can be read and
+    /// not written; the folder is this user's alone.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; nothing is left then.
+    pub fn unpack(&self, folder: &Path) -> Result<()> {
+        unpack::unpack(&self.bytes, folder)
+    }
+}
+
+/// Returns the refusal of an archive.
+fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Error {
+    rule::refused(rule, entry, &message.into())
 }

@@ -59,8 +59,6 @@ pub struct Manifest {
     pub tags: Vec<String>,
     /// All that the manifest says, as JSON, with what a second file filled in.
     pub json: Map<String, Value>,
-    /// The text of the file that leads.
-    pub raw: String,
 }
 
 /// Something that a package can be asked to do.
@@ -125,6 +123,8 @@ pub struct Resources {
 pub struct Checked {
     /// The file that leads.
     pub file: &'static str,
+    /// Its text.
+    pub raw: String,
     /// The manifest, where nothing is wrong with it.
     pub manifest: Option<Manifest>,
     /// What is wrong.
@@ -155,14 +155,14 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
             .with_details(serde_json::json!({ "errors": [{ "path": "", "message": message, "code": "missing" }] }))
             .hint(format!("a manifest is one of {}; `mcpkg tool init` makes one", FILES.join(", "))));
     };
-    let file = sources.file;
+    let (file, raw) = (sources.file, sources.raw.clone());
     // What is wrong with fields is told where there are some.
     let manifest = match problems.errors.is_empty() {
         true => read::manifest(sources, &mut problems),
         false => None,
     };
     let Problems { errors, warnings } = problems;
-    Ok(Checked { file, manifest, errors, warnings })
+    Ok(Checked { file, raw, manifest, errors, warnings })
 }
 
 /// Reads the manifest of the package in a folder.

@@ -48,7 +48,7 @@ const TAKEN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
 /// Checks the fields of a manifest; `None` where there are errors.
 pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Manifest> {
-    let Sources { file: _, raw, fields: pairs, at, doc } = sources;
+    let Sources { fields: pairs, at, doc, .. } = sources;
     let fields = Fields { pairs: &pairs, at, path: String::new() };
     fields.warn_of_unknown(&KEYS, problems);
     let name = name(&fields, problems);
@@ -101,7 +101,6 @@ pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Mani
         license,
         tags,
         json,
-        raw,
     })
 }
 

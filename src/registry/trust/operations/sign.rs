@@ -27,7 +27,7 @@ impl Operation for Sign {
         in two steps, also on another machine.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool sign alice/weather",
-        "mcpkg tool sign alice/weather@1.2.0 --key ~/.ssh/id_ed25519",
+        "mcpkg tool sign ./weather --key ~/.ssh/id_ed25519",
         "mcpkg tool sign alice/weather --print > weather.json",
         "mcpkg tool sign alice/weather --with weather.json",
     ];

@@ -15,7 +15,7 @@ use crate::registry::trust::bundle::LONGEST;
 use crate::registry::trust::identity::Identity;
 use crate::registry::trust::statement::{self, About, Said, Says};
 use crate::registry::trust::subject::Subject;
-use crate::registry::trust::target::Target;
+use crate::registry::trust::target::{Found, Target};
 use crate::registry::trust::{keys, ssh};
 use crate::store::tools::attestations;
 
@@ -45,18 +45,17 @@ impl Signing {
 
     /// Signs what is to be said, or takes over what was signed elsewhere, and stores it under `kind`.
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
-        // Nobody signs an archive that is not here to be looked at.
-        let subject = self.target.find(context, true)?;
+        let Found { subject, manifest } = self.target.open(context)?;
         let (bundle, identity, form) = match (&self.with, says) {
             (Some(path), says) => taken_over(path, &subject, kind == "tool.audit", says)?,
             (None, Some(says)) if self.print => {
-                let statement = statement::write(&subject, None, says, None, context.clock.now());
+                let statement = statement::write(&subject, manifest, says, None, context.clock.now());
                 let data = json!({ "tool": subject.name, "version": subject.version, "statement": statement });
                 return Ok(Reply::new(Body::Text(format!("{statement}\n")), data));
             }
             (None, Some(says)) => {
                 let key = keys::choose(self.key.as_deref())?;
-                let statement = statement::write(&subject, None, says, Some(&key.identity), context.clock.now());
+                let statement = statement::write(&subject, manifest, says, Some(&key.identity), context.clock.now());
                 let bundle = key.sign(context, &statement)?;
                 let form = if key.protection() == "open" { "dsse" } else { "ssh" };
                 (bundle, key.identity, form)

@@ -30,7 +30,7 @@ impl Operation for Verify {
     const HELP: &'static str =
         "The exit status is 1 where the archive is not verified, also where a person said yes to it.";
     const EXAMPLES: &'static [&'static str] =
-        &["mcpkg tool verify alice/weather", "mcpkg tool verify alice/weather@1.2.0"];
+        &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -38,7 +38,7 @@ impl Operation for Verify {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let subject = self.target.find(context, false)?;
+        let subject = self.target.find(context)?;
         let verdict = context.store.read(|db| judge(db, context, &subject))?;
         let mut reply = Reply::new(shown(&subject, &verdict), data(&subject, &verdict));
         reply.failed = verdict.status != Status::Verified;

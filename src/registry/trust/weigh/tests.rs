@@ -105,7 +105,7 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
     assert_not_counted(text("alice/weather", "1.0.1", [0xab; 32]), "it is about another tool or version");
     // By a stranger: it does not count. By somebody trusted: whoever replaced the archive is found out.
     let other = text("alice/weather", "1.0.0", [0xcd; 32]);
-    let verdict = weigh(&[other.clone()], vec![trusted(2, "*", TrustedPart::Both)]);
+    let verdict = weigh(std::slice::from_ref(&other), vec![trusted(2, "*", TrustedPart::Both)]);
     assert_eq!(verdict.attestations[0].why, "it is about another archive of this version");
     let verdict = weigh(&[other, signed(&made(), 1)], vec![trusted(1, "*", TrustedPart::Both)]);
     assert_eq!(verdict.status, Status::Refused);

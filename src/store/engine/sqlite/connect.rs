@@ -57,8 +57,8 @@ fn uri(path: &Path, access: Access) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// How long whoever waits for another process sleeps before the next try. SQLite's own timeout sleeps for up to 100 ms, in which
-/// a process that writes in many short transactions has released the database and taken it again.
+/// How long whoever waits for another process sleeps before the next try. SQLite's own timeout sleeps for up to 100 ms,
+/// in which a process that writes in many short transactions has released the database and taken it again.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
 /// Sleeps until the next try, the `tries`th; returns whether there is one.

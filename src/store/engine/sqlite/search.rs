@@ -36,7 +36,8 @@ pub(in crate::store) fn index(
 const GATHERED: i64 = 1 << 20;
 const GATHERED_OF_MANY: i64 = 8 << 20;
 
-/// Page cache of the connection while it writes many items, in KiB: pages that do not fit are written, and read again, several times.
+/// Page cache of the connection while it writes many items, in KiB: pages that do not fit are written, and read again,
+/// several times.
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
 /// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.

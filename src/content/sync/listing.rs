@@ -1,0 +1,129 @@
+//! What a folder's manifest says of MCP servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::content::import::manifest::Server;
+use crate::content::import::server_item;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::store::blobs;
+use crate::store::syncs::Write;
+
+/// A server in the list of a manifest, before and after a sync.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// The server's name.
+    name: String,
+    /// What stands there.
+    before: Option<Server>,
+    /// What will.
+    after: Option<Server>,
+}
+
+impl Listing {
+    /// Returns what is to change in the list of a manifest.
+    pub(super) fn differences(before: &[Server], after: &[Server]) -> Vec<Self> {
+        let by_name = |servers: &[Server]| -> BTreeMap<String, Server> {
+            servers.iter().map(|server| (server.name.clone(), server.clone())).collect()
+        };
+        let (mut before, mut after) = (by_name(before), by_name(after));
+        let names: BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
+        let listings =
+            names.into_iter().map(|name| Self { before: before.remove(&name), after: after.remove(&name), name });
+        listings.filter(|listing| listing.before != listing.after).collect()
+    }
+
+    /// Returns the row that notes what will be written.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where a server cannot be written as JSON.
+    pub(super) fn row(&self) -> Result<Write> {
+        Ok(Write {
+            path: server_item::path(&self.name),
+            before: self.before.as_ref().map(sha256).transpose()?,
+            blob: None,
+            executable: false,
+            listed: self.after.as_ref().map(json).transpose()?,
+        })
+    }
+}
+
+/// What became of a server in the list of a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// It is as it shall be.
+    Already,
+    /// It was made so.
+    Done,
+    /// It is neither so nor as it was read, and was left.
+    Changed,
+}
+
+/// Has the list of a manifest, which is sorted by name, say of a server what its row does.
+///
+/// # Errors
+/// `E_DAMAGED` where the row is malformed.
+pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
+    let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
+    let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;
+    let name = server_item::name(&write.path).unwrap_or_default();
+    let at = listed.iter().position(|server| server.name == name);
+    let found = at.map(|at| &listed[at]);
+    if found == wanted.as_ref() {
+        return Ok(Listed::Already);
+    }
+    if found.map(sha256).transpose()? != write.before {
+        return Ok(Listed::Changed);
+    }
+    match (at, wanted) {
+        (Some(at), Some(wanted)) => listed[at] = wanted,
+        (Some(at), None) => drop(listed.remove(at)),
+        (None, Some(wanted)) => {
+            let at = listed.iter().position(|server| server.name > wanted.name).unwrap_or(listed.len());
+            listed.insert(at, wanted);
+        }
+        (None, None) => {}
+    }
+    Ok(Listed::Done)
+}
+
+fn json(server: &Server) -> Result<String> {
+    serde_json::to_string(server)
+        .map_err(|error| Error::internal("an MCP server cannot be written as JSON").with_source(error))
+}
+
+fn sha256(server: &Server) -> Result<[u8; 32]> {
+    Ok(disk::sha256(json(server)?.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::servers::{Definition, Origin, Text};
+
+    fn server(name: &str, command: &str) -> Server {
+        let definition = Definition::stdio(Text::plain(command));
+        Server { name: name.to_owned(), definition, origin: Origin::default(), enabled: true }
+    }
+
+    #[test]
+    fn a_list_becomes_what_it_shall_be_and_what_others_wrote_meanwhile_stays() {
+        let before = [server("a", "a"), server("b", "b"), server("d", "d")];
+        let after = [server("a", "a"), server("b", "new"), server("c", "c")];
+        let rows: Vec<Write> =
+            Listing::differences(&before, &after).iter().map(|listing| listing.row().unwrap()).collect();
+        assert_eq!(rows.len(), 3, "what is the same is not written");
+        let mut listed = before.to_vec();
+        for expected in [Listed::Done, Listed::Already] {
+            for row in &rows {
+                assert_eq!(write(&mut listed, row).unwrap(), expected, "{}", row.path);
+            }
+            assert_eq!(listed, after);
+        }
+        let mut edited = vec![server("b", "theirs"), server("c", "theirs")];
+        let kept = edited.clone();
+        let outcomes: Vec<Listed> = rows.iter().map(|row| write(&mut edited, row).unwrap()).collect();
+        assert_eq!(outcomes, [Listed::Changed, Listed::Changed, Listed::Already]);
+        assert_eq!(edited, kept);
+    }
+}

@@ -1,0 +1,134 @@
+//! `mcpkg registry add`: a folder or another host where tools are found.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CHANGES, data};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::registry::backend::directory::Directory;
+use crate::registry::backend::{Known, approval, http};
+use crate::secret::Reference;
+use crate::store::tools::registries::{self, Kind, LOCAL, Place};
+
+/// The most characters of a name.
+const LONGEST: usize = 64;
+
+/// Add a registry
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Name to call it by
+    name: String,
+    /// Folder, or URL (https, or http on this machine)
+    #[arg(value_name = "PATH|URL")]
+    location: String,
+    /// Where its token is kept: env:NAME, file:PATH or command:ARGV
+    #[arg(long, value_name = "REF")]
+    #[serde(default)]
+    token: Option<String>,
+    /// Place in the order in which registries are asked: the lowest first, this database at 0 [default: after all others]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[serde(default)]
+    priority: Option<i32>,
+    /// Make a registry in the folder, which is empty or not there yet
+    #[arg(long)]
+    #[serde(default)]
+    create: bool,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_registry";
+    const CLI: &'static [&'static str] = &["registry", "add"];
+    const TITLE: &'static str = "Add a registry";
+    const ABOUT: &'static str = "Add a folder or another host as a registry, where tools are found and published";
+    const HELP: &'static str = "A folder is looked at; another host is not asked yet. The token is read when it is needed and \
+        never stored: what is kept is where it is. It goes to the registry's own address alone.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg registry add team https://tools.example.com/registry --token env:TEAM_TOKEN",
+        "mcpkg registry add stick /media/stick/tools",
+        "mcpkg registry add shared ./shared-tools --create",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        check_name(&self.name)?;
+        if context.store.read(registries::list)?.iter().any(|row| row.place.name == self.name) {
+            return Err(registries::taken(&self.name));
+        }
+        let token = self.token.as_deref().map(Reference::from_str).transpose()?.map(|token| token.to_string());
+        let (kind, location) = match self.location.contains("://") {
+            true => (Kind::Http, self.host()?),
+            false => (Kind::Directory, self.folder(context)?),
+        };
+        let author = context.author();
+        let place = context.store.write(|db| {
+            let priority =
+                self.priority.map_or_else(|| registries::next_priority(db), |priority| Ok(priority.into()))?;
+            let place = Place { name: self.name.clone(), kind, location, token, priority };
+            registries::insert(db, &place, author.now)?;
+            context.event(db, author, None, "registry.add", &self.name)?;
+            Ok(place)
+        })?;
+        approval::approve(context, &place)?;
+        let known = Known::named(context, &self.name)?;
+        let sentence = format!("Added the registry '{}' at {}", place.name, place.location);
+        let reply = Reply::sentence(sentence, data(context, &known)?);
+        Ok(reply.hint(format!("`mcpkg tool search WORDS --registry {}` looks for tools in it", place.name)))
+    }
+}
+
+impl Add {
+    fn host(&self) -> Result<String> {
+        if self.create {
+            return Err(Error::new(Code::InvalidArgument, "A registry is made in a folder, not on another host")
+                .hint("leave --create away"));
+        }
+        http::address(&self.location)?;
+        Ok(self.location.trim_end_matches('/').to_owned())
+    }
+
+    fn folder(&self, context: &Context) -> Result<String> {
+        if self.token.is_some() {
+            return Err(Error::new(Code::InvalidArgument, "A folder takes no token").hint("leave --token away"));
+        }
+        let path = PathBuf::from(&self.location);
+        if self.create {
+            Directory::create(&self.name, &path)?;
+        }
+        let real = path.canonicalize().map_err(|error| disk::failed("open", &path, error))?;
+        let checked = Directory::new(context, &self.name, &real).check();
+        checked.map_err(|error| match error.code() {
+            Code::RegistryAnswer => error.hint("--create makes a registry in a folder that is empty, or not there yet"),
+            _ => error,
+        })?;
+        let text = real.into_os_string().into_string();
+        text.map_err(|_| Error::new(Code::InvalidPath, "The folder's path is no UTF-8, and cannot be kept"))
+    }
+}
+
+/// Refuses a name that could be taken for something else.
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if name == LOCAL {
+        return Err(registries::taken(name));
+    }
+    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a registry", name.escape_debug()))
+        .hint("a name has a-z, 0-9, - and _, such as team"))
+}

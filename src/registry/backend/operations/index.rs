@@ -1,0 +1,60 @@
+//! `mcpkg registry index`: the index of a folder is made from its files.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{ADDED, CHANGES};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::backend::directory::Directory;
+use crate::registry::backend::{Known, approval};
+use crate::store::tools::registries::Kind;
+
+/// Make a registry's index anew
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Index {
+    /// Name of the registry, which is a folder
+    #[arg(add = ADDED)]
+    name: String,
+}
+
+impl Operation for Index {
+    const TOOL: &'static str = "index_registry";
+    const CLI: &'static [&'static str] = &["registry", "index"];
+    const TITLE: &'static str = "Make a registry's index anew";
+    const ABOUT: &'static str = "Make the index of a folder anew from the tools that lie in it, for searches";
+    const HELP: &'static str = "Publishing keeps the index up to date. Where tools were copied into the folder by hand, or taken \
+        out of it, this does.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let known = Known::named(context, &self.name)?;
+        let Some(place) = known.place.filter(|place| place.kind == Kind::Directory) else {
+            return Err(Error::new(Code::InvalidArgument, format!("The registry '{}' is no folder", self.name))
+                .hint("only a folder has an index that is made here"));
+        };
+        approval::check(context, &place)?;
+        let tools = Directory::new(context, &self.name, Path::new(&place.location)).index()?;
+        let sentence = format!(
+            "The index of '{}' lists {}",
+            self.name,
+            plural::count(i64::try_from(tools).unwrap_or(i64::MAX), "tool")
+        );
+        Ok(Reply::sentence(sentence, json!({ "name": self.name, "tools": tools })))
+    }
+}

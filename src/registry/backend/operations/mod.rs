@@ -1,0 +1,76 @@
+//! `mcpkg registry ...`, and of `mcpkg tool ...` what asks registries and changes what they have.
+
+mod add;
+mod index;
+mod info;
+mod list;
+mod remove;
+mod search;
+mod show;
+mod yank;
+
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Changes, Context, Entry, Names};
+use crate::registry::backend::approval;
+use crate::registry::backend::known::Known;
+use crate::store::tools::registries::{self, LOCAL};
+use crate::store::tools::{installs, listings};
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<search::Search>(),
+    Entry::of::<info::Info>(),
+    Entry::of::<yank::YankVersion>(),
+    Entry::of::<yank::Unyank>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<list::List>(),
+    Entry::of::<show::Show>(),
+    Entry::of::<index::Index>(),
+    Entry::of::<remove::Remove>(),
+];
+
+/// What a change of what registries have may alter of what clients see: nothing.
+const CHANGES: Changes = Changes::NO_LIST;
+
+/// The registries, this database among them.
+const REGISTRIES: Names = Names::Stored(|typed| {
+    let rows = registries::list(typed.db)?;
+    Ok(typed.matching([LOCAL.to_owned()].into_iter().chain(rows.into_iter().map(|row| row.place.name))))
+});
+
+/// The registries that were added.
+const ADDED: Names =
+    Names::Stored(|typed| Ok(typed.matching(registries::list(typed.db)?.into_iter().map(|row| row.place.name))));
+
+/// The tools that are listed or installed.
+const TOOLS: Names = Names::Stored(|typed| {
+    let mut names = listings::names(typed.db, typed.prefix, typed.limit)?;
+    names.extend(installs::names(typed.db)?);
+    names.sort_unstable();
+    names.dedup();
+    Ok(typed.matching(names))
+});
+
+/// Returns a registry as data.
+fn data(context: &Context, known: &Known) -> Result<Value> {
+    let Some(place) = &known.place else {
+        return Ok(json!({ "name": LOCAL, "kind": LOCAL, "priority": known.priority(), "approved": true }));
+    };
+    let mut data = json!({
+        "name": place.name,
+        "kind": place.kind.word(),
+        "location": place.location,
+        "priority": place.priority,
+        "approved": approval::is_approved(context, place)?,
+    });
+    if let Some(token) = &place.token {
+        data["token"] = json!(token);
+    }
+    if let Some(added_at) = known.added_at {
+        data["added_at"] = json!(rfc3339(added_at));
+    }
+    Ok(data)
+}

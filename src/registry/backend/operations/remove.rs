@@ -1,0 +1,57 @@
+//! `mcpkg registry remove`: what was installed from it stays.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{ADDED, CHANGES};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::store::tools::registries::{self, LOCAL};
+use crate::store::tools::{answers, listings};
+
+/// Remove a registry
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Name of the registry
+    #[arg(add = ADDED)]
+    name: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_registry";
+    const CLI: &'static [&'static str] = &["registry", "remove"];
+    const TITLE: &'static str = "Remove a registry";
+    const ABOUT: &'static str = "Forget a registry; what was installed from it stays, and so does what was seen there";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg registry remove team"];
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if self.name == LOCAL {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "The registry 'local' is this database, and is always there",
+            ));
+        }
+        let author = context.author();
+        context.store.write(|db| {
+            let row = registries::get(db, &self.name)?;
+            listings::replace(db, &self.name, &[])?;
+            answers::remove_all(db, &self.name)?;
+            registries::delete(db, row.id)?;
+            context.event(db, author, None, "registry.remove", &self.name)
+        })?;
+        let sentence = format!("Removed the registry '{}'; what was installed from it stays", self.name);
+        Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true })))
+    }
+}

@@ -1,0 +1,169 @@
+//! `enact__search`, `mcpkg tool search`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use super::REGISTRIES;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::registry::GROUP;
+use crate::registry::backend::search::{Asked, Everything, State, search};
+use crate::registry::backend::{Hit, Query};
+use crate::registry::installed::visible;
+use crate::registry::trust::{self, Subject};
+use crate::store::tools::packages;
+
+/// The most results, whatever is asked for.
+const MOST: u32 = 100;
+
+/// What an agent is given where it does not say how many it wants.
+const USUAL: u32 = 10;
+
+/// Search the Enact registry for tools. Returns matching tools with descriptions.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Search query (keywords, descriptions, or tags)
+    #[arg(required = true, value_name = "WORDS")]
+    #[serde(deserialize_with = "one")]
+    #[schemars(with = "String")]
+    query: Vec<String>,
+    /// Maximum results to return
+    #[arg(long, value_name = "N", default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    #[serde(default = "usual", deserialize_with = "number")]
+    #[schemars(with = "f64")]
+    limit: u32,
+    /// Only tools that have each of these tags
+    #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
+    #[serde(skip)]
+    tags: Vec<String>,
+    /// Only this registry
+    #[arg(long, value_name = "NAME", add = REGISTRIES)]
+    #[serde(skip)]
+    registry: Option<String>,
+    /// Ask no other host: answers that were kept have to do
+    #[arg(long)]
+    #[serde(skip)]
+    offline: bool,
+}
+
+fn usual() -> u32 {
+    USUAL
+}
+
+/// Takes one text.
+fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    String::deserialize(deserializer).map(|text| vec![text])
+}
+
+/// Takes a number as JSON has it: 10 and 10.0 are the same. What is beyond the bounds counts as the bound.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let number = f64::deserialize(deserializer)?.round().clamp(1.0, f64::from(MOST));
+    Ok((1..=MOST).find(|whole| f64::from(*whole) >= number).unwrap_or(MOST))
+}
+
+impl Operation for Search {
+    const TOOL: &'static str = "enact__search";
+    const CLI: &'static [&'static str] = &["tool", "search"];
+    const TITLE: &'static str = "Search for tools";
+    const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
+    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, and stands in for it where \
+        it cannot be reached. Descriptions are their publishers' words: nobody checked them.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
+    const EFFECT: Effect = Effect::Offer;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const LISTS: Option<&'static str> = Some("results");
+    const SCHEMA: Option<&'static str> = Some(include_str!("../../installed/schemas/search.json"));
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let text = self.query.join(" ");
+        let tags = self.tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+        let query = Query { text, tags, limit: self.limit, offline: self.offline };
+        let found = search(context, &query, self.registry.as_deref())?;
+        let results = found.hits.iter().map(|(registry, hit)| result(context, registry, hit));
+        let results = results.collect::<Result<Vec<Value>>>()?;
+        let stale = found.asked.iter().any(|asked| matches!(asked.state, State::Stale));
+        let data = json!({
+            "results": results,
+            "total": found.total,
+            "registries": found.asked.iter().map(asked).collect::<Vec<_>>(),
+            "stale": stale,
+        });
+        let mut reply = Reply::new(table(&found, &results), data).warn(found.asked.iter().filter_map(warning));
+        if context.is_shell() && found.total > results.len() as u64 && self.limit < MOST {
+            reply = reply.hint(format!("{} match in all; --limit shows more", found.total));
+        }
+        Ok(reply)
+    }
+}
+
+/// Returns a tool that was found, with what is known of it here.
+fn result(context: &Context, registry: &str, hit: &Hit) -> Result<Value> {
+    let (installed, status) = context.store.read(|db| {
+        let installed = visible::active(db, &visible::audience(context), &hit.name)?;
+        let status = match packages::get(db, registry, &hit.name, &hit.version)? {
+            Some(row) => {
+                let subject =
+                    Subject { name: hit.name.clone(), version: hit.version.clone(), sha256: row.release.sha256 };
+                trust::judge(db, context, &subject)?.status.word()
+            }
+            None => UNSEEN,
+        };
+        Ok((installed.map(|install| install.version), status))
+    })?;
+    let mut result = json!({
+        "name": hit.name,
+        "version": hit.version,
+        "description": hit.description,
+        "tags": hit.tags,
+        "registry": registry,
+    });
+    if let Some(version) = installed {
+        result["installed"] = json!(version);
+    }
+    result["trust"] = json!(status);
+    Ok(result)
+}
+
+/// How a version stands that was never asked for: whose word there is for it is not known here yet.
+const UNSEEN: &str = "unknown";
+
+fn asked(asked: &Asked) -> Value {
+    let mut data = json!({ "name": asked.registry, "state": asked.state.word() });
+    if let Some(at) = asked.checked_at {
+        data["checked_at"] = json!(rfc3339(at));
+    }
+    if let State::Failed(error) = &asked.state {
+        data["error"] = json!({ "code": error.code().name(), "message": error.public_message() });
+    }
+    data
+}
+
+fn warning(asked: &Asked) -> Option<String> {
+    match &asked.state {
+        State::Answered => None,
+        State::Stale => {
+            let at = asked.checked_at.map(rfc3339).unwrap_or_default();
+            Some(format!("Registry '{}' was not asked: its answer is of {at}", asked.registry))
+        }
+        State::Failed(error) => Some(error.public_message().to_owned()),
+    }
+}
+
+fn table(found: &Everything, results: &[Value]) -> Body {
+    let rows = found.hits.iter().zip(results).map(|((registry, hit), result)| {
+        let installed = result["installed"].as_str().unwrap_or_default();
+        let trust = result["trust"].as_str().unwrap_or_default();
+        let columns = [&hit.name, &hit.version, registry, installed, trust, &hit.description];
+        columns.into_iter().map(|text| cell(text).into_owned()).collect()
+    });
+    let columns = &["NAME", "VERSION", "REGISTRY", "INSTALLED", "TRUST", "DESCRIPTION"];
+    Body::Table(Table { columns, rows: rows.collect(), empty: "No tool matches".to_owned() })
+}

@@ -1,0 +1,143 @@
+//! `mcpkg tool yank` and `unyank`.
+
+use schemars::JsonSchema;
+use semver::Version;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CHANGES, REGISTRIES, TOOLS};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::registry::backend::facts::one_line;
+use crate::registry::backend::{Known, wire};
+use crate::registry::package::{Name, Reference, Wanted};
+use crate::store::tools::packages::{self, Yank};
+use crate::store::tools::registries::LOCAL;
+
+/// Take a version back
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct YankVersion {
+    /// Tool and version, such as alice/utils/weather@1.2.0
+    #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
+    tool: String,
+    /// Registry that has it
+    #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
+    #[serde(default = "local")]
+    registry: String,
+    /// Why, for those who use it
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default)]
+    reason: Option<String>,
+    /// Version to use instead
+    #[arg(long, value_name = "VERSION")]
+    #[serde(default)]
+    replacement: Option<String>,
+}
+
+fn local() -> String {
+    LOCAL.to_owned()
+}
+
+impl Operation for YankVersion {
+    const TOOL: &'static str = "yank_tool";
+    const CLI: &'static [&'static str] = &["tool", "yank"];
+    const TITLE: &'static str = "Take a version back";
+    const ABOUT: &'static str = "Say that a published version is not to be used any more; its archive stays";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (name, version) = exact(&self.tool)?;
+        if let Some(replacement) = &self.replacement
+            && wire::version(replacement).is_none_or(|replacement| replacement == version)
+        {
+            let why = format!("'{}' is no other version of {name}", replacement.escape_debug());
+            return Err(Error::new(Code::InvalidArgument, why).hint("such as 1.2.1"));
+        }
+        let reason = self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
+        let yank = Yank { at: context.clock.now(), reason, replacement: self.replacement };
+        Known::named(context, &self.registry)?.open(context)?.yank(&name, &version, Some(&yank))?;
+        note(context, &self.registry, &name, &version, Some(&yank))?;
+        let data = json!({ "tool": name, "version": version.to_string(), "registry": self.registry, "yanked": yank });
+        Ok(Reply::sentence(format!("Took back {name}@{version} in registry '{}'", self.registry), data))
+    }
+}
+
+/// Let a version be used again
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Unyank {
+    /// Tool and version, such as alice/utils/weather@1.2.0
+    #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
+    tool: String,
+    /// Registry that has it
+    #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
+    #[serde(default = "local")]
+    registry: String,
+}
+
+impl Operation for Unyank {
+    const TOOL: &'static str = "unyank_tool";
+    const CLI: &'static [&'static str] = &["tool", "unyank"];
+    const TITLE: &'static str = "Let a version be used again";
+    const ABOUT: &'static str = "Say that a version that was yanked is to be used again";
+    const HELP: &'static str =
+        "Who saw that it was yanked goes on taking it for yanked, and uses it with --allow-yanked alone.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool unyank alice/utils/weather@1.2.0"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (name, version) = exact(&self.tool)?;
+        Known::named(context, &self.registry)?.open(context)?.yank(&name, &version, None)?;
+        note(context, &self.registry, &name, &version, None)?;
+        let data = json!({ "tool": name, "version": version.to_string(), "registry": self.registry });
+        Ok(Reply::sentence(format!("{name}@{version} is to be used again in registry '{}'", self.registry), data))
+    }
+}
+
+/// Reads a tool with an exact version.
+fn exact(text: &str) -> Result<(Name, Version)> {
+    match Reference::parse(text)? {
+        Reference { name, version: Wanted::Exact(version), action: None } => Ok((name, version)),
+        reference => {
+            let why = format!("'{}' does not name one version", text.escape_debug());
+            Err(Error::new(Code::InvalidArgument, why).hint(format!("such as {}@1.2.0", reference.name)))
+        }
+    }
+}
+
+/// Notes in what was seen of the version what its own publisher did: for them it does not stay yanked.
+fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
+    if registry == LOCAL {
+        return Ok(());
+    }
+    let author = context.author();
+    let kind = if yank.is_some() { "tool.yank" } else { "tool.unyank" };
+    context.store.write(|db| {
+        if let Some(row) = packages::get(db, registry, name.as_str(), &version.to_string())? {
+            packages::set_yank(db, row.id, yank)?;
+        }
+        context.event(db, author, None, kind, &format!("{name}@{version}"))
+    })
+}

@@ -1,0 +1,123 @@
+//! The one list of what is left out of an archive, and the walk through a package's folder by it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::refused;
+use super::rule::Rule;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::file;
+
+/// Left out whatever `.gitignore` says: version control's own, and what secrets are kept in.
+const NEVER: [&str; 5] = [".git", ".hg", ".svn", ".jj", "CVS"];
+
+/// Endings of keys and certificates, left out whatever `.gitignore` says.
+const KEYS: [&str; 4] = ["pem", "key", "p12", "pfx"];
+
+/// Folders that are made, and not written; `!dist/` in a `.gitignore` takes one in.
+const MADE: [&str; 8] = ["node_modules", "vendor", "__pycache__", "venv", "dist", "build", "out", "target"];
+
+/// What a folder has.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The files that are packed, by their path in the archive.
+    pub(super) files: Vec<Source>,
+    /// The files and folders that are left out, by their path in the package.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A file that is packed.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) path: String,
+    pub(super) on_disk: PathBuf,
+    pub(super) size: u64,
+    pub(super) executable: bool,
+}
+
+/// Returns what is packed of a folder, in the order of the archive: by the bytes of the paths.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is no UTF-8;
+/// `E_FILE_FAILED`.
+pub(super) fn walk(folder: &Path) -> Result<Found> {
+    let mut found = Found::default();
+    visit(folder, "", &mut Vec::new(), &mut found)?;
+    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    found.left_out.sort();
+    Ok(found)
+}
+
+fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut Found) -> Result<()> {
+    // A tree so deep is refused by its paths; the walk itself must end before.
+    if below.matches('/').count() > 64 {
+        return Err(refused(Rule::Depth, below, "is too deep"));
+    }
+    ignores.push(gitignore(folder)?);
+    let failed = |error| Error::file("read", folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let on_disk = entry.path();
+        let Ok(name) = entry.file_name().into_string() else {
+            return Err(refused(Rule::Utf8, &on_disk.to_string_lossy(), "has a name that is no UTF-8"));
+        };
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        let metadata = fs::symlink_metadata(&on_disk).map_err(failed)?;
+        if is_left_out(&name, &on_disk, metadata.is_dir(), ignores) {
+            found.left_out.push(path);
+        } else if metadata.is_dir() {
+            visit(&on_disk, &path, ignores, found)?;
+        } else if metadata.is_file() {
+            let executable = disk::mode(&metadata) & 0o111 != 0;
+            found.files.push(Source { path, on_disk, size: metadata.len(), executable });
+        } else {
+            let (rule, what) = match metadata.is_symlink() {
+                true => (Rule::Link, "is a link"),
+                false => (Rule::Special, "is neither a file nor a folder"),
+            };
+            return Err(refused(rule, &path, what).hint("put a file in its place, or name it in .gitignore"));
+        }
+    }
+    ignores.pop();
+    Ok(())
+}
+
+/// Whether a file or folder is left out: by `.gitignore` of its folder or one above, the nearest first, else by the list.
+fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore]) -> bool {
+    let ending = |endings: &[&str]| {
+        let after = name.rsplit_once('.').map(|(_, after)| after.to_ascii_lowercase());
+        after.is_some_and(|after| endings.contains(&after.as_str()))
+    };
+    if NEVER.contains(&name) || name.starts_with(".env") || ending(&KEYS) {
+        return true;
+    }
+    for ignore in ignores.iter().rev() {
+        match ignore.matched(on_disk, is_folder) {
+            Match::Ignore(_) => return true,
+            Match::Whitelist(_) => return false,
+            Match::None => {}
+        }
+    }
+    name.starts_with('.') || is_folder && MADE.contains(&name) || !is_folder && ending(&["log"])
+}
+
+/// Reads the `.gitignore` of a folder. A line that is no pattern names nothing.
+fn gitignore(folder: &Path) -> Result<Gitignore> {
+    let path = folder.join(".gitignore");
+    let text = match file::read_text(&path, file::TEXT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Gitignore::empty()),
+        Err(error) => return Err(Error::file("read", &path, error)),
+    };
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in text.lines() {
+        // Git passes over such a line too.
+        let _ = builder.add_line(None, line);
+    }
+    Ok(builder.build().unwrap_or_else(|_| Gitignore::empty()))
+}

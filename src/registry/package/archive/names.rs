@@ -1,0 +1,108 @@
+//! The names of an archive's members: each alone, and all of them together.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::refused;
+use super::rule::Rule;
+use crate::error::Result;
+
+/// The most bytes of a path.
+const MAX_PATH: usize = 240;
+
+/// The most parts of a path.
+const MAX_DEPTH: usize = 32;
+
+/// Returns the path of a member, where it may have it.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID`.
+pub(super) fn check(path: &[u8]) -> Result<&str> {
+    let Ok(path) = std::str::from_utf8(path) else {
+        return Err(refused(Rule::Utf8, &String::from_utf8_lossy(path), "is no UTF-8"));
+    };
+    let wrong = |rule, message: &str| Err(refused(rule, path, message));
+    if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {
+        return wrong(Rule::Absolute, "is a path from the root");
+    }
+    if path.contains('\\') {
+        return wrong(Rule::Backslash, "holds a backslash");
+    }
+    if path.chars().any(char::is_control) {
+        return wrong(Rule::Control, "holds a control character");
+    }
+    if path.len() > MAX_PATH {
+        return wrong(Rule::Length, &format!("has {} bytes, more than {MAX_PATH}", path.len()));
+    }
+    if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return wrong(Rule::Dots, "has a part that is empty, `.` or `..`");
+    }
+    if path.split('/').any(|part| part.ends_with('.') || part.ends_with(char::is_whitespace)) {
+        return wrong(Rule::Ending, "has a part that ends in a dot or a blank");
+    }
+    let depth = path.split('/').count();
+    if depth > MAX_DEPTH {
+        return wrong(Rule::Depth, &format!("has {depth} parts, more than {MAX_DEPTH}"));
+    }
+    Ok(path)
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    /// A folder that has an entry of its own.
+    Folder,
+    /// A folder that a member lies in.
+    Above,
+}
+
+/// The names so far, as a disk that tells neither case nor Unicode forms apart has them.
+#[derive(Default)]
+pub(super) struct Names(HashMap<String, (String, Kind)>);
+
+impl Names {
+    /// Adds a member with the folders that it lies in.
+    ///
+    /// # Errors
+    /// `E_ARCHIVE_INVALID` where another one has the name.
+    pub(super) fn add(&mut self, path: &str, is_folder: bool) -> Result<()> {
+        for (at, _) in path.match_indices('/') {
+            self.put(path, &path[..at], Kind::Above)?;
+        }
+        self.put(path, path, if is_folder { Kind::Folder } else { Kind::File })
+    }
+
+    fn put(&mut self, member: &str, name: &str, kind: Kind) -> Result<()> {
+        let mut known = match self.0.entry(folded(name)) {
+            Entry::Occupied(known) => known,
+            Entry::Vacant(free) => {
+                free.insert((name.to_owned(), kind));
+                return Ok(());
+            }
+        };
+        let (other, was) = known.get();
+        if other != name {
+            let message = format!("and `{}` are one on some disks", other.escape_debug());
+            return Err(refused(Rule::Case, member, message));
+        }
+        match (*was, kind) {
+            (Kind::Folder | Kind::Above, Kind::Above) => Ok(()),
+            (Kind::Above, Kind::Folder) => {
+                known.get_mut().1 = kind;
+                Ok(())
+            }
+            _ => Err(refused(Rule::Twice, member, "is there twice")),
+        }
+    }
+}
+
+/// Returns a name without what some disks do not tell apart.
+fn folded(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    name.nfkd().collect::<String>().to_uppercase().to_lowercase().nfkc().collect()
+}

@@ -1,0 +1,68 @@
+//! Packs a folder.
+
+use std::path::Path;
+
+use flate2::{Compression, GzBuilder};
+
+use super::left_out::{self, Found};
+use super::names::{self, Names};
+use super::rule::Rule;
+use super::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED, Opened, open, refused};
+use crate::error::{Error, Result};
+use crate::file;
+use crate::registry::package::manifest;
+
+/// What gzip writes for a system that nobody names.
+const NO_SYSTEM: u8 = 255;
+
+/// A folder that was packed.
+#[derive(Debug)]
+pub struct Packed {
+    /// The archive, read again as anybody will read it.
+    pub opened: Opened,
+    /// The files and folders that were left out, by their path in the package.
+    pub left_out: Vec<String>,
+}
+
+/// Packs the package in a folder. The same tree gives the same bytes: members are sorted, and have neither times nor
+/// owners, and of their modes only whether they are programs.
+///
+/// # Errors
+/// `E_MANIFEST_INVALID`, also where it has no version or a name of one segment; `E_ARCHIVE_INVALID` where the folder
+/// holds what no archive may; `E_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn pack(folder: &Path) -> Result<Packed> {
+    manifest::of_folder(folder)?.manifest()?.published("packed")?;
+    let Found { files, left_out } = left_out::walk(folder)?;
+    let mut names = Names::default();
+    let mut size: u64 = 0;
+    for file in &files {
+        names.add(names::check(file.path.as_bytes())?, false)?;
+        size = size.saturating_add(file.size);
+        if file.size > MAX_MEMBER {
+            return Err(refused(Rule::MemberSize, &file.path, format!("has more than {} MiB", MAX_MEMBER >> 20)));
+        }
+    }
+    if files.len() > MAX_MEMBERS {
+        return Err(refused(Rule::Members, "", format!("it has more than {MAX_MEMBERS} files")));
+    }
+    if size > MAX_UNPACKED {
+        return Err(refused(Rule::UnpackedSize, "", format!("it has more than {} MiB", MAX_UNPACKED >> 20)));
+    }
+    let failed = |error| Error::file("pack", folder, error);
+    let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM).write(Vec::new(), Compression::best());
+    let mut tar = tar::Builder::new(gzip);
+    for source in files {
+        let bytes =
+            file::read(&source.on_disk, MAX_MEMBER).map_err(|error| Error::file("read", &source.on_disk, error))?;
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(if source.executable { 0o755 } else { 0o644 });
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        tar.append_data(&mut header, &source.path, bytes.as_slice()).map_err(failed)?;
+    }
+    let bytes = tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)?;
+    Ok(Packed { opened: open(bytes)?, left_out })
+}
