@@ -1,7 +1,9 @@
 //! Contract 002: tools.
 
 mod escapes;
+mod installed;
 mod limits;
+mod registries;
 mod sandbox;
 mod signing;
 mod trust;

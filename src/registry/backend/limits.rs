@@ -1,7 +1,9 @@
 //! The most that is taken from a registry.
 
+use crate::registry::package::archive::MAX_PACKED;
+
 /// Bytes of an archive.
-pub const ARCHIVE: u64 = 50 << 20;
+pub const ARCHIVE: u64 = MAX_PACKED;
 
 /// Bytes of an attestation.
 pub const ATTESTATION: u64 = 256 << 10;

@@ -4,6 +4,7 @@ mod add;
 mod index;
 mod info;
 mod list;
+mod publish;
 mod remove;
 mod search;
 mod show;
@@ -23,6 +24,7 @@ use crate::store::tools::{installs, listings};
 pub const OPS: &[Entry] = &[
     Entry::of::<search::Search>(),
     Entry::of::<info::Info>(),
+    Entry::of::<publish::Publish>(),
     Entry::of::<yank::YankVersion>(),
     Entry::of::<yank::Unyank>(),
     Entry::of::<add::Add>(),

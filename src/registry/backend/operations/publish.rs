@@ -1,0 +1,177 @@
+//! `mcpkg tool publish`: a package goes to a registry.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{CHANGES, REGISTRIES};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::hex;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::backend::limits::ARCHIVE;
+use crate::registry::backend::local::bundles;
+use crate::registry::backend::registry::Registry;
+use crate::registry::backend::resolve::release;
+use crate::registry::backend::{Known, Publication};
+use crate::registry::package::archive::{self, Opened, Packed};
+use crate::store::tools::packages::{self, Visibility};
+use crate::store::tools::registries::LOCAL;
+
+/// Publish a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Publish {
+    /// Folder of the package, or an archive that `mcpkg tool pack` made
+    #[arg(default_value = ".")]
+    #[schemars(with = "String")]
+    #[serde(default = "here")]
+    path: PathBuf,
+    /// Registry that it goes to
+    #[arg(long, value_name = "REGISTRY", default_value = LOCAL, add = REGISTRIES)]
+    #[serde(default = "local")]
+    to: String,
+    /// Show what would be published, and publish nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Searches do not find it; who knows its name can install it
+    #[arg(long, conflicts_with = "private")]
+    #[serde(default)]
+    unlisted: bool,
+    /// Only those who may publish in its namespace see it
+    #[arg(long)]
+    #[serde(default)]
+    private: bool,
+}
+
+fn here() -> PathBuf {
+    PathBuf::from(".")
+}
+
+fn local() -> String {
+    LOCAL.to_owned()
+}
+
+impl Operation for Publish {
+    const TOOL: &'static str = "publish_tool";
+    const CLI: &'static [&'static str] = &["tool", "publish"];
+    const TITLE: &'static str = "Publish a tool";
+    const ABOUT: &'static str = "Publish a package in a registry, with what was signed of it";
+    const HELP: &'static str = "The folder is packed as `mcpkg tool pack` does, and the signatures that `mcpkg tool sign` made of \
+        these very bytes go with it. A version that was published never changes: the same again is no failure, other \
+        files under the same version are refused.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (opened, left_out) = packed(&self.path)?;
+        let (name, Some(version)) = (&opened.manifest.name, &opened.manifest.version) else {
+            return Err(Error::internal("an archive has no version"));
+        };
+        let visibility = match (self.unlisted, self.private) {
+            (_, true) => Visibility::Private,
+            (true, _) => Visibility::Unlisted,
+            _ => Visibility::Public,
+        };
+        let attestations = context.store.read(|db| bundles(db, &opened.sha256))?;
+        let manifest = Value::Object(opened.manifest.json.clone());
+        let publication = Publication {
+            name,
+            version,
+            archive: opened.bytes(),
+            sha256: &opened.sha256,
+            manifest: &manifest,
+            raw_manifest: &opened.raw_manifest,
+            visibility,
+            attestations: &attestations,
+        };
+        let backend = Known::named(context, &self.to)?.open(context)?;
+        let is_new = match self.dry_run {
+            true => is_new(&*backend, &publication)?,
+            false => {
+                let is_new = backend.publish(&publication)?;
+                note(context, &self.to, &*backend, &publication)?;
+                is_new
+            }
+        };
+        let (what, files) = (format!("{name}@{version}"), opened.members.len());
+        let sentence = match (self.dry_run, is_new) {
+            (false, true) => format!("Published {what} in registry '{}'", self.to),
+            (true, true) => format!("{what} would be published in registry '{}'", self.to),
+            (_, false) => format!("Registry '{}' has {what} already, with the same files", self.to),
+        };
+        let counted = plural::count(i64::try_from(files).unwrap_or(i64::MAX), "file");
+        let data = json!({
+            "tool": name,
+            "version": version.to_string(),
+            "registry": self.to,
+            "sha256": hex::encode(&opened.sha256),
+            "size": opened.bytes().len(),
+            "files": files,
+            "left_out": left_out,
+            "attestations": attestations.len(),
+            "visibility": visibility.word(),
+            "published": is_new && !self.dry_run,
+        });
+        let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.bytes().len()), data);
+        reply.details = left_out.iter().map(|path| format!("left out: {path}")).collect();
+        Ok(match attestations.is_empty() {
+            true => reply.hint(format!("nobody signed it: `mcpkg tool sign {}` does", self.path.display())),
+            false => reply,
+        })
+    }
+}
+
+/// Returns the archive at a path, which is packed where a folder stands there, and what was left out of it.
+fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
+    if disk::metadata(path)?.is_some_and(|metadata| metadata.is_file()) {
+        let bytes = file::read(path, ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
+        return Ok((archive::open(bytes)?, Vec::new()));
+    }
+    let Packed { opened, left_out } = archive::pack(path)?;
+    Ok((opened, left_out))
+}
+
+/// Whether a registry does not have a version yet.
+fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool> {
+    match backend.version(publication.name, publication.version) {
+        Ok(there) if there.sha256 == *publication.sha256 => Ok(false),
+        Ok(_) => {
+            let what = format!("{}@{} is there with other files", publication.name, publication.version);
+            Err(Error::new(Code::AlreadyExists, what)
+                .hint("a version that was published never changes; raise the version"))
+        }
+        Err(error) if matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Notes the digest that was published: it never changes from then on. This database's own registry does so itself.
+fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: &Publication<'_>) -> Result<()> {
+    if registry == LOCAL {
+        return Ok(());
+    }
+    let Publication { name, version, .. } = publication;
+    let there = release(registry, &backend.version(name, version)?);
+    let author = context.author();
+    context.store.write(|db| {
+        packages::see(db, &there, author.now)?;
+        context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))
+    })
+}

@@ -1,0 +1,169 @@
+//! Registries by the real binary: added, published to, searched, and named by somebody else's database.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Scratch};
+
+const MANIFEST: &str = "name: alice/utils/weather\nversion: VERSION\ndescription: Tells the weather of a city\n\
+                        tags: [forecast]\nlicense: MIT\ncommand: echo sunny\n";
+
+/// Writes a package into the scratch folder.
+fn package(scratch: &Scratch, version: &str) {
+    scratch.file("weather/enact.yaml", MANIFEST.replace("VERSION", version));
+    scratch.file("weather/run.sh", "echo sunny\n");
+}
+
+fn scratch_with_team() -> Scratch {
+    let scratch = Scratch::new();
+    package(&scratch, "1.0.0");
+    scratch.ok(&["registry", "add", "team", "team-tools", "--create"]);
+    scratch
+}
+
+fn search(scratch: &Scratch, arguments: &[&str]) -> Value {
+    scratch.json(&[&["tool", "search"], arguments].concat())
+}
+
+#[test]
+fn a_tool_is_published_to_a_folder_found_and_taken_back() {
+    let scratch = scratch_with_team();
+    let dry = scratch.json(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
+    assert_eq!(
+        (&dry["published"], &dry["tool"], &dry["files"]),
+        (&json!(false), &json!("alice/utils/weather"), &json!(2))
+    );
+    assert_eq!(search(&scratch, &["weather"])["total"], 0);
+    let first = scratch.json(&["tool", "publish", "weather", "--to", "team"]);
+    assert_eq!((&first["published"], &first["sha256"]), (&json!(true), &dry["sha256"]));
+    assert_eq!(scratch.json(&["tool", "publish", "weather", "--to", "team"])["published"], false);
+    scratch.file("weather/run.sh", "echo rain\n");
+    let other = scratch.run(&["--json", "tool", "publish", "weather", "--to", "team"]);
+    assert!(other.status == 1 && other.stdout.contains("E_ALREADY_EXISTS"), "{other}");
+    package(&scratch, "1.1.0");
+    scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
+
+    let found = search(&scratch, &["city", "weather"]);
+    let expected = json!([{
+        "name": "alice/utils/weather", "version": "1.1.0", "description": "Tells the weather of a city",
+        "tags": ["forecast"], "registry": "team", "trust": "unverified",
+    }]);
+    assert_eq!(found["results"], expected, "{found}");
+    assert_eq!(search(&scratch, &["weather", "--tags", "other"])["total"], 0);
+    assert_eq!(search(&scratch, &["weather", "--registry", "local"])["total"], 0);
+
+    let info = scratch.json(&["tool", "info", "alice/utils/weather"]);
+    let versions: Vec<&str> = info["versions"]
+        .as_array()
+        .expect("versions")
+        .iter()
+        .filter_map(|version| version["version"].as_str())
+        .collect();
+    assert_eq!(
+        (versions, &info["license"], &info["registry"]),
+        (vec!["1.1.0", "1.0.0"], &json!("MIT"), &json!("team"))
+    );
+    let yank = [
+        "tool",
+        "yank",
+        "alice/utils/weather@1.1.0",
+        "--registry",
+        "team",
+        "--reason",
+        "wrong",
+        "--replacement",
+        "1.0.0",
+    ];
+    scratch.ok(&yank);
+    assert_eq!(search(&scratch, &["weather"])["results"][0]["version"], "1.0.0");
+    let info = scratch.json(&["tool", "info", "alice/utils/weather"]);
+    assert_eq!(info["versions"][0]["yanked"]["replacement"], "1.0.0");
+    scratch.ok(&["tool", "unyank", "alice/utils/weather@1.1.0", "--registry", "team"]);
+    assert_eq!(search(&scratch, &["weather"])["results"][0]["version"], "1.1.0");
+    let vague = scratch.run(&["tool", "yank", "alice/utils/weather", "--registry", "team"]);
+    assert!(vague.status == 2 && vague.stderr.contains("@1.2.0"), "{vague}");
+}
+
+#[test]
+fn registries_are_listed_shown_indexed_and_removed() {
+    let scratch = scratch_with_team();
+    scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
+    let web = ["registry", "add", "web", "https://tools.example.com/r/", "--token", "env:T", "--priority", "-5"];
+    scratch.ok(&web);
+    let list = scratch.json(&["registry", "list"]);
+    let names: Vec<(&str, i64)> = list["registries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|registry| Some((registry["name"].as_str()?, registry["priority"].as_i64()?)))
+        .collect();
+    assert_eq!(names, [("web", -5), ("local", 0), ("team", 10)]);
+    let web = scratch.json(&["registry", "show", "web"]);
+    assert_eq!((&web["location"], &web["token"]), (&json!("https://tools.example.com/r"), &json!("env:T")));
+    assert_eq!(scratch.json(&["registry", "index", "team"])["tools"], 1);
+    for (arguments, status, says) in [
+        (&["registry", "add", "team", "elsewhere"][..], 1, "there is a registry 'team' already"),
+        (&["registry", "add", "local", "elsewhere"], 1, "already"),
+        (&["registry", "add", "x", "elsewhere"], 1, "elsewhere"),
+        (&["registry", "add", "x", "weather"], 1, "--create"),
+        (&["registry", "add", "x", "weather", "--create"], 1, "neither empty nor a registry"),
+        (&["registry", "add", "X/y", "weather"], 2, "no name of a registry"),
+        (&["registry", "add", "x", "http://example.com"], 2, "this machine alone"),
+        (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where it is kept"),
+        (&["registry", "index", "web"], 2, "no folder"),
+        (&["registry", "show", "taem"], 1, "did you mean 'team'"),
+        (&["registry", "remove", "local"], 2, "always there"),
+    ] {
+        let ran = scratch.run(arguments);
+        let said = ran.stderr.to_lowercase();
+        assert!(ran.status == status && said.contains(&says.to_lowercase()), "{arguments:?}: {ran}");
+        assert!(!said.contains("sk-secret"));
+    }
+    scratch.ok(&["registry", "remove", "team"]);
+    assert_eq!(search(&scratch, &["weather", "--registry", "local"])["total"], 0);
+    assert!(scratch.run(&["registry", "show", "team"]).stderr.contains("no registry 'team'"));
+    assert!(scratch.path().join("team-tools/registry.json").exists());
+}
+
+#[test]
+fn a_registry_of_somebody_elses_database_is_not_asked() {
+    let scratch = scratch_with_team();
+    scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
+    // Another user, or another machine: nothing was approved there.
+    std::fs::remove_dir_all(scratch.state()).expect("the records");
+    let found = search(&scratch, &["weather"]);
+    assert_eq!((&found["total"], &found["registries"][1]["state"]), (&json!(0), &json!("unapproved")));
+    let info = scratch.run(&["--json", "tool", "info", "alice/utils/weather"]);
+    assert!(info.status == 1 && info.stdout.contains("E_UNAPPROVED"), "{info}");
+}
+
+#[test]
+fn an_agent_searches_as_the_contract_says() {
+    let scratch = scratch_with_team();
+    scratch.ok(&["tool", "publish", "weather"]);
+    let tools = mcpkg::mcp::listed_tools(None);
+    let tool = tools.as_array().expect("tools").iter().find(|tool| tool["name"] == "enact__search").expect("a tool");
+    let contract = json!({
+        "type": "object",
+        "properties": {
+            "query": { "type": "string", "description": "Search query (keywords, descriptions, or tags)" },
+            "limit": { "type": "number", "description": "Maximum results to return", "default": 10 },
+        },
+        "required": ["query"],
+    });
+    assert_eq!(tool["inputSchema"], contract);
+    assert_eq!(tool["description"], "Search the Enact registry for tools. Returns matching tools with descriptions.");
+    assert_eq!(tool["annotations"]["readOnlyHint"], true);
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
+    for arguments in [json!({ "query": "\"weather" }), json!({ "query": "weather", "limit": 1.0 })] {
+        let answer = client.result("tools/call", json!({ "name": "enact__search", "arguments": arguments }));
+        assert_eq!(answer["isError"], false, "{answer}");
+        let text: Value = serde_json::from_str(answer["content"][0]["text"].as_str().expect("text")).expect("JSON");
+        assert_eq!(text, answer["structuredContent"]);
+        assert_eq!(text["results"][0]["name"], "alice/utils/weather");
+        assert_eq!(text["stale"], false);
+        assert_eq!(text["registries"][0]["state"], "ok");
+    }
+    let answer = client.result("tools/call", json!({ "name": "enact__search", "arguments": { "limit": 3 } }));
+    assert_eq!(answer["isError"], true);
+    client.finish();
+}
