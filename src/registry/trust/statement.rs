@@ -246,9 +246,10 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
         PROVENANCE => (Said::Made, None),
         other => return Err(format!("its predicate is of the type '{}'", other.escape_debug())),
     };
-    let names = written.subject.iter().map(|subject| &subject.name);
-    let mut texts = names.chain(tool.iter().flat_map(|tool| [&tool.name, &tool.version]));
-    if texts.any(|text| text.len() > LONGEST) {
+    let is_long = |text: &String| text.len() > LONGEST;
+    if written.subject.iter().any(|subject| is_long(&subject.name))
+        || tool.as_ref().is_some_and(|tool| is_long(&tool.name) || is_long(&tool.version))
+    {
         return Err("its statement has a name of more than 1 KiB".to_owned());
     }
     // What is no SHA-256 in hex is that of no archive.
