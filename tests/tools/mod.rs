@@ -2,7 +2,7 @@
 
 mod escapes;
 mod limits;
-mod registries;
+pub mod registries;
 mod sandbox;
 mod signing;
 mod trust;
