@@ -282,6 +282,21 @@ fn every_command_keeps_to_the_schema() {
     run(&["tool", "trust", "policy"]);
     run(&["tool", "trust", "remove", "somebody"]);
     run(&["tool", "key", "remove", "default", "--yes"]);
+    crate::tools::registries::package(&scratch, "1.0.0");
+    for step in [
+        &["registry", "add", "shared", "shared-tools", "--create"][..],
+        &["registry", "list"],
+        &["registry", "show", "shared"],
+        &["tool", "publish", "weather", "--to", "shared"],
+        &["tool", "search", "weather"],
+        &["tool", "info", "alice/utils/weather"],
+        &["tool", "yank", "alice/utils/weather@1.0.0", "--registry", "shared"],
+        &["tool", "unyank", "alice/utils/weather@1.0.0", "--registry", "shared"],
+        &["registry", "index", "shared"],
+        &["registry", "remove", "shared"],
+    ] {
+        run(step);
+    }
     // A request is made by an agent alone, and consent and trust need a terminal.
     let unseen = ["consent-show", "consent-approve", "consent-deny", "tool-trust-add"].map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);

@@ -114,6 +114,9 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     assert!(database.execute("UPDATE event SET at = 0 WHERE project = 'p'", []).expect("events") > 1);
     drop(database);
     crate::tools::put(&ground.scratch, "alice/weather", "Sun");
+    crate::tools::registries::package(&ground.scratch, "1.0.0");
+    let [shared, package] =
+        ["shared-tools", "weather"].map(|name| ground.scratch.path().join(name).display().to_string());
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
@@ -176,6 +179,12 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "key", "remove", "default", "--yes"],
         vec!["tool", "trust", "remove", "somebody"],
         vec!["tool", "trust", "policy", "require_attestation"],
+        vec!["registry", "add", "shared", &shared, "--create"],
+        vec!["tool", "publish", &package, "--to", "shared"],
+        vec!["tool", "yank", "alice/utils/weather@1.0.0", "--registry", "shared"],
+        vec!["tool", "unyank", "alice/utils/weather@1.0.0", "--registry", "shared"],
+        vec!["registry", "index", "shared"],
+        vec!["registry", "remove", "shared"],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],

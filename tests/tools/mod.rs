@@ -3,7 +3,7 @@
 mod escapes;
 mod installed;
 mod limits;
-mod registries;
+pub mod registries;
 mod sandbox;
 mod signing;
 mod trust;

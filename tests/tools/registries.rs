@@ -8,7 +8,7 @@ const MANIFEST: &str = "name: alice/utils/weather\nversion: VERSION\ndescription
                         tags: [forecast]\nlicense: MIT\ncommand: echo sunny\n";
 
 /// Writes a package into the scratch folder.
-fn package(scratch: &Scratch, version: &str) {
+pub fn package(scratch: &Scratch, version: &str) {
     scratch.file("weather/enact.yaml", MANIFEST.replace("VERSION", version));
     scratch.file("weather/run.sh", "echo sunny\n");
 }
