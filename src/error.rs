@@ -159,7 +159,6 @@ codes! {
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
     PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
-    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "The arguments do not fit the tool's schema; details.errors name each with its path.";
     NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
 }
 

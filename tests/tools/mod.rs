@@ -2,6 +2,7 @@
 
 mod escapes;
 mod limits;
+mod run;
 mod sandbox;
 mod signing;
 mod trust;
