@@ -158,7 +158,7 @@ fn who_is_distrusted_is_refused_at_the_next_call() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
     let listed = scratch.json(&["tool", "trust", "list"]);
-    let identity = listed["identities"][0]["identity"].as_str().expect("an identity").to_owned();
+    let identity = listed["trusted"][0]["identity"].as_str().expect("an identity").to_owned();
     scratch.ok(&["tool", "trust", "remove", &identity, "--yes"]);
     let mut client = enact(&scratch);
     let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": "doc.pdf" } });

@@ -4,6 +4,7 @@ mod escapes;
 mod installed;
 mod limits;
 pub mod registries;
+mod run;
 mod sandbox;
 mod signing;
 mod trust;

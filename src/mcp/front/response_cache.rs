@@ -57,6 +57,14 @@ impl CacheKey {
                 self.key.push(b',');
             }
         }
+        if method == "tools/list" {
+            // Installed tools are of whose key it is, and of the toolset that narrows them. No name has a line end.
+            let audience = config.audience();
+            for part in [audience.key, audience.toolset] {
+                self.key.extend_from_slice(part.unwrap_or_default().as_bytes());
+                self.key.push(b'\n');
+            }
+        }
         self.key.extend_from_slice(&header.len().to_ne_bytes());
         self.key.extend_from_slice(header.as_bytes());
         self.key.extend_from_slice(project.as_bytes());

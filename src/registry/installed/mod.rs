@@ -10,6 +10,7 @@ pub mod visible;
 mod install;
 mod learn;
 mod list;
+mod run;
 mod uninstall;
 mod use_version;
 
@@ -25,6 +26,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<install::Install>(),
     Entry::of::<uninstall::Uninstall>(),
     Entry::of::<list::List>(),
+    Entry::of::<run::Run>(),
     Entry::of::<use_version::Use>(),
 ];
 

@@ -6,6 +6,7 @@ use super::call::Tool;
 use super::limits::Limits;
 use crate::error::{Code, Error, Result};
 use crate::process::starter::Ended;
+use crate::registry::package::schema;
 
 /// Bytes of the end of standard error that a failure carries.
 const TAIL: usize = 4 << 10;
@@ -62,7 +63,7 @@ pub fn timed_out(tool: &Tool, limits: &Limits) -> Error {
 /// `E_TOOL_OUTPUT`.
 pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>) -> Result<Option<Value>> {
     let parsed = stdout.map(serde_json::from_str::<Value>);
-    let Some(schema) = schema else { return Ok(parsed.and_then(Result::ok)) };
+    let Some(shape) = schema else { return Ok(parsed.and_then(Result::ok)) };
     let wrong = |why: String, errors: Value| {
         let message = format!("{} printed what does not fit its output schema: {why}", tool.name);
         Error::new(Code::ToolOutput, message).with_details(json!({ "errors": errors }))
@@ -72,15 +73,11 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>) -> Resu
         Some(Err(error)) => return Err(wrong(format!("it is not one JSON value ({error})"), json!([]))),
         Some(Ok(value)) => value,
     };
-    let errors = super::schema::errors(schema, &value)?;
-    match errors.first() {
+    let misfits = schema::check_input(shape, &value);
+    match misfits.first() {
         None => Ok(Some(value)),
-        Some((path, message)) => {
-            let why = if path.is_empty() { message.clone() } else { format!("{path}: {message}") };
-            let listed: Vec<Value> =
-                errors.iter().map(|(path, message)| json!({ "path": path, "message": message })).collect();
-            Err(wrong(why, listed.into()))
-        }
+        Some(first) if first.path.is_empty() => Err(wrong(first.message.clone(), json!(misfits))),
+        Some(first) => Err(wrong(format!("{}: {}", first.path, first.message), json!(misfits))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is run, with what, and what came of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -63,6 +64,8 @@ pub enum Tree {
     Folder(PathBuf),
     /// The archive in the database of this digest, which is unpacked into the cache.
     Archive([u8; 32]),
+    /// An archive that was fetched and checked, and is not kept.
+    Fetched(Arc<Vec<u8>>),
 }
 
 /// A file that a tool finds at a path of its own, for reading.

@@ -13,10 +13,9 @@ mod env;
 mod execute;
 mod health;
 mod host;
-mod operations;
-mod pattern;
-mod schema;
+pub mod operations;
 mod tree;
+mod trees;
 mod turns;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};

@@ -9,9 +9,10 @@ use super::bwrap::{Mount, Sandbox, WORKSPACE};
 use super::call::{Call, Content, Runner, Tool};
 use super::grants::Granted;
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
-use super::{bubblewrap, env, grants, host, pattern};
+use super::{bubblewrap, env, grants, host};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::registry::trust::pattern;
 use crate::store::tools::env as stored;
 
 /// What a run would have.

@@ -1,16 +1,23 @@
 //! Where a tool's files are: a folder of the user's, or the checked copy of an archive.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::call::Tree;
+use super::trees;
+use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::Context;
+use crate::store::tools::packages;
 
 /// Returns the folder of a tool's files, whose content is what was checked.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_FILE_FAILED`.
-pub fn of(_context: &Context, tree: &Tree) -> Result<PathBuf> {
+/// `E_NOT_FOUND`, `E_DAMAGED` where the archive is gone from the database or is another one, `E_ARCHIVE_INVALID`;
+/// `E_FILE_FAILED`, `E_DISK_FULL` for the copy.
+pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
+    let now = context.clock.now();
     match tree {
         Tree::Folder(folder) => {
             let real = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
@@ -19,6 +26,17 @@ pub fn of(_context: &Context, tree: &Tree) -> Result<PathBuf> {
                 false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
             }
         }
-        Tree::Archive(_) => Err(Error::internal("archives are unpacked by another room")),
+        Tree::Archive(sha256) => trees::checked(&trees::folder()?, sha256, now, || {
+            let kept = context.store.read(|db| match packages::kept(db, sha256)? {
+                Some(row) => packages::archive(db, &row),
+                None => Ok(None),
+            })?;
+            let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
+            bytes.map(Arc::new).ok_or_else(|| {
+                let why = format!("The archive {} is gone from the database", hex::encode(sha256));
+                Error::new(Code::Damaged, why).hint("install the tool again")
+            })
+        }),
+        Tree::Fetched(bytes) => trees::checked(&trees::folder()?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes))),
     }
 }

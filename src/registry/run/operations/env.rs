@@ -9,7 +9,8 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
 use crate::registry::GROUP;
 use crate::registry::run::env::USUAL;
-use crate::registry::run::{grants, pattern};
+use crate::registry::run::grants;
+use crate::registry::trust::pattern;
 use crate::secret::{self, Reference};
 use crate::store::tools::env::{self, Setting, Variable};
 

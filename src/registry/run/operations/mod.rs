@@ -3,7 +3,7 @@
 mod allow;
 mod env;
 mod runs;
-mod subject;
+pub mod subject;
 
 use crate::op::Entry;
 

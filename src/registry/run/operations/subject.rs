@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::registry::package::Name;
+use crate::registry::package::{Name, manifest};
 use crate::registry::run::call::Tool;
 use crate::store::tools::installs::{self, Scope};
 
@@ -33,11 +33,12 @@ pub fn folder(text: &str) -> Result<Option<PathBuf>> {
 /// Returns the tool that a user means, for what is allowed to it.
 ///
 /// # Errors
-/// As [`folder`]; `E_TOOL_NOT_FOUND` where no tool of this name is installed, `E_INVALID_ARGUMENT` where it is no name.
+/// As [`folder`]; `E_MANIFEST_INVALID`; `E_TOOL_NOT_FOUND` where no tool of this name is installed, `E_INVALID_ARGUMENT` where it is no name.
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);
-        return Ok(Tool { name: text.to_owned(), version: None, sha256: None, publisher });
+        let manifest = manifest::of_folder(&folder)?.manifest()?;
+        return Ok(Tool { name: manifest.name.to_string(), version: None, sha256: None, publisher });
     }
     let name = Name::parse(text)?;
     let install = context.store.read(|db| installs::active(db, &Scope::Global, name.as_str()))?.ok_or_else(|| {

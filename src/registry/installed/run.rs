@@ -1,0 +1,313 @@
+//! `enact__run`, `mcpkg tool run`.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::calling::{Called, require};
+use super::{TOOLS, checked, named, visible};
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::registry::GROUP;
+use crate::registry::backend::{Choice, download, resolve};
+use crate::registry::package::manifest::{self, Manifest};
+use crate::registry::package::{Reference, Wanted};
+use crate::registry::run::operations::subject;
+use crate::registry::run::plan::Plan;
+use crate::registry::run::{self, Call, Outcome, Tool, Tree};
+use crate::registry::trust::{Policy, Status, Subject, Verb, Verdict};
+
+/// Run any tool by name, even if not installed. For installed tools, prefer calling them directly.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Tool name (e.g., 'alice/utils/weather' or 'alice/utils/weather@1.0.0')
+    #[arg(value_name = "TOOL[@VERSION][:ACTION]|./FOLDER", add = TOOLS)]
+    tool: String,
+    /// Arguments to pass to the tool
+    #[arg(short = 'a', long, value_name = "JSON", conflicts_with = "file")]
+    args: Option<Arguments>,
+    /// A file with the arguments, as JSON
+    #[arg(short, long, value_name = "FILE")]
+    #[serde(skip)]
+    file: Option<PathBuf>,
+    /// One argument; it is read as JSON where the tool takes no text there
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    #[serde(skip)]
+    input: Vec<String>,
+    /// Where the files go that it leaves; none that is there is overwritten
+    #[arg(short, long, value_name = "DIR")]
+    #[serde(skip)]
+    output: Option<PathBuf>,
+    /// How long it may run, such as 30s, 10m or 1h
+    #[arg(short, long, value_name = "TIME")]
+    #[serde(skip)]
+    time: Option<Span>,
+    /// Show what would be run, with which variables, files and limits, and run nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+/// Arguments of a tool, as an object.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct Arguments(Map<String, Value>);
+
+impl FromStr for Arguments {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map(Self).map_err(|error| format!("it is no JSON object: {error}"))
+    }
+}
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+struct Span(u64);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let unit = match &text[digits..] {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return Err("say a whole number and a unit: 30s, 10m or 1h".to_owned()),
+        };
+        let seconds = text[..digits].parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+        seconds.filter(|seconds| *seconds > 0).map(Self).ok_or_else(|| "it is no span of time".to_owned())
+    }
+}
+
+impl Operation for Run {
+    const TOOL: &'static str = "enact__run";
+    const CLI: &'static [&'static str] = &["tool", "run"];
+    const TITLE: &'static str = "Run a tool";
+    const ABOUT: &'static str =
+        "Run any tool by name, even if not installed. For installed tools, prefer calling them directly.";
+    const HELP: &'static str = "It runs in a sandbox: without the network, without your files and variables, within limits of \
+                                time and memory. What is not installed is fetched and checked, and stays uninstalled. A \
+                                folder is named by its path.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool run alice/utils/weather -i city=Bern",
+        "mcpkg tool run alice/utils/weather@^1.2:forecast -a '{\"city\": \"Bern\", \"days\": 3}'",
+        "mcpkg tool run ./my-tool --dry-run",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const MAY_NEED_CONSENT: bool = true;
+    const SHAPE: Shape = Shape::Json(None);
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(include_str!("schemas/run.json"));
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tool.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let folder = if context.is_shell() { subject::folder(&self.tool)? } else { None };
+        let chosen = match &folder {
+            Some(folder) => of_folder(folder)?,
+            None => of_name(context, &named(&self.tool, None)?)?,
+        };
+        let verdict = match &chosen.folder {
+            Some(_) => unverified(),
+            None => require(context, Verb::Run, &chosen.subject)?,
+        };
+        let called = Called { subject: &chosen.subject, manifest: &chosen.manifest, verdict: &verdict };
+        let input = self.arguments(&chosen)?;
+        let Some(mut call) = called.prepare(context, chosen.action.as_deref(), input)? else {
+            return Ok(document(&chosen, &verdict));
+        };
+        if let Some(folder) = &chosen.folder {
+            let publisher = subject::publisher_of(folder);
+            call.tool = Tool { version: None, sha256: None, publisher, ..call.tool };
+        }
+        call.tree = chosen.tree.clone();
+        if let Some(Span(seconds)) = self.time {
+            call.limits.time = Some(Duration::from_secs(seconds));
+        }
+        if self.dry_run {
+            return planned(context, &call);
+        }
+        let outcome = run::run(context, &call)?;
+        let written = self.output.as_deref().map(|folder| write(folder, &outcome)).transpose()?;
+        Ok(reply(&chosen, &call, &verdict, outcome, written))
+    }
+}
+
+impl Run {
+    /// Returns the arguments of the call.
+    fn arguments(&self, chosen: &Chosen) -> Result<Map<String, Value>> {
+        let mut input = match (&self.args, &self.file) {
+            (Some(Arguments(input)), _) => input.clone(),
+            (None, Some(path)) => {
+                let text = file::read_text(path, file::TEXT).map_err(|error| Error::file("read", path, error))?;
+                let wrong = |error| {
+                    Error::new(Code::InvalidArgument, format!("`{}` is no JSON object: {error}", path.display()))
+                };
+                serde_json::from_str(&text).map_err(wrong)?
+            }
+            (None, None) => Map::new(),
+        };
+        let action = checked::action(&chosen.manifest, chosen.action.as_deref())?;
+        let schema = action.and_then(|action| action.input_schema.as_ref());
+        for given in &self.input {
+            let Some((name, text)) = given.split_once('=') else {
+                return Err(Error::new(Code::InvalidArgument, "An input is NAME=VALUE").hint("such as -i city=Bern"));
+            };
+            let kind = schema.and_then(|schema| schema.get("properties")?.get(name)?.get("type")?.as_str());
+            let parsed = match kind {
+                None | Some("string") => None,
+                Some(_) => serde_json::from_str(text).ok(),
+            };
+            input.insert(name.to_owned(), parsed.unwrap_or_else(|| Value::String(text.to_owned())));
+        }
+        Ok(input)
+    }
+}
+
+/// What is called.
+struct Chosen {
+    subject: Subject,
+    manifest: Arc<Manifest>,
+    action: Option<String>,
+    tree: Tree,
+    folder: Option<PathBuf>,
+}
+
+/// Returns the tool in a folder, which nobody signed.
+fn of_folder(folder: &Path) -> Result<Chosen> {
+    let manifest = manifest::of_folder(folder)?.manifest()?;
+    let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
+    let subject = Subject { name: manifest.name.to_string(), version, sha256: [0; 32] };
+    let (tree, folder) = (Tree::Folder(folder.to_owned()), Some(folder.to_owned()));
+    Ok(Chosen { subject, manifest: Arc::new(manifest), action: None, tree, folder })
+}
+
+/// Returns the tool of a name: as it is installed, else as a registry has it, where no toolset keeps it out.
+fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
+    let audience = visible::audience(context);
+    let action = reference.action.clone();
+    let installed = context.store.read(|db| {
+        visible::Border::of(db, &audience)?.require(db, reference.name.as_str())?;
+        let Some(install) = visible::active(db, &audience, reference.name.as_str())? else { return Ok(None) };
+        let is_meant = match &reference.version {
+            Wanted::Latest => true,
+            wanted => install.version.parse().is_ok_and(|version| wanted.choose([&version], true).is_some()),
+        };
+        is_meant.then(|| Ok((checked::subject(&install), checked::manifest(db, &install)?))).transpose()
+    })?;
+    if let Some((subject, manifest)) = installed {
+        let tree = Tree::Archive(subject.sha256);
+        return Ok(Chosen { subject, manifest, action, tree, folder: None });
+    }
+    (context.step_aside)();
+    let resolved = resolve(context, reference, Choice::default())?;
+    let archive = download(context, &resolved)?.archive;
+    let bytes = Arc::new(archive.bytes);
+    let manifest = checked::of_archive(&archive.sha256, || Ok(Vec::clone(&bytes)))?;
+    let subject = checked::subject_of(&resolved, &manifest, archive.sha256)?;
+    Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(bytes), folder: None })
+}
+
+/// What is thought of a folder that is used by its path: nobody signed it, and its user named it.
+fn unverified() -> Verdict {
+    Verdict {
+        status: Status::Unverified,
+        policy: Policy::default(),
+        minimum: 1,
+        identities: Vec::new(),
+        publishers: Vec::new(),
+        attestations: Vec::new(),
+    }
+}
+
+fn document(chosen: &Chosen, verdict: &Verdict) -> Reply {
+    let text = chosen.manifest.doc.clone().unwrap_or_default();
+    let data = json!({
+        "tool": chosen.subject.name,
+        "version": chosen.subject.version,
+        "output": null,
+        "stdout": text,
+        "verification": verdict.verification(),
+    });
+    Reply::new(Body::Text(text), data)
+}
+
+fn planned(context: &Context, call: &Call) -> Result<Reply> {
+    let plan = Plan::of(context, call)?;
+    let tree = match &call.tree {
+        Tree::Folder(folder) => folder.clone(),
+        Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("its archive"),
+    };
+    let data = plan.data(call, &tree);
+    Ok(Reply::new(Body::Text(format!("{data:#}\n")), data))
+}
+
+/// Writes the files that a run left below `folder`, none over what is there.
+fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for file in &outcome.files {
+        // The starter names files relative to /output; whatever it said, nothing leaves the folder.
+        if !crate::disk::stays_inside(&file.path) {
+            continue;
+        }
+        let path = folder.join(&file.path);
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).map_err(|error| Error::file("make", parent, error))?;
+        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        let kept = made.and_then(|mut made| std::io::Write::write_all(&mut made, &file.bytes));
+        kept.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Error::new(Code::AlreadyExists, format!("`{}` is there already", path.display()))
+                    .hint("the tool has run; name a folder that is empty")
+            }
+            _ => Error::file("write", &path, error),
+        })?;
+        written.push(path.display().to_string());
+    }
+    Ok(written)
+}
+
+fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, written: Option<Vec<String>>) -> Reply {
+    let files: Vec<Value> =
+        outcome.files.iter().map(|file| json!({ "path": file.path, "size": file.bytes.len() })).collect();
+    let data = json!({
+        "tool": chosen.subject.name,
+        "version": chosen.subject.version,
+        "action": call.action,
+        "output": outcome.output,
+        "stdout": outcome.stdout,
+        "stderr": outcome.stderr,
+        "exit_code": outcome.exit_code,
+        "duration_ms": outcome.duration_ms,
+        "truncated": outcome.truncated,
+        "files": files,
+        "runner": outcome.runner.word(),
+        "run_id": outcome.run.to_string(),
+        "verification": verdict.verification(),
+    });
+    let mut reply = Reply::new(Body::Text(outcome.stdout), data);
+    if let Some(written) = written {
+        reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
+    } else if !files.is_empty() {
+        reply = reply.hint("it left files; `-o DIR` keeps them");
+    }
+    if !outcome.left_out.is_empty() {
+        reply = reply.warn([format!("not taken from /output: {}", outcome.left_out.join(", "))]);
+    }
+    reply
+}

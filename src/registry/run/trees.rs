@@ -1,0 +1,225 @@
+//! The checked copies of archives, in the user's cache: `mcpkg/tools/SHA256/`, and beside each what was noted of its files.
+//!
+//! The archive is the truth. Before a run each file is compared with what was noted; one whose size, times, inode or mode
+//! differ is hashed, and a tree with a wrong, missing or additional file is unpacked anew.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Millis;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::hex;
+use crate::registry::package::archive;
+
+/// Bytes of all copies together.
+const MOST: u64 = 1 << 30;
+
+/// What was noted of a tree: each of its files by its path.
+type Noted = BTreeMap<String, Note>;
+
+/// What was noted of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    size: u64,
+    mode: u32,
+    /// Times and inode, where the disk has them.
+    stat: Option<[i64; 3]>,
+    sha256: String,
+}
+
+/// Returns the folder of the copies.
+///
+/// # Errors
+/// `E_ROOT_REQUIRED` where the user's cache is not known.
+pub fn folder() -> Result<PathBuf> {
+    let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
+        Error::new(Code::RootRequired, "The user's cache folder is not known, since HOME is not set")
+            .hint("set HOME, or XDG_CACHE_HOME")
+    })?;
+    Ok(strategy.cache_dir().join("mcpkg").join("tools"))
+}
+
+/// Returns the copy of the archive with this digest below `cache`; `archive` is asked where there is none that is right.
+///
+/// # Errors
+/// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
+pub fn checked(
+    cache: &Path,
+    sha256: &[u8; 32],
+    now: Millis,
+    archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+) -> Result<PathBuf> {
+    fs::create_dir_all(cache).map_err(|error| Error::file("make", cache, error))?;
+    let name = hex::encode(sha256);
+    let (tree, notes) = (cache.join(&name), cache.join(format!("{name}.json")));
+    // Two processes that unpack the same one would each take the other's for wrong.
+    let lock = cache.join(format!("{name}.lock"));
+    let held = File::options().create(true).truncate(false).write(true).open(&lock);
+    let held = held.map_err(|error| Error::file("lock", &lock, error))?;
+    held.lock().map_err(|error| Error::file("lock", &lock, error))?;
+    if !is_right(&tree, &notes) {
+        remove(&tree)?;
+        archive::open(Vec::clone(&*archive()?))?.unpack(&tree)?;
+        let noted = look(&tree)?;
+        let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
+        fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
+        make_room(cache, &name);
+    }
+    // The times of notes say which tree was used last; they are no more than that.
+    let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
+    let _ = File::options().append(true).open(&notes).and_then(|notes| notes.set_modified(used));
+    Ok(tree)
+}
+
+/// Whether a tree is what was unpacked.
+fn is_right(tree: &Path, notes: &Path) -> bool {
+    let noted: Option<Noted> = file::read(notes, file::TEXT).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let (Some(noted), Ok(files)) = (noted, files(tree)) else { return false };
+    files.len() == noted.len()
+        && files.iter().all(|(path, metadata)| {
+            noted.get(path).is_some_and(|note| {
+                let seen = (metadata.len(), disk::mode(metadata), stat(metadata));
+                let is_untouched = seen.2.is_some() && seen == (note.size, note.mode, note.stat);
+                let hashed = || sha256_of(&tree.join(path)).is_ok_and(|sha256| sha256 == note.sha256);
+                is_untouched || ((seen.0, seen.1) == (note.size, note.mode) && hashed())
+            })
+        })
+}
+
+/// Returns what is to be noted of a tree.
+fn look(tree: &Path) -> Result<Noted> {
+    let note = |(path, metadata): (String, Metadata)| {
+        let sha256 = sha256_of(&tree.join(&path))?;
+        Ok((path, Note { size: metadata.len(), mode: disk::mode(&metadata), stat: stat(&metadata), sha256 }))
+    };
+    files(tree)?.into_iter().map(note).collect()
+}
+
+/// Returns the files of a tree by their paths; what is neither a file nor a folder is one too, so that it is found wrong.
+fn files(tree: &Path) -> Result<Vec<(String, Metadata)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![tree.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |error| Error::file("read", &folder, error);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let metadata = fs::symlink_metadata(&path).map_err(|error| Error::file("read", &path, error))?;
+            if metadata.is_dir() {
+                folders.push(path);
+            } else {
+                found.push((disk::posix(path.strip_prefix(tree).unwrap_or(&path)), metadata));
+            }
+            if found.len() > archive::MAX_MEMBERS {
+                return Err(Error::new(Code::FileFailed, format!("`{}` holds too many files", tree.display())));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn stat(metadata: &Metadata) -> Option<[i64; 3]> {
+    disk::stat(metadata).map(|stat| [stat.mtime, stat.ctime, stat.inode])
+}
+
+fn sha256_of(path: &Path) -> Result<String> {
+    let bytes = file::read(path, archive::MAX_MEMBER).map_err(|error| Error::file("read", path, error))?;
+    Ok(hex::encode(&disk::sha256(&bytes)))
+}
+
+/// Removes those trees that were not used for longest until the rest fits, and never the one called `kept`.
+fn make_room(cache: &Path, kept: &str) {
+    let mut trees: Vec<(std::time::SystemTime, String, u64)> = Vec::new();
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let Some(name) = entry.file_name().to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned)
+        else {
+            continue;
+        };
+        let noted: Option<Noted> =
+            file::read(&entry.path(), file::TEXT).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let size = noted.unwrap_or_default().values().map(|note| note.size).sum();
+        let used = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(UNIX_EPOCH);
+        trees.push((used, name, size));
+    }
+    trees.sort();
+    let mut size: u64 = trees.iter().map(|(_, _, size)| size).sum();
+    for (_, name, of_it) in trees.iter().filter(|(_, name, _)| name != kept) {
+        if size <= MOST {
+            return;
+        }
+        // The notes first: a tree without any is unpacked anew.
+        let gone = fs::remove_file(cache.join(format!("{name}.json"))).is_ok() && remove(&cache.join(name)).is_ok();
+        size -= if gone { *of_it } else { 0 };
+    }
+}
+
+fn remove(tree: &Path) -> Result<()> {
+    match fs::remove_dir_all(tree) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", tree, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A package's archive.
+    fn package(folder: &Path) -> Vec<u8> {
+        fs::create_dir_all(folder.join("lib")).expect("a folder");
+        let manifest = "name: alice/tool\nversion: 1.0.0\ndescription: A tool\ncommand: sh run.sh\n";
+        fs::write(folder.join("enact.yaml"), manifest).expect("a manifest");
+        fs::write(folder.join("run.sh"), "echo right\n").expect("a script");
+        fs::write(folder.join("lib/more.sh"), "echo more\n").expect("a script");
+        archive::pack(folder).expect("packed").opened.bytes().to_vec()
+    }
+
+    #[test]
+    fn x04_an_edited_copy_is_never_run() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let (cache, bytes) = (scratch.path().join("cache"), Arc::new(package(&scratch.path().join("tool"))));
+        let sha256 = disk::sha256(&bytes);
+        let asked = std::cell::Cell::new(0);
+        let of = || {
+            let archive = || {
+                asked.set(asked.get() + 1);
+                Ok(Arc::clone(&bytes))
+            };
+            checked(&cache, &sha256, 1_000, archive).expect("a tree")
+        };
+        let tree = of();
+        let script = tree.join("run.sh");
+        assert_eq!((fs::read_to_string(&script).expect("a script").as_str(), asked.get()), ("echo right\n", 1));
+        of();
+        assert_eq!(asked.get(), 1, "it was unpacked again");
+        let edits: [&dyn Fn(); 5] = [
+            &|| {
+                fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).expect("a mode");
+                fs::write(&script, "echo wrong\n").expect("written");
+                fs::set_permissions(&script, fs::Permissions::from_mode(0o444)).expect("a mode");
+            },
+            &|| fs::write(tree.join("added.sh"), "").expect("written"),
+            &|| fs::remove_file(tree.join("lib/more.sh")).expect("gone"),
+            &|| fs::remove_dir_all(&tree).expect("gone"),
+            &|| {
+                fs::remove_file(&script).expect("gone");
+                std::os::unix::fs::symlink("/etc/passwd", &script).expect("a link");
+            },
+        ];
+        for (number, edit) in edits.into_iter().enumerate() {
+            edit();
+            of();
+            assert_eq!(fs::read_to_string(&script).expect("a script"), "echo right\n", "edit {number}");
+            assert_eq!(asked.get(), number + 2);
+        }
+    }
+}

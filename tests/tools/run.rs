@@ -1,0 +1,97 @@
+//! `mcpkg tool run` on a folder, `tool runs`, `tool env` and `tool allow`, with the real binary.
+
+use serde_json::json;
+
+use crate::support::{Scratch, at_a_terminal, skipped};
+
+const MANIFEST: &str = "name: test/greet\nversion: 1.0.0\ndescription: Greets\n\
+    command: [sh, greet.sh, '{{name}}']\n\
+    inputSchema: {type: object, required: [name], properties: {name: {type: string}}}\n\
+    outputSchema: {type: object, required: [greeting], properties: {greeting: {type: string}}}\n\
+    env: {TOKEN: {description: A token, secret: true, required: true}}\n";
+
+/// Returns a scratch folder with a tool in it; `None` where nothing can be run here.
+fn with_tool() -> Option<Scratch> {
+    let scratch = Scratch::new();
+    scratch.file("greet/enact.yaml", MANIFEST);
+    let script =
+        "echo \"${#TOKEN} $TOKEN\" >&2; echo x > /output/left.txt; printf '{\"greeting\": \"hello %s\"}' \"$1\"";
+    scratch.file("greet/greet.sh", script);
+    let findings = scratch.run(&["doctor", "--json"]);
+    match findings.stdout.contains("Tools run in bubblewrap") {
+        true => Some(scratch),
+        false => {
+            skipped("bubblewrap does not run here");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
+    let Some(scratch) = with_tool() else { return };
+    let run = ["tool", "run", "./greet", "-i", "name=$(id) world"];
+    // A required variable comes first.
+    let refused = scratch.run(&run);
+    assert!(refused.status == 1 && refused.stderr.contains("TOKEN"), "{refused}");
+    let token = scratch.file("token", "tell-nobody\n");
+    crate::support::set_mode(&token, 0o600);
+    let reference = format!("file:{}", token.display());
+    scratch.ok(&["tool", "env", "set", "TOKEN", &reference, "--for", "test/*"]);
+    let listed = scratch.json(&["tool", "env", "list"]);
+    assert_eq!((&listed["variables"][0]["name"], &listed["variables"][0]["read"]), (&json!("TOKEN"), &json!(true)));
+    let ran = scratch.json(&[&run[..], &["-o", "out"]].concat());
+    assert_eq!(ran["output"], json!({ "greeting": "hello $(id) world" }));
+    assert_eq!((&ran["stderr"], &ran["verification"]["status"]), (&json!("11 ***\n"), &json!("unverified")));
+    assert_eq!(std::fs::read_to_string(scratch.path().join("out/left.txt")).expect("a file"), "x\n");
+    let again = scratch.run(&[&run[..], &["-o", "out"]].concat());
+    assert!(again.status == 1 && again.stderr.contains("there already"), "{again}");
+    let wrong = scratch.run(&["--json", "tool", "run", "./greet", "-a", "{\"name\": 5}"]);
+    assert!(wrong.stdout.contains("E_TOOL_INPUT"), "{wrong}");
+    let runs = scratch.json(&["tool", "runs", "--tool", "test/greet"]);
+    let outcomes: Vec<_> = runs["runs"].as_array().expect("rows").iter().map(|run| run["outcome"].clone()).collect();
+    assert!(outcomes.contains(&json!("ok")) && outcomes.contains(&json!("E_TOOL_ENV")), "{outcomes:?}");
+    let id = runs["runs"][0]["id"].as_str().expect("an id");
+    assert!(scratch.ok(&["tool", "runs", id]).contains("input_sha256: "));
+    scratch.ok(&["tool", "env", "unset", "TOKEN", "--for", "test/*"]);
+    assert_eq!(scratch.run(&run).status, 1);
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_and_runs_nothing() {
+    let scratch = Scratch::new();
+    scratch.file("greet/enact.yaml", MANIFEST);
+    let plan = scratch.json(&["tool", "run", "./greet", "-i", "name=you", "--dry-run"]);
+    assert_eq!(plan["argv"], json!(["sh", "greet.sh", "you"]));
+    assert_eq!((&plan["network"], &plan["verdict"]), (&json!(false), &json!("unverified")));
+    assert!(plan["limits"]["memory"].as_u64().is_some_and(|bytes| bytes == 1 << 30));
+    assert!(plan["environment"]["TOKEN"].is_null() && plan["environment"]["HOME"].is_string());
+    assert_eq!(scratch.json(&["tool", "runs"])["runs"], json!([]));
+}
+
+#[test]
+fn what_is_beyond_the_sandbox_is_allowed_at_a_terminal_alone() {
+    let scratch = Scratch::new();
+    scratch.file("greet/enact.yaml", MANIFEST);
+    std::fs::create_dir(scratch.path().join("data")).expect("a folder");
+    for words in [&["network"][..], &["files", "data"]] {
+        let refused = scratch.run(&[&["--json", "tool", "allow", "./greet"], words, &["--yes"]].concat());
+        assert!(refused.stdout.contains("E_TERMINAL_REQUIRED"), "{refused}");
+    }
+    for folder in ["/", "/usr", "/etc", "."] {
+        let refused = scratch.run(&["--json", "tool", "allow", "./greet", "files", folder]);
+        assert!(refused.stdout.contains("E_INVALID_ARGUMENT"), "{folder}: {refused}");
+    }
+    let mut command = scratch.command();
+    command.args(["tool", "allow", "./greet", "network"]);
+    let Some((shown, done)) = at_a_terminal(&command, "y\n") else { return skipped("there is no script") };
+    assert!(done && shown.contains("Allow it?"), "{shown}");
+    let granted = scratch.json(&["tool", "allow", "./greet"]);
+    assert_eq!((&granted["granted"][0]["kind"], &granted["granted"][0]["counts"]), (&json!("network"), &json!(true)));
+    scratch.file("other/enact.yaml", MANIFEST);
+    assert_eq!(scratch.json(&["tool", "allow", "./other"])["granted"], json!([]));
+    assert_eq!(scratch.json(&["tool", "run", "./greet", "-i", "name=you", "--dry-run"])["network"], json!(true));
+    assert_eq!(scratch.json(&["tool", "run", "./other", "-i", "name=you", "--dry-run"])["network"], json!(false));
+    scratch.ok(&["tool", "allow", "./greet", "network", "--revoke"]);
+    assert_eq!(scratch.json(&["tool", "allow", "./greet"])["granted"], json!([]));
+}
