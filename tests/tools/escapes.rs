@@ -66,7 +66,7 @@ fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
 fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
     let Some(sandbox) = Sandbox::new() else { return };
     // cargo sets this for a test; the test's own process stands in for a server.
-    
+    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
     let names = sandbox.printed("env | sed 's/=.*//' | sort | tr '\\n' ' '");
     // `_` and such are the shell's own.
     let expected = ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "USER"];
