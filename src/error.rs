@@ -115,6 +115,7 @@ codes! {
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
     SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
     RunnerUnavailable    "E_RUNNER_UNAVAILABLE"            1 -32603 Machine "runner_unavailable" ["ask_user"] "Nothing on this machine can run a tool in a sandbox; details.runners say why. Nothing is run without one.";
+    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
     ToolEnv              "E_TOOL_ENV"                      1 -32602 Caller  "tool_env" ["ask_user" "retry_command"] "A variable that the tool needs is not set, or its value cannot be read; details.names names them.";
     ToolFailed           "E_TOOL_FAILED"                   1 -32602 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool ended with a status other than 0, or by a signal; details.stderr is the end of what it said.";
     ToolTimeout          "E_TOOL_TIMEOUT"                  1 -32602 Caller  "tool_timeout" ["retry_command"] "The tool ran for longer than it may, and was ended.";
@@ -158,7 +159,6 @@ codes! {
     Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
     Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
     PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
-    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "The arguments do not fit the tool's schema; details.errors name each with its path.";
     NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
 }
 

@@ -6,7 +6,7 @@ pub mod package;
 pub mod run;
 pub mod trust;
 
-use crate::op::Domain;
+use crate::op::{Domain, Group, Listed};
 use crate::store::tools::runs;
 
 /// The group of this domain.
@@ -15,7 +15,7 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
+    operations: &[package::OPS, installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
         ("tool key", "Make keys that sign tools"),
@@ -24,6 +24,15 @@ pub const DOMAIN: Domain = Domain {
         ("registry", "Folders and other hosts where tools are found and published"),
         ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
     ],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Always,
+        // What is installed, and where from, is everybody's.
+        within_project: false,
+        instructions: "Where a tool is missing, enact__search finds one, enact__learn shows what it does and enact__install \
+            makes it a tool of its own, which runs in a sandbox. Nothing unsigned is shown or run: where the answer is \
+            E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",
+    }],
     tools: Some(installed::projected::PROJECTIONS),
     growing: &[runs::GROWING],
     health: run::health,

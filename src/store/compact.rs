@@ -1,7 +1,7 @@
 //! Gives back the space of what nobody needs any more.
 
 use super::revisions::{self, Outdated};
-use super::search::ahead;
+use super::search::reserved;
 use super::{Store, blobs};
 use crate::error::Result;
 
@@ -33,7 +33,7 @@ impl Store {
     pub fn compact(&self) -> Result<()> {
         self.write(|db| {
             blobs::sweep(db)?;
-            ahead::sweep(db)
+            reserved::sweep(db)
         })?;
         self.engine.compact()
     }

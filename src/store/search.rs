@@ -6,8 +6,9 @@ use super::engine::sqlite::search as engine;
 use super::revisions::Kind;
 use crate::error::Result;
 
-pub(super) mod ahead;
+mod ahead;
 mod hit;
+pub(super) mod reserved;
 
 pub use ahead::{IndexedAhead, Words};
 pub use hit::Hit;
@@ -65,7 +66,7 @@ pub fn find<T>(
 ) -> Result<Vec<(Hit, T)>> {
     let mut found = Vec::new();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let has_others = ahead::is_any(db)?;
+    let has_others = reserved::is_any(db)?;
     engine::find(db, project, words, (limit, has_others), |hit, content| {
         let made = each(&hit, content)?;
         found.push((hit, made));

@@ -1,6 +1,7 @@
 //! Contract 002: tools.
 
 mod escapes;
+mod installed;
 mod limits;
 pub mod registries;
 mod sandbox;

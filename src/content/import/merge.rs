@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::ahead::Ahead;
 use super::deployed;
 use super::item::Item;
 use super::manifest::{Origin, Server, What};
@@ -275,8 +274,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
 
-/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `ahead` is
-/// what was stored of these items before.
+/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `indexed`
+/// has the keys under which the words of new items are indexed already, by their places.
 ///
 /// # Errors
 /// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
@@ -287,12 +286,11 @@ pub fn apply(
     project: &Project,
     clock: &Clock,
     (items, actions): (&[&Item], &[Action]),
-    ahead: Option<&Ahead<'_>>,
+    indexed: &HashMap<usize, i64>,
     mut written: impl FnMut(usize) -> Result<()>,
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
-    let indexed = ahead.map_or_else(|| Ok(HashMap::new()), |ahead| ahead.keys(db, project))?;
     let mut done = 0;
     let mut all = || {
         for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {

@@ -71,7 +71,8 @@ impl Content<'_> {
             let items: Vec<&Item> = self.items.iter().collect();
             let total = items.len() as u64;
             let planned = (&items[..], &plan.actions[..]);
-            merge::apply(db, author, project, &context.clock, planned, Some(&ahead), |written| {
+            let indexed = ahead.keys(db, project)?;
+            merge::apply(db, author, project, &context.clock, planned, &indexed, |written| {
                 if context.is_cancelled() {
                     return Err(scan::cancelled());
                 }

@@ -35,7 +35,8 @@ pub fn first(
     let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();
     let total = items.len() as u64;
     let planned = (&items[..], &offer.actions[..]);
-    merge::apply(db, author, project, &context.clock, planned, Some(ahead), |written| {
+    let indexed = ahead.keys(db, project)?;
+    merge::apply(db, author, project, &context.clock, planned, &indexed, |written| {
         if context.is_cancelled() {
             return Err(given_up());
         }

@@ -12,6 +12,9 @@ use super::{dsse, ssh};
 /// Bytes of the longest attestation.
 pub const LONGEST: usize = 1 << 20;
 
+/// The most characters of why an attestation does not count: it may quote what a stranger wrote.
+const LONGEST_WHY: usize = 300;
+
 /// An attestation that was read.
 #[derive(Debug)]
 pub struct Bundle {
@@ -26,6 +29,13 @@ pub struct Bundle {
 impl Bundle {
     /// Reads an attestation and checks its signatures. Whatever is wrong with it is said in the place of who signed.
     pub fn read(text: &str) -> Self {
+        let mut bundle = Self::read_whole(text);
+        bundle.statement = bundle.statement.map_err(shortened);
+        bundle.signers = bundle.signers.into_iter().map(|signer| signer.map_err(shortened)).collect();
+        bundle
+    }
+
+    fn read_whole(text: &str) -> Self {
         if text.len() > LONGEST {
             return Self::unreadable(Form::Unknown, format!("it is longer than {} KiB", LONGEST >> 10));
         }
@@ -70,6 +80,13 @@ impl Bundle {
     }
 }
 
+fn shortened(why: String) -> String {
+    match why.char_indices().nth(LONGEST_WHY) {
+        Some((end, _)) => format!("{}...", &why[..end]),
+        None => why,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -95,6 +112,14 @@ mod tests {
             assert_eq!(bundle.signers.len(), 1);
             assert_eq!(bundle.signers[0].is_ok(), form == Form::Dsse);
         }
+    }
+
+    #[test]
+    fn what_a_stranger_wrote_is_quoted_in_part() {
+        let text = json!({ "payloadType": "x".repeat(5_000), "payload": "", "signatures": [] }).to_string();
+        let bundle = Bundle::read(&text);
+        assert!(bundle.signers[0].as_ref().is_err_and(|why| why.len() < 400 && why.ends_with("...")));
+        assert!(bundle.statement.is_err_and(|why| why.len() < 400));
     }
 
     proptest! {

@@ -16,7 +16,7 @@ use crate::store::Db;
 use crate::store::tools::attestations::{self, Attestation};
 
 /// The most attestations that stay read.
-const MAX_READ: usize = 4_096;
+const MAX_READ: usize = 1_024;
 
 /// Attestations that were read, by the SHA-256 of their bytes. What one says and who signed it depends on its bytes alone, so
 /// that nothing ever makes an entry wrong; whether it counts is decided anew each time.

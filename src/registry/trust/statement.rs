@@ -23,7 +23,10 @@ pub const AUDIT: &str = "https://enact.tools/attestation/audit/v1";
 pub const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 /// The most subjects of one statement.
-const MAX_SUBJECTS: usize = 64;
+const MAX_SUBJECTS: usize = 16;
+
+/// Bytes of the longest name or version in one: what was read is kept in memory.
+const LONGEST: usize = 1_024;
 
 /// What an audit found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,7 +246,15 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
         PROVENANCE => (Said::Made, None),
         other => return Err(format!("its predicate is of the type '{}'", other.escape_debug())),
     };
-    let subjects = written.subject.into_iter().map(|subject| (subject.name, subject.digest.sha256)).collect();
+    let is_long = |text: &String| text.len() > LONGEST;
+    if written.subject.iter().any(|subject| is_long(&subject.name))
+        || tool.as_ref().is_some_and(|tool| is_long(&tool.name) || is_long(&tool.version))
+    {
+        return Err("its statement has a name of more than 1 KiB".to_owned());
+    }
+    // What is no SHA-256 in hex is that of no archive.
+    let digest = |digest: WrittenDigest| digest.sha256.filter(|sha256| sha256.len() == 64);
+    let subjects = written.subject.into_iter().map(|subject| (subject.name, digest(subject.digest))).collect();
     Ok(Statement { subjects, said, tool })
 }
 
@@ -395,6 +406,7 @@ mod tests {
             with("predicateType", json!(AUDIT)),
             with("predicate", json!({})),
             with("subject", json!(vec![json!({ "name": "a", "digest": {} }); MAX_SUBJECTS + 1])),
+            with("subject", json!([{ "name": "a".repeat(LONGEST + 1), "digest": {} }])),
             json!([]),
             json!("text"),
         ] {

@@ -7,22 +7,17 @@
 
 use std::ops::Range;
 
-use crate::clock;
+use super::reserved::{Reserved, is_any_taken, reserve};
 use crate::error::Result;
 use crate::store::ahead::batches;
-use crate::store::blobs::damaged_value;
+use crate::store::engine::BETWEEN_WRITES;
 use crate::store::engine::sqlite::search as engine;
-use crate::store::engine::{BETWEEN_WRITES, params, sql};
 use crate::store::new_content::NewContent;
 use crate::store::revisions::Kind;
 use crate::store::{Db, Store};
 
 /// Items and bytes that one transaction indexes. So many or fewer are left to the transaction that writes them.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
-
-/// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the
-/// largest.
-const FREE: i64 = 1 << 20;
 
 /// An item whose words are indexed before it is written.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +38,6 @@ pub struct IndexedAhead<'s> {
     store: &'s Store,
     project: i64,
     reserved: Option<Reserved>,
-}
-
-/// Ids that are reserved, and the setting that says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Reserved {
-    key: String,
-    pub(in crate::store) ids: Range<i64>,
 }
 
 impl Store {
@@ -115,6 +103,15 @@ impl IndexedAhead<'_> {
         Ok(reserved.ids.clone())
     }
 
+    /// Takes the words out of the index in short transactions, and ends the reservation.
+    fn take_back(&self, reserved: &Reserved) -> Result<()> {
+        for first in reserved.ids.clone().step_by(AT_ONCE.0) {
+            let ids = first..reserved.ids.end.min(first + AT_ONCE.0 as i64);
+            self.store.write(|db| if reserved.stands(db)? { engine::unindex_unwritten(db, &ids) } else { Ok(()) })?;
+        }
+        self.store.write(|db| reserved.sweep(db))
+    }
+
     /// Leaves the words in the index, since the transaction that claimed their ids was committed.
     pub fn keep(mut self) {
         self.reserved = None;
@@ -124,96 +121,10 @@ impl IndexedAhead<'_> {
 impl Drop for IndexedAhead<'_> {
     fn drop(&mut self) {
         let Some(reserved) = &self.reserved else { return };
-        if let Err(error) = reserved.take_back(self.store) {
+        if let Err(error) = self.take_back(reserved) {
             tracing::warn!(%error, "words of nothing stay in the index; `mcpkg compact` takes them out");
         }
     }
-}
-
-impl Reserved {
-    /// Whether the reservation was neither ended nor swept.
-    fn stands(&self, db: &Db<'_>) -> Result<bool> {
-        Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![self.key], |_| Ok(()))?.is_some())
-    }
-
-    fn delete(&self, db: &Db<'_>) -> Result<bool> {
-        Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![self.key])? > 0)
-    }
-
-    /// Takes the words out of the index in short transactions, and ends the reservation.
-    fn take_back(&self, store: &Store) -> Result<()> {
-        for first in self.ids.clone().step_by(AT_ONCE.0) {
-            let ids = first..self.ids.end.min(first + AT_ONCE.0 as i64);
-            store.write(|db| if self.stands(db)? { engine::unindex_unwritten(db, &ids) } else { Ok(()) })?;
-        }
-        store.write(|db| self.sweep(db))
-    }
-
-    /// Takes the words out of the index, and ends the reservation.
-    fn sweep(&self, db: &Db<'_>) -> Result<()> {
-        if self.delete(db)? { engine::unindex_unwritten(db, &self.ids) } else { Ok(()) }
-    }
-}
-
-/// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once
-/// more.
-pub(in crate::store) fn sweep(db: &Db<'_>) -> Result<()> {
-    reservations(db)?.iter().try_for_each(|reserved| reserved.sweep(db))
-}
-
-/// Returns the reservations that stand.
-pub(in crate::store) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
-    let sql = sql!(
-        "SELECT key, value FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' ORDER BY key"
-    );
-    db.all(sql, params![], |row| {
-        let ids =
-            row.get::<&str>(1)?.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
-        let ids = ids.ok_or_else(|| damaged_value("a reservation of the search index is malformed"))?;
-        Ok(Reserved { key: row.get(0)?, ids })
-    })
-}
-
-/// Whether words of nothing stand in the index.
-pub(super) fn is_any(db: &Db<'_>) -> Result<bool> {
-    let sql = sql!("SELECT 1 FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' LIMIT 1");
-    Ok(db.one(sql, params![], |_| Ok(()))?.is_some())
-}
-
-/// Reserves ids for so many items; `None` where there are no more.
-fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
-    let largest = |sql| db.single(sql, params![], |row| row.get::<i64>(0));
-    let taken = [
-        largest(sql!("SELECT coalesce(max(id), 0) FROM prompt"))?,
-        largest(sql!("SELECT coalesce(max(id), 0) FROM resource"))?,
-    ];
-    let reserved = reservations(db)?.into_iter().map(|reserved| reserved.ids.end);
-    let largest = reserved.chain(taken).max().unwrap_or(0);
-    let Some(ids) = i64::try_from(count).ok().and_then(|count| {
-        let first = largest.checked_add(FREE)?;
-        // The index numbers prompts and resources together.
-        first.checked_add(count)?.checked_mul(4)?;
-        Some(first..first + count)
-    }) else {
-        return Ok(None);
-    };
-    let key = format!("search.reserved.{}", clock::unique().simple());
-    let value = format!("{}..{}", ids.start, ids.end);
-    db.run(sql!("INSERT INTO setting (key, value) VALUES (?1, ?2)"), params![key, value])?;
-    Ok(Some(Reserved { key, ids }))
-}
-
-/// Whether an item has one of these ids: others created more than was foreseen.
-fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
-    for sql in [
-        sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE id >= ?1 AND id < ?2)"),
-        sql!("SELECT EXISTS (SELECT 1 FROM resource WHERE id >= ?1 AND id < ?2)"),
-    ] {
-        if db.single(sql, params![ids.start, ids.end], |row| row.get(0))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn index<'w>(db: &Db<'_>, project: i64, words: impl Iterator<Item = (&'w Words<'w>, i64)>) -> Result<()> {
@@ -232,7 +143,9 @@ fn index<'w>(db: &Db<'_>, project: i64, words: impl Iterator<Item = (&'w Words<'
 mod tests {
     use tokio_util::sync::CancellationToken;
 
+    use super::super::reserved::{FREE, reservations};
     use super::*;
+    use crate::clock;
     use crate::error::{Code, Error};
     use crate::store::engine::Progress;
     use crate::store::items::Ids;

@@ -1,5 +1,7 @@
 //! What is exported imports back: random projects, weird names and URIs among them.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -117,7 +119,7 @@ proptest! {
             let _ = from.context.write("test", "", |db, project, author| {
                 let item = item::Item { path: String::new(), entry, content };
                 let planned = (&[&item][..], &[Action::Create][..]);
-                merge::apply(db, author, project, &from.context.clock, planned, None, |_| Ok(()))
+                merge::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
             });
         }
         let out = from.path("out");

@@ -38,11 +38,11 @@ pub struct Add {
     /// Whom: `ed25519:SHA256:FINGERPRINT`, or a file with their public key
     identity: String,
     /// What to call them
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(id = "as", long = "as", value_name = "NAME")]
     #[serde(rename = "as")]
     label: Option<String>,
     /// For which tools: a name, or a pattern such as alice/*
-    #[arg(long = "for", value_name = "PATTERN", default_value_t = every_tool())]
+    #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = every_tool())]
     #[serde(rename = "for", default = "every_tool")]
     pattern: String,
     /// In which part: publisher, auditor or both

@@ -31,7 +31,7 @@ pub struct Remove {
     #[arg(add = TRUSTED)]
     identity: String,
     /// Only what was said for this pattern
-    #[arg(long = "for", value_name = "PATTERN")]
+    #[arg(id = "for", long = "for", value_name = "PATTERN")]
     #[serde(rename = "for")]
     pattern: Option<String>,
 }

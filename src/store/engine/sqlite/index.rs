@@ -6,7 +6,7 @@ use super::search::id;
 use crate::error::{Code, Result};
 use crate::store::engine::{Link, params, sql};
 use crate::store::revisions::Kind;
-use crate::store::search::ahead;
+use crate::store::search::reserved;
 use crate::store::{Db, blobs, search};
 
 /// The index, as migrations make it.
@@ -28,7 +28,7 @@ pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result
     let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
     anew.execute_batch(words)?;
     connection.execute_batch(words)?;
-    let others = ahead::reservations(db)?;
+    let others = reserved::reservations(db)?;
     let compared = differ(connection, &anew, |doc| others.iter().any(|other| other.ids.contains(&id(doc))));
     connection.execute_batch("DROP TABLE temp.words")?;
     if compared? {

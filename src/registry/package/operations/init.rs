@@ -1,0 +1,61 @@
+//! `mcpkg tool init`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::package::Name;
+use crate::registry::package::scaffold::Scaffold;
+
+/// Make a tool to begin with
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Init {
+    /// Name of the tool, such as alice/utils/weather
+    name: String,
+    /// Folder to make it in; the last part of the name where none is given
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// What it is
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    kind: Scaffold,
+}
+
+impl Operation for Init {
+    const TOOL: &'static str = "init_tool";
+    const CLI: &'static [&'static str] = &["tool", "init"];
+    const TITLE: &'static str = "Make a tool";
+    const ABOUT: &'static str = "Make a tool to begin with: a package that passes `tool validate`";
+    const HELP: &'static str = "Nothing that is there is overwritten: a folder that holds a manifest is refused.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool init alice/weather", "mcpkg tool init alice/guides/review ./review --kind document"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
+
+    fn run(self, _context: &Context) -> Result<Reply> {
+        let name = Name::parse(&self.name)?;
+        let last = name.segments().last().unwrap_or_default().trim_start_matches('@');
+        let folder = self.folder.unwrap_or_else(|| PathBuf::from(last));
+        let files = self.kind.write(&name, &folder)?;
+        let shown = folder.display().to_string();
+        let sentence = format!("Made the tool {name} in `{shown}` with {}", plural::count(files.len(), "file"));
+        let reply = Reply::sentence(sentence, json!({ "name": name, "folder": shown, "files": files }))
+            .hint(format!("check it with `mcpkg tool validate {}`", crate::shell::quote(&shown)));
+        Ok(match name.is_publishable() {
+            true => reply,
+            false => reply.hint("put who publishes it before its name to pack it, such as alice/weather"),
+        })
+    }
+}

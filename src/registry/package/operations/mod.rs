@@ -1,0 +1,10 @@
+//! `mcpkg tool init`, `tool validate` and `tool pack`.
+
+mod init;
+mod pack;
+mod validate;
+
+use crate::op::Entry;
+
+/// The operations on packages, in documentation order.
+pub const OPS: &[Entry] = &[Entry::of::<init::Init>(), Entry::of::<validate::Validate>(), Entry::of::<pack::Pack>()];

@@ -1,0 +1,124 @@
+//! `mcpkg tool pack`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::validate::here;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, LISTED_BY_VERBOSE, MissingDatabase, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::registry::package::archive::{self, Packed};
+use crate::registry::package::manifest::Manifest;
+use crate::{hex, plural};
+
+/// Pack a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Pack {
+    /// Folder of the package; the current one where none is given
+    #[arg(value_name = "DIR", default_value = ".")]
+    #[serde(default = "here")]
+    folder: PathBuf,
+    /// File to write; NAME-VERSION.tar.gz beside the folder where none is given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Operation for Pack {
+    const TOOL: &'static str = "pack_tool";
+    const CLI: &'static [&'static str] = &["tool", "pack"];
+    const TITLE: &'static str = "Pack a tool";
+    const ABOUT: &'static str = "Pack a tool into the archive that is signed and published";
+    const HELP: &'static str = "The same files give the same bytes on every machine. Left out are hidden files, \
+        keys and certificates, logs, the folders that tools make (node_modules, dist, target and such), and what \
+        .gitignore names; `!dist/` in a .gitignore takes a folder in. A file that is there is never overwritten with \
+        another archive.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool pack", "mcpkg tool pack ./weather -o weather.tar.gz"];
+    const EFFECT: Effect = Effect::Read;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
+
+    fn run(self, _context: &Context) -> Result<Reply> {
+        let Packed { opened, left_out } = archive::pack(&self.folder)?;
+        let real = |path: &Path| fs::canonicalize(path).map_err(|error| Error::file("read", path, error));
+        let folder = real(&self.folder)?;
+        let output = match self.output {
+            Some(output) => output,
+            None => folder.parent().unwrap_or(&folder).join(file_name(&opened.manifest)),
+        };
+        refuse_inside(&folder, &output, &left_out)?;
+        write(&output, opened.bytes())?;
+        let shown = output.display().to_string();
+        let sentence = format!(
+            "Packed {} into `{shown}`: {}, {} bytes",
+            opened.manifest.reference(),
+            plural::count(opened.members.len(), "file"),
+            opened.bytes().len(),
+        );
+        let data = json!({
+            "name": opened.manifest.name,
+            "version": opened.manifest.version.as_ref().map(ToString::to_string),
+            "file": shown,
+            "sha256": hex::encode(&opened.sha256),
+            "size": opened.bytes().len(),
+            "files": opened.members.iter().map(|member| &member.path).collect::<Vec<_>>(),
+            "left_out": left_out,
+        });
+        let mut reply = Reply::sentence(sentence, data);
+        if !left_out.is_empty() {
+            let count = plural::count(left_out.len(), "file or folder").replace("file or folders", "files or folders");
+            reply = reply.hint(format!("{count} left out{LISTED_BY_VERBOSE}"));
+            reply.details = left_out.iter().map(|path| format!("left out: {}", path.escape_debug())).collect();
+        }
+        Ok(reply)
+    }
+}
+
+/// The name of an archive's file: that of the tool, and the version.
+fn file_name(manifest: &Manifest) -> String {
+    let name = manifest.name.as_str().trim_start_matches('@').replace('/', "-");
+    manifest.version.as_ref().map_or(name.clone(), |version| format!("{name}-{version}")) + ".tar.gz"
+}
+
+/// Refuses an archive that the next one would hold.
+fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()> {
+    let above = match output.parent() {
+        Some(above) if above != Path::new("") => above,
+        _ => Path::new("."),
+    };
+    let above = fs::canonicalize(above).map_err(|error| Error::file("write", output, error))?;
+    let Ok(below) = above.strip_prefix(folder) else { return Ok(()) };
+    if left_out.iter().any(|path| below.starts_with(path)) {
+        return Ok(());
+    }
+    let message = format!("`{}` lies in the package, and would be packed with it next time", output.display());
+    Err(Error::new(Code::InvalidArgument, message).hint("write it elsewhere, or into a folder that is left out"))
+}
+
+/// Writes the archive; one that is there with the same bytes is it.
+fn write(output: &Path, bytes: &[u8]) -> Result<()> {
+    if disk::look(output)?.bytes() == Some(bytes) {
+        return Ok(());
+    }
+    let mut temporary = output.as_os_str().to_owned();
+    temporary.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    if disk::metadata(output)?.is_some() {
+        let message = format!("`{}` exists and is another file", output.display());
+        return Err(Error::new(Code::AlreadyExists, message).hint("remove it, or name another with `-o`"));
+    }
+    disk::write_beside(output, &temporary, bytes, disk::FILE)?;
+    disk::put_in_place(output, &temporary, true)?;
+    disk::sync_folder(output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")));
+    Ok(())
+}

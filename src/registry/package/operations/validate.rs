@@ -1,0 +1,66 @@
+//! `mcpkg tool validate`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::package::manifest::{self, Problem};
+
+/// Check a tool's manifest
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Validate {
+    /// Folder of the package; the current one where none is given
+    #[arg(value_name = "DIR", default_value = ".")]
+    #[serde(default = "here")]
+    folder: PathBuf,
+}
+
+pub(super) fn here() -> PathBuf {
+    PathBuf::from(".")
+}
+
+impl Operation for Validate {
+    const TOOL: &'static str = "validate_tool";
+    const CLI: &'static [&'static str] = &["tool", "validate"];
+    const TITLE: &'static str = "Check a tool";
+    const ABOUT: &'static str = "Check a tool's manifest, and report every error with its line and column";
+    const HELP: &'static str = "The manifest is the first that exists of SKILL.md, skill.package.yaml, \
+        skill.package.yml, skill.yml, enact.md, enact.yaml and enact.yml; one in YAML beside SKILL.md leads, and \
+        SKILL.md is its documentation then. Exits with 1 where there is an error; what could be better is a warning.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool validate", "mcpkg tool validate ./weather --json"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
+
+    fn run(self, _context: &Context) -> Result<Reply> {
+        let mut checked = manifest::of_folder(&self.folder)?;
+        let (file, advice) = (checked.file, std::mem::take(&mut checked.warnings));
+        let manifest = checked.manifest()?;
+        let actions: Vec<&str> = manifest.actions.iter().map(|action| action.name.as_str()).collect();
+        let what = match actions.len() {
+            0 => "a document".to_owned(),
+            count => plural::count(count, "action"),
+        };
+        let sentence = format!("{} is valid: {what} in `{file}`", manifest.reference());
+        let data = json!({
+            "name": manifest.name,
+            "version": manifest.version.as_ref().map(ToString::to_string),
+            "file": file,
+            "actions": actions,
+            "errors": [],
+            "advice": advice,
+        });
+        Ok(Reply::sentence(sentence, data).warn(advice.iter().map(Problem::shown)))
+    }
+}

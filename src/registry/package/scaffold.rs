@@ -1,0 +1,137 @@
+//! A package to begin with: it passes `validate`, and runs at once.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::manifest::FILES;
+use super::name::Name;
+use crate::error::{Code, Error, Result};
+
+/// What a new package is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Scaffold {
+    /// A shell script with an input and an output schema
+    #[default]
+    Script,
+    /// Documentation alone: nothing is run
+    Document,
+}
+
+/// A file of a new package.
+struct File {
+    path: &'static str,
+    text: String,
+    executable: bool,
+}
+
+impl Scaffold {
+    fn files(self, name: &Name) -> Vec<File> {
+        let short = name.segments().last().unwrap_or_default();
+        // A name that begins with `@` is none in YAML.
+        let quoted = format!("\"{name}\"");
+        let file = |path, text: &str| File {
+            path,
+            text: text.replace("NAME", &quoted).replace("SHORT", short),
+            executable: text.starts_with("#!"),
+        };
+        match self {
+            Self::Script => vec![
+                file("skill.package.yaml", include_str!("scaffold/skill.package.yaml")),
+                file("SKILL.md", include_str!("scaffold/SCRIPT.md")),
+                file("hello.sh", include_str!("scaffold/hello.sh")),
+            ],
+            Self::Document => vec![file("SKILL.md", include_str!("scaffold/DOCUMENT.md"))],
+        }
+    }
+
+    /// Writes the files of a new package into `folder`, and returns their paths in it. Nothing that is there is changed.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS` where there is a package already, or one of the files; `E_FILE_FAILED`.
+    pub(super) fn write(self, name: &Name, folder: &Path) -> Result<Vec<&'static str>> {
+        let files = self.files(name);
+        for path in FILES.into_iter().chain(files.iter().map(|file| file.path)) {
+            let path = folder.join(path);
+            if fs::symlink_metadata(&path).is_ok() {
+                let message = format!("`{}` exists; nothing was written", path.display());
+                return Err(Error::new(Code::AlreadyExists, message).hint("name another folder"));
+            }
+        }
+        fs::create_dir_all(folder).map_err(|error| Error::file("write", folder, error))?;
+        let mut written: Vec<PathBuf> = Vec::new();
+        for file in &files {
+            let path = folder.join(file.path);
+            if let Err(error) = create(&path, file) {
+                // What is whole is better than what is half there.
+                written.iter().for_each(|path| drop(fs::remove_file(path)));
+                return Err(Error::file("write", &path, error));
+            }
+            written.push(path);
+        }
+        Ok(files.iter().map(|file| file.path).collect())
+    }
+}
+
+fn create(path: &Path, file: &File) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(if file.executable { 0o755 } else { 0o644 });
+    }
+    options.open(path)?.write_all(file.text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::registry::package::manifest;
+    use crate::registry::package::schema::check_input;
+    use crate::registry::package::template::Given;
+
+    #[test]
+    fn what_is_made_has_neither_errors_nor_advice_and_can_be_packed() {
+        for (name, kind) in [("alice/hello", Scaffold::Script), ("@a/b/c", Scaffold::Document)] {
+            let folder = tempfile::tempdir().unwrap();
+            let name = Name::parse(name).unwrap();
+            let files = kind.write(&name, folder.path()).unwrap();
+            let checked = manifest::of_folder(folder.path()).unwrap();
+            assert_eq!((checked.errors.as_slice(), checked.warnings.as_slice()), (&[][..], &[][..]));
+            let opened = crate::registry::package::archive::pack(folder.path()).unwrap().opened;
+            assert_eq!((&opened.manifest.name, opened.members.len()), (&name, files.len()));
+            assert!(opened.manifest.doc.is_some());
+            let error = kind.write(&name, folder.path()).unwrap_err();
+            assert_eq!(error.code(), Code::AlreadyExists);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_script_runs_and_prints_what_its_schema_says() {
+        use crate::process::{Limits, Program};
+        let folder = tempfile::tempdir().unwrap();
+        Scaffold::Script.write(&Name::parse("a/b").unwrap(), folder.path()).unwrap();
+        let manifest = manifest::of_folder(folder.path()).unwrap().manifest().unwrap();
+        let action = manifest.action(None).unwrap().unwrap();
+        let values = json!({ "name": "World" });
+        let schema = action.input_schema.as_ref();
+        assert_eq!(check_input(schema.unwrap(), &values), []);
+        assert!(!check_input(schema.unwrap(), &json!({ "name": "\"" })).is_empty());
+        let values = values.as_object().unwrap();
+        let argv = action.command.render(&mut Given { schema, values, file: &mut |_, _| unreachable!() }).unwrap();
+        let cancelled = tokio_util::sync::CancellationToken::new();
+        let ran = Program::new(&argv[0])
+            .args(&argv[1..])
+            .folder(folder.path())
+            .run(b"", &Limits::new(std::time::Duration::from_secs(10), &cancelled))
+            .unwrap();
+        let output: serde_json::Value = serde_json::from_slice(&ran.stdout.whole().unwrap()).unwrap();
+        assert_eq!(output, json!({ "greeting": "Hello, World!" }));
+        assert_eq!(check_input(action.output_schema.as_ref().unwrap(), &output), []);
+    }
+}

@@ -1,0 +1,255 @@
+//! Installed tools: how they come, what agents see of them, and how they are called.
+
+use serde_json::{Value, json};
+
+use super::trust::put_folder;
+use super::trusting;
+use crate::support::{Client, Http, Scratch, http, skipped};
+
+/// A tool with an input and an output schema, whose text is `text`.
+fn extract(scratch: &Scratch, name: &str, version: &str) {
+    let front = format!(
+        "---\nname: {name}\nversion: {version}\ndescription: Takes the text out of a PDF\n\
+         command: \"printf '{{\\\"text\\\":\\\"%s\\\"}}' {{{{file}}}}\"\n\
+         inputSchema:\n  type: object\n  properties:\n    file: {{type: string, description: The file}}\n  required: [file]\n\
+         outputSchema:\n  type: object\n  properties:\n    text: {{type: string}}\n  required: [text]\n\
+         annotations:\n  readOnlyHint: true\n  openWorldHint: false\n---\n# PDF Extract\n\nHow to use it.\n"
+    );
+    let file = scratch.file(&format!("packages/{name}-{version}/SKILL.md"), front);
+    put_folder(scratch, name, version, file.parent().expect("a folder"));
+}
+
+/// Signs a tool with a key that the user trusts.
+fn signed(scratch: &Scratch, tool: &str) {
+    let made = scratch.run(&["--json", "tool", "key", "new"]);
+    assert!(made.status == 0 || made.stdout.contains("E_ALREADY_EXISTS"), "{made}");
+    let signed = scratch.json(&["tool", "sign", tool]);
+    trusting(scratch, signed["identity"].as_str().expect("an identity"));
+}
+
+/// A scratch folder whose database has `alice/pdf/extract`, signed by somebody whom the user trusts.
+fn with_extract() -> Scratch {
+    let scratch = Scratch::new();
+    extract(&scratch, "alice/pdf/extract", "1.2.0");
+    signed(&scratch, "alice/pdf/extract");
+    scratch
+}
+
+fn enact(scratch: &Scratch) -> Client {
+    let mut command = scratch.command();
+    command.args(["serve", "--as", "enact"]);
+    Client::spawn(&mut command).shake_hands("2025-06-18")
+}
+
+/// The data of a tool's answer.
+fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
+    let text: Value =
+        serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON as text");
+    assert_eq!(text, result["structuredContent"], "the text is the data");
+    result["structuredContent"].clone()
+}
+
+fn listed(client: &mut Client) -> Vec<String> {
+    let tools = client.result("tools/list", json!({}))["tools"].clone();
+    tools.as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+}
+
+const META: [&str; 6] =
+    ["enact__search", "enact__learn", "enact__install", "enact__uninstall", "enact__list", "enact__run"];
+
+/// Whether nothing can run tools here; said aloud.
+fn no_sandbox(failed: &Value) -> bool {
+    let unavailable = failed.to_string().contains("E_RUNNER_UNAVAILABLE");
+    if unavailable {
+        skipped("tools cannot be run here");
+    }
+    unavailable
+}
+
+#[test]
+fn the_contracts_session() {
+    let scratch = with_extract();
+    let mut client = enact(&scratch);
+    let mut names = listed(&mut client);
+    names.sort();
+    let mut six = META.map(str::to_owned).to_vec();
+    six.sort();
+    assert_eq!(names, six);
+
+    let found = data(&mut client, "enact__search", json!({ "query": "pdf extract" }));
+    assert_eq!(found["results"][0]["name"], "alice/pdf/extract", "{found}");
+    let learned = data(&mut client, "enact__learn", json!({ "tool": "alice/pdf/extract" }));
+    assert!(learned["documentation"].as_str().is_some_and(|text| text.starts_with("# PDF Extract")), "{learned}");
+    assert_eq!(learned["verification"]["status"], "verified");
+
+    let installed = data(&mut client, "enact__install", json!({ "tool": "alice/pdf/extract" }));
+    assert_eq!(installed["message"], "Installed alice/pdf/extract@1.2.0");
+    assert_eq!(
+        (&installed["success"], &installed["mcp_tools"], &installed["scope"], &installed["exposed"]),
+        (&json!(true), &json!(["alice__pdf__extract"]), &json!("global"), &json!(true))
+    );
+    // X42: the client is told, and the next list has it.
+    client.notification("notifications/tools/list_changed");
+    let tools = client.result("tools/list", json!({}))["tools"].clone();
+    let tool = tools.as_array().expect("tools").iter().find(|tool| tool["name"] == "alice__pdf__extract");
+    let tool = tool.expect("the installed tool");
+    assert_eq!(tool["title"], "alice/pdf/extract");
+    assert_eq!(tool["inputSchema"]["required"], json!(["file"]), "x47: schemas are kept");
+    assert_eq!(tool["outputSchema"]["required"], json!(["text"]));
+    assert_eq!(tool["annotations"]["readOnlyHint"], true, "x29: annotations are forwarded");
+
+    let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": "doc.pdf" } });
+    let called = client.result("tools/call", call);
+    if no_sandbox(&called) {
+        return;
+    }
+    assert_eq!(called["structuredContent"], json!({ "text": "doc.pdf" }), "x31: {called}");
+    assert_eq!(called["_meta"]["mcpkg/run"]["runner"], "bubblewrap");
+
+    let gone = data(&mut client, "enact__uninstall", json!({ "tool": "alice/pdf/extract" }));
+    assert_eq!(gone["versions"], json!(["1.2.0"]));
+    client.notification("notifications/tools/list_changed");
+    assert!(!listed(&mut client).contains(&"alice__pdf__extract".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn another_process_hears_of_an_install() {
+    let scratch = with_extract();
+    let mut client = enact(&scratch);
+    assert!(!listed(&mut client).contains(&"alice__pdf__extract".to_owned()));
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    client.notification("notifications/tools/list_changed");
+    assert!(listed(&mut client).contains(&"alice__pdf__extract".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn x26_arguments_are_checked_whole_before_anything_runs() {
+    let scratch = with_extract();
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    let mut client = enact(&scratch);
+    for arguments in [json!({}), json!({ "file": 5 })] {
+        let answer = client.result("tools/call", json!({ "name": "alice__pdf__extract", "arguments": arguments }));
+        assert_eq!(answer["isError"], true, "{answer}");
+        assert_eq!(answer["_meta"]["mcpkg/error"]["code"], "E_TOOL_INPUT", "{answer}");
+        assert!(answer["structuredContent"].is_null(), "{answer}");
+    }
+    client.finish();
+}
+
+#[test]
+fn x05_what_nobody_signed_is_neither_shown_nor_installed() {
+    let scratch = Scratch::new();
+    extract(&scratch, "alice/pdf/extract", "1.2.0");
+    let mut client = enact(&scratch);
+    for tool in ["enact__learn", "enact__install"] {
+        let refused = data(&mut client, tool, json!({ "tool": "alice/pdf/extract" }));
+        assert_eq!(refused["error"]["code"], "E_CONSENT_REQUIRED", "{refused}");
+        assert!(!refused.to_string().contains("How to use it"), "{refused}");
+    }
+    assert_eq!(data(&mut client, "enact__list", json!({}))["tools"], json!([]));
+    client.finish();
+}
+
+#[test]
+fn who_is_distrusted_is_refused_at_the_next_call() {
+    let scratch = with_extract();
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    let listed = scratch.json(&["tool", "trust", "list"]);
+    let identity = listed["identities"][0]["identity"].as_str().expect("an identity").to_owned();
+    scratch.ok(&["tool", "trust", "remove", &identity, "--yes"]);
+    let mut client = enact(&scratch);
+    let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": "doc.pdf" } });
+    let refused = client.result("tools/call", call);
+    assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_CONSENT_REQUIRED", "{refused}");
+    client.finish();
+}
+
+#[test]
+fn a_toolset_is_a_border() {
+    let scratch = with_extract();
+    extract(&scratch, "bob/other", "1.0.0");
+    signed(&scratch, "bob/other");
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    // X50: a new set is of what is installed, and what is not installed gets into none.
+    scratch.ok(&["toolset", "create", "pdf"]);
+    assert_eq!(scratch.json(&["toolset", "show", "pdf"])["tools"], json!(["alice/pdf/extract"]));
+    assert_eq!(scratch.run(&["toolset", "create", "pdf"]).status, 1);
+    assert_eq!(scratch.run(&["toolset", "add", "pdf", "bob/other"]).status, 1);
+    scratch.ok(&["toolset", "use", "pdf"]);
+    let mut client = enact(&scratch);
+    // An install while a set is active is installed, and not shown.
+    let installed = data(&mut client, "enact__install", json!({ "tool": "bob/other" }));
+    assert_eq!((&installed["success"], &installed["exposed"]), (&json!(true), &json!(false)));
+    let names = listed(&mut client);
+    assert!(names.contains(&"alice__pdf__extract".to_owned()) && !names.contains(&"bob__other".to_owned()));
+    // X49: nor called.
+    let call = json!({ "name": "bob__other", "arguments": { "file": "x" } });
+    let refused = client.result("tools/call", call);
+    assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
+    // X48: the active one is not deleted.
+    assert_eq!(scratch.run(&["toolset", "delete", "pdf", "--yes"]).status, 2);
+    // A switch in the shell is felt at once.
+    scratch.ok(&["toolset", "use", "--all"]);
+    client.notification("notifications/tools/list_changed");
+    assert!(listed(&mut client).contains(&"bob__other".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn x54_versions_stand_side_by_side() {
+    let scratch = with_extract();
+    extract(&scratch, "alice/pdf/extract", "1.3.0");
+    signed(&scratch, "alice/pdf/extract@1.3.0");
+    scratch.ok(&["tool", "install", "alice/pdf/extract@1.2.0"]);
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    let versions = |scratch: &Scratch| {
+        let tools = scratch.json(&["tool", "list"])["tools"].clone();
+        let rows = tools.as_array().expect("tools").iter();
+        rows.map(|tool| (tool["version"].clone(), tool["active"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(versions(&scratch), [(json!("1.2.0"), json!(false)), (json!("1.3.0"), json!(true))]);
+    scratch.ok(&["tool", "use", "alice/pdf/extract@1.2.0"]);
+    assert_eq!(versions(&scratch), [(json!("1.2.0"), json!(true)), (json!("1.3.0"), json!(false))]);
+    scratch.ok(&["tool", "uninstall", "alice/pdf/extract@1.2.0"]);
+    assert_eq!(versions(&scratch), [(json!("1.3.0"), json!(true))]);
+}
+
+#[test]
+fn x55_a_slip_in_the_json_changes_nothing() {
+    let scratch = with_extract();
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    scratch.ok(&["toolset", "create", "pdf"]);
+    scratch.file("mcp.json", r#"{"toolsets": {"a": ["alice/pdf/extract"], }"#);
+    assert_eq!(scratch.run(&["toolset", "import", "mcp.json"]).status, 2);
+    scratch.file("mcp.json", r#"{"toolsets": {"a": ["alice/pdf/extract"], "pdf": []}}"#);
+    assert_eq!(scratch.run(&["toolset", "import", "mcp.json"]).status, 1);
+    assert_eq!(scratch.json(&["toolset", "list"])["toolsets"].as_array().map(Vec::len), Some(1));
+    let text = scratch.ok(&["toolset", "export"]);
+    scratch.ok(&["toolset", "rename", "pdf", "was"]);
+    scratch.file("mcp.json", text);
+    scratch.ok(&["toolset", "import", "mcp.json"]);
+    assert_eq!(scratch.json(&["toolset", "show", "pdf"])["tools"], json!(["alice/pdf/extract"]));
+}
+
+#[test]
+fn x52_tenants_see_and_call_their_own_installs_alone() {
+    let scratch = with_extract();
+    let key = |name: &str| scratch.json(&["access", "create", name])["key"].as_str().expect("a key").to_owned();
+    let (one, two) = (key("one"), key("two"));
+    let server = Http::start(&scratch, &["--as", "enact"]);
+    let ask = |key: &str, method: &str, params: Value| {
+        let request = http::modern("/mcp", method, params).with("authorization", &format!("Bearer {key}"));
+        server.send(&request).message()["result"].clone()
+    };
+    let names = |key: &str| ask(key, "tools/list", json!({}))["tools"].to_string();
+    let install = json!({ "name": "enact__install", "arguments": { "tool": "alice/pdf/extract" } });
+    let installed = ask(&one, "tools/call", install);
+    assert_eq!(installed["structuredContent"]["scope"], "key", "{installed}");
+    assert!(names(&one).contains("alice__pdf__extract"));
+    assert!(!names(&two).contains("alice__pdf__extract"));
+    let list = ask(&two, "tools/call", json!({ "name": "enact__list", "arguments": {} }));
+    assert_eq!(list["structuredContent"]["tools"], json!([]));
+}
