@@ -121,7 +121,7 @@ impl Registry for Local<'_> {
         let manifest = manifest.to_string();
         self.context.store.write(|db| {
             let there = packages::get(db, LOCAL, name.as_str(), &version.to_string())?;
-            let is_new = !there.is_some_and(|row| row.release.sha256 == *sha256);
+            let is_new = there.is_none_or(|row| row.release.sha256 != *sha256);
             if is_new {
                 let release = Release {
                     registry: LOCAL.to_owned(),
