@@ -2,4 +2,5 @@
 
 mod escapes;
 mod limits;
+mod package;
 mod sandbox;
