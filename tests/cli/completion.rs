@@ -117,6 +117,7 @@ fn asking_makes_and_changes_nothing() {
 fn every_argument_that_names_something_says_so() {
     // What takes the name of a thing that is there, and completes nothing.
     const FREE: &[&str] = &[
+        "init_tool name",
         "create_project name",
         "create_prompt name",
         "create_resource name",

@@ -233,6 +233,9 @@ fn every_command_keeps_to_the_schema() {
         &["target", "enable", "gemini"],
         &["target", "list"],
         &["target", "disable", "gemini"],
+        &["tool", "init", "alice/hello"],
+        &["tool", "validate", "hello"],
+        &["tool", "pack", "hello"],
     ]);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {

@@ -5,6 +5,7 @@ mod installed;
 mod limits;
 pub mod registries;
 mod run;
+mod package;
 mod sandbox;
 mod signing;
 mod trust;

@@ -11,11 +11,11 @@ use crate::error::{Code, Error, Result};
 /// What a new package is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Scaffold {
-    /// A shell script with an input and an output schema
+pub(super) enum Scaffold {
     #[default]
+    #[value(help = "A shell script with an input and an output schema")]
     Script,
-    /// Documentation alone: nothing is run
+    #[value(help = "Documentation alone: nothing is run")]
     Document,
 }
 

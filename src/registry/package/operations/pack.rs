@@ -10,11 +10,12 @@ use serde_json::json;
 use super::validate::here;
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::{Context, Effect, Faces, LISTED_BY_VERBOSE, MissingDatabase, NoOutput, Operation, Reply};
+use crate::plural;
 use crate::registry::GROUP;
 use crate::registry::package::archive::{self, Packed};
 use crate::registry::package::manifest::Manifest;
-use crate::{hex, plural};
 
 /// Pack a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -1,0 +1,168 @@
+//! `mcpkg tool init`, `tool validate` and `tool pack`, with the real binary.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+#[test]
+fn a_new_tool_is_valid_and_packs_the_same_each_time() {
+    let scratch = Scratch::new();
+    assert_snapshot!(scratch.run(&["tool", "init", "alice/utils/hello"]), @r##"
+    status: 0
+    --- stdout
+    Made the tool alice/utils/hello in `hello` with 3 files
+    --- stderr
+    hint: check it with `mcpkg tool validate hello`
+    "##);
+    assert_snapshot!(scratch.run(&["tool", "validate", "hello"]), @r##"
+    status: 0
+    --- stdout
+    alice/utils/hello@0.1.0 is valid: 1 action in `skill.package.yaml`
+    --- stderr
+    "##);
+    let data = scratch.json(&["tool", "pack", "hello"]);
+    assert_eq!((&data["name"], &data["version"]), (&"alice/utils/hello".into(), &"0.1.0".into()));
+    assert_eq!(data["files"], serde_json::json!(["SKILL.md", "hello.sh", "skill.package.yaml"]));
+    let file = scratch.path().join("alice-utils-hello-0.1.0.tar.gz");
+    let first = std::fs::read(&file).expect("an archive");
+    // What tools make and hidden files change nothing, and the same archive again is no failure.
+    scratch.file("hello/.env", "SECRET=1\n");
+    scratch.file("hello/node_modules/x/index.js", "x\n");
+    assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "alice-utils-hello-0.1.0.tar.gz"]), @r##"
+    status: 0
+    --- stdout
+    Packed alice/utils/hello@0.1.0 into `alice-utils-hello-0.1.0.tar.gz`: 3 files, 773 bytes
+    --- stderr
+    hint: 2 files or folders left out; `-v` lists them
+    "##);
+    assert_eq!(std::fs::read(&file).expect("an archive"), first);
+    scratch.file("hello/hello.sh", "#!/bin/sh\nexit 1\n");
+    assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "alice-utils-hello-0.1.0.tar.gz"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: `alice-utils-hello-0.1.0.tar.gz` exists and is another file
+    hint: remove it, or name another with `-o`
+    "##);
+    assert_eq!(std::fs::read(&file).expect("an archive"), first, "it is never overwritten");
+    assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "hello/x.tar.gz"]), @r##"
+    status: 2
+    --- stdout
+    --- stderr
+    error: `hello/x.tar.gz` lies in the package, and would be packed with it next time
+    hint: write it elsewhere, or into a folder that is left out
+    "##);
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    let scratch = Scratch::new();
+    scratch.file("hello/hello.sh", "mine\n");
+    assert_snapshot!(scratch.run(&["tool", "init", "alice/hello"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: `hello/hello.sh` exists; nothing was written
+    hint: name another folder
+    "##);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("hello/hello.sh")).expect("a file"), "mine\n");
+    assert!(!scratch.path().join("hello/SKILL.md").exists());
+    scratch.file("other/enact.yml", "");
+    assert_eq!(scratch.run(&["tool", "init", "alice/other", "--kind", "document"]).status, 1);
+    assert_snapshot!(scratch.run(&["tool", "init", "Alice/Other"]), @r##"
+    status: 2
+    --- stdout
+    --- stderr
+    error: 'Alice/Other' is no tool's name: 'A' cannot stand in it
+    hint: a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
+    "##);
+}
+
+#[test]
+fn a_document_is_a_tool_too() {
+    let scratch = Scratch::new();
+    scratch.ok(&["tool", "init", "alice/guides/review", "guide", "--kind", "document"]);
+    assert_snapshot!(scratch.run(&["tool", "validate", "guide"]), @r##"
+    status: 0
+    --- stdout
+    alice/guides/review@0.1.0 is valid: a document in `SKILL.md`
+    --- stderr
+    "##);
+}
+
+#[test]
+fn every_error_of_a_manifest_is_told_with_its_place() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "bad/enact.yaml",
+        "name: Alice/bad\ndescription: Bad\ntimeout: 5 parsecs\nscripts:\n  run: cat '{{file}}\n  go:\n    comand: ls\n",
+    );
+    assert_snapshot!(scratch.run(&["tool", "validate", "bad"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The manifest has 4 errors:
+      enact.yaml:1:7: `name`: 'Alice/bad' is no tool's name: 'A' cannot stand in it
+      enact.yaml:3:10: `timeout`: ' parsecs' is no unit of time; known are ns, us, ms, s, m, h
+      enact.yaml:5:8: `scripts.run`: a quote has no end
+      enact.yaml:7:5: `scripts.go.command`: a script has a `command`
+    "##);
+    let data = scratch.run(&["--json", "tool", "validate", "bad"]);
+    let printed: serde_json::Value = serde_json::from_str(&data.stdout).expect("JSON");
+    let errors = printed["error"]["details"]["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 4, "{printed}");
+    assert_eq!(
+        errors[1],
+        serde_json::json!({
+            "path": "/timeout",
+            "message": "' parsecs' is no unit of time; known are ns, us, ms, s, m, h",
+            "code": "value",
+            "file": "enact.yaml",
+            "line": 3,
+            "column": 10,
+        })
+    );
+    scratch
+        .file("lax/enact.yaml", "name: lax\ndescription: Lax\ndescripton: x\nscripts: { a: \"ls -l {{x}} | wc\" }\n");
+    assert_snapshot!(scratch.run(&["tool", "validate", "lax"]), @r##"
+    status: 0
+    --- stdout
+    lax is valid: 1 action in `enact.yaml`
+    --- stderr
+    warning: enact.yaml:3:1: `descripton`: nobody reads this field; did you mean `description`?
+    warning: enact.yaml:1:1: `version`: there is no `version`: to pack and publish one is needed
+    warning: enact.yaml:4:15: `scripts.a`: `|` is an argument here, since no shell runs this; `command` has one
+    warning: enact.yaml:1:1: `outputSchema`: there is no `outputSchema`
+    warning: enact.yaml:1:1: `timeout`: there is no `timeout`
+    warning: enact.yaml:1:1: `license`: there is no `license`
+    "##);
+    assert_snapshot!(scratch.run(&["tool", "pack", "lax"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: 'lax' has one segment: it can be used by its path, and not packed
+    hint: put who publishes it before it, such as alice/weather
+    "##);
+    assert_snapshot!(scratch.run(&["tool", "validate", "nowhere"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Cannot read `nowhere`: No such file or directory (os error 2)
+    "##);
+    assert!(!scratch.db().exists(), "none of it makes a database");
+}
+
+#[test]
+#[cfg(unix)]
+fn x64_a_link_is_not_packed() {
+    let scratch = Scratch::new();
+    scratch.ok(&["tool", "init", "alice/hello"]);
+    std::os::unix::fs::symlink("/etc/passwd", scratch.path().join("hello/passwd")).expect("a link");
+    assert_snapshot!(scratch.run(&["tool", "pack", "hello"]), @r##"
+    status: 1
+    --- stdout
+    --- stderr
+    error: The archive is refused: `passwd` is a link
+    hint: put a file in its place, or name it in .gitignore
+    "##);
+}
