@@ -1,4 +1,5 @@
-//! Brings the archive of a version and what was said of it. Nothing of it is trusted before it was compared with its digest.
+//! Brings the archive of a version and what was said of it. Nothing of it is trusted before it was compared with its
+//! digest.
 
 use super::known::Known;
 use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
@@ -24,7 +25,8 @@ pub struct Download {
 /// registry has are kept, so that what was once said against an archive stays said.
 ///
 /// # Errors
-/// `E_DIGEST_MISMATCH`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_UNAPPROVED`, `E_CANCELLED`.
+/// `E_DIGEST_MISMATCH`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_UNAPPROVED`,
+/// `E_CANCELLED`.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::kept(db, &sha256)? {

@@ -11,8 +11,10 @@ use crate::store::tools::packages::Yank;
 /// A registry: this database, a folder, or another host.
 ///
 /// Nothing that it answers is trusted: digests are compared with those seen before, archives with their digest, and
-/// attestations are verified where they are judged. Every method fails with `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_REFUSED` or
-/// `E_REGISTRY_ANSWER` where another host is asked, with `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` where a folder is, and with
+/// attestations are verified where they are judged. Every method fails with `E_REGISTRY_UNREACHABLE`,
+/// `E_REGISTRY_REFUSED` or
+/// `E_REGISTRY_ANSWER` where another host is asked, with `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` where a folder is,
+/// and with
 /// `E_CANCELLED` where the caller gave up.
 pub trait Registry: Send {
     /// Finds tools.

@@ -1,4 +1,5 @@
-//! Versions of tools as registries have them: published in this database, kept from another registry, or only seen there.
+//! Versions of tools as registries have them: published in this database, kept from another registry, or only seen
+//! there.
 //!
 //! What was seen of a version stays: its digest never changes, and it stays yanked once it was.
 

@@ -71,7 +71,8 @@ impl<'c> Directory<'c> {
         publish::index(&self.root, self.context)
     }
 
-    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the caller may
+    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the
+    /// caller may
     /// only read.
     fn refresh(&self) -> Result<bool> {
         let stamp = self.root.stamp(index::INDEX)?;

@@ -17,7 +17,8 @@ use crate::op::Context;
 use crate::registry::backend::limits::ARCHIVE;
 use crate::secret::{Reference, Secret};
 
-/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before each
+/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before
+/// each
 /// later one.
 const REPEATED: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);

@@ -31,7 +31,7 @@ pub struct Add {
     #[arg(long, value_name = "REF")]
     #[serde(default)]
     token: Option<String>,
-    /// Place in the order in which registries are asked: the lowest first, this database at 0 [default: after all others]
+    /// Place in the order of registries: the lowest is asked first, this database is 0 [default: the last]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     priority: Option<i32>,
@@ -46,7 +46,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["registry", "add"];
     const TITLE: &'static str = "Add a registry";
     const ABOUT: &'static str = "Add a folder or another host as a registry, where tools are found and published";
-    const HELP: &'static str = "A folder is looked at; another host is not asked yet. The token is read when it is needed and \
+    const HELP: &'static str = "A folder is looked at; another host is not asked yet. The token is read when it is \
+        needed and \
         never stored: what is kept is where it is. It goes to the registry's own address alone.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg registry add team https://tools.example.com/registry --token env:TEAM_TOKEN",

@@ -28,7 +28,8 @@ impl Operation for Index {
     const CLI: &'static [&'static str] = &["registry", "index"];
     const TITLE: &'static str = "Make a registry's index anew";
     const ABOUT: &'static str = "Make the index of a folder anew from the tools that lie in it, for searches";
-    const HELP: &'static str = "Publishing keeps the index up to date. Where tools were copied into the folder by hand, or taken \
+    const HELP: &'static str = "Publishing keeps the index up to date. Where tools were copied into the folder by \
+        hand, or taken \
         out of it, this does.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
     const EFFECT: Effect = Effect::Write;

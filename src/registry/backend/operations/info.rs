@@ -31,7 +31,8 @@ impl Operation for Info {
     const TITLE: &'static str = "Show what a registry says of a tool";
     const ABOUT: &'static str =
         "Show what a registry says of a tool: its versions, their digests, and which were yanked";
-    const HELP: &'static str = "These are the words of the registry and the publisher. `mcpkg tool learn` shows what the archive \
+    const HELP: &'static str = "These are the words of the registry and the publisher. `mcpkg tool learn` shows what \
+        the archive \
         says, once it was checked.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool info alice/utils/weather", "mcpkg tool info alice/utils/weather --registry team"];

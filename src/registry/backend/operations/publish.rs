@@ -62,7 +62,8 @@ impl Operation for Publish {
     const CLI: &'static [&'static str] = &["tool", "publish"];
     const TITLE: &'static str = "Publish a tool";
     const ABOUT: &'static str = "Publish a package in a registry, with what was signed of it";
-    const HELP: &'static str = "The folder is packed as `mcpkg tool pack` does, and the signatures that `mcpkg tool sign` made of \
+    const HELP: &'static str = "The folder is packed as `mcpkg tool pack` does, and the signatures that `mcpkg tool \
+        sign` made of \
         these very bytes go with it. A version that was published never changes: the same again is no failure, other \
         files under the same version are refused.";
     const EXAMPLES: &'static [&'static str] =

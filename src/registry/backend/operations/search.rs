@@ -68,7 +68,8 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["tool", "search"];
     const TITLE: &'static str = "Search for tools";
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
-    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, and stands in for it where \
+    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, and stands \
+        in for it where \
         it cannot be reached. Descriptions are their publishers' words: nobody checked them.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
