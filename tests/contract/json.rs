@@ -273,6 +273,7 @@ fn every_command_keeps_to_the_schema() {
     run(&["skill", "delete", "pdf", "--yes"]);
     run(&["resource", "delete", "api"]);
     crate::tools::put(&scratch, "alice/weather", "Sun");
+    scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);
     run(&["tool", "key", "new"]);
     run(&["tool", "key", "list"]);
     run(&["tool", "key", "show"]);
@@ -283,6 +284,31 @@ fn every_command_keeps_to_the_schema() {
     run(&["tool", "trust", "list"]);
     run(&["tool", "trust", "check", "somebody", "alice/weather"]);
     run(&["tool", "trust", "policy"]);
+    for step in [
+        &["tool", "learn", "alice/weather"][..],
+        &["tool", "install", "alice/weather"],
+        &["tool", "list"],
+        &["tool", "use", "alice/weather@1.0.0"],
+        &["tool", "run", "alice/weather"],
+        &["tool", "runs"],
+        &["tool", "env", "set", "CITY", "--value", "Bern"],
+        &["tool", "env", "list"],
+        &["tool", "env", "unset", "CITY"],
+        &["toolset", "create", "kit"],
+        &["toolset", "list"],
+        &["toolset", "show", "kit"],
+        &["toolset", "use", "kit"],
+        &["toolset", "use", "--all"],
+        &["toolset", "remove", "kit", "alice/weather"],
+        &["toolset", "add", "kit", "alice/weather"],
+        &["toolset", "rename", "kit", "box"],
+        &["toolset", "export"],
+        &["toolset", "import", "sets.json"],
+        &["toolset", "delete", "box", "--yes"],
+        &["tool", "uninstall", "alice/weather"],
+    ] {
+        run(step);
+    }
     run(&["tool", "trust", "remove", "somebody"]);
     run(&["tool", "key", "remove", "default", "--yes"]);
     crate::tools::registries::package(&scratch, "1.0.0");
@@ -301,7 +327,8 @@ fn every_command_keeps_to_the_schema() {
         run(step);
     }
     // A request is made by an agent alone, and consent and trust need a terminal.
-    let unseen = ["consent-show", "consent-approve", "consent-deny", "tool-trust-add"].map(str::to_owned);
+    let unseen =
+        ["consent-show", "consent-approve", "consent-deny", "tool-trust-add", "tool-allow"].map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");

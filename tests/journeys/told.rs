@@ -28,7 +28,7 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 7] = [
+const ELSEWHERE: [(&[&str], &str); 8] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
@@ -36,6 +36,7 @@ const ELSEWHERE: [(&[&str], &str); 7] = [
     (&["consent", "deny"], "the same"),
     (&["source", "install"], "writes as `source add` does"),
     (&["tool", "trust", "add"], "needs a terminal"),
+    (&["tool", "allow"], "the same"),
 ];
 
 /// What clients are told: list_changed by its method, updated by the URI.
@@ -117,6 +118,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     crate::tools::registries::package(&ground.scratch, "1.0.0");
     let [shared, package] =
         ["shared-tools", "weather"].map(|name| ground.scratch.path().join(name).display().to_string());
+    let sets = ground.scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);
+    let sets = sets.display().to_string();
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
@@ -177,6 +180,21 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "sign", "alice/weather"],
         vec!["tool", "audit", "alice/weather", "--result", "passed"],
         vec!["tool", "key", "remove", "default", "--yes"],
+        vec!["tool", "install", "alice/weather"],
+        vec!["tool", "install", "alice/weather"],
+        vec!["toolset", "create", "kit"],
+        vec!["toolset", "remove", "kit", "alice/weather"],
+        vec!["toolset", "use", "kit"],
+        vec!["toolset", "add", "kit", "alice/weather"],
+        vec!["toolset", "rename", "kit", "box"],
+        vec!["toolset", "use", "--all"],
+        vec!["toolset", "import", &sets],
+        vec!["toolset", "delete", "box", "--yes"],
+        vec!["tool", "use", "alice/weather@1.0.0"],
+        vec!["tool", "run", "alice/weather"],
+        vec!["tool", "env", "set", "CITY", "--value", "Bern"],
+        vec!["tool", "env", "unset", "CITY"],
+        vec!["tool", "uninstall", "alice/weather"],
         vec!["tool", "trust", "remove", "somebody"],
         vec!["tool", "trust", "policy", "require_attestation"],
         vec!["registry", "add", "shared", &shared, "--create"],
