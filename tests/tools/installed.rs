@@ -137,6 +137,10 @@ fn x26_arguments_are_checked_whole_before_anything_runs() {
         assert!(answer["structuredContent"].is_null(), "{answer}");
     }
     client.finish();
+    // A refused run is a row too.
+    let runs = scratch.json(&["tool", "runs"])["runs"].clone();
+    let outcomes = runs.as_array().expect("runs").iter().map(|run| run["outcome"].clone()).collect::<Vec<_>>();
+    assert_eq!(outcomes, ["E_TOOL_INPUT", "E_TOOL_INPUT"]);
 }
 
 #[test]

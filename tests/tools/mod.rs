@@ -3,9 +3,9 @@
 mod escapes;
 mod installed;
 mod limits;
+mod package;
 pub mod registries;
 mod run;
-mod package;
 mod sandbox;
 mod signing;
 mod trust;

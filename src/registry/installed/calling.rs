@@ -11,6 +11,7 @@ use crate::op::Context;
 use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::package::schema;
 use crate::registry::package::template;
+use crate::registry::run::record;
 use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
 use crate::registry::trust::{self, Subject, Verb, Verdict};
 
@@ -33,12 +34,37 @@ pub struct Called<'c> {
     pub verdict: &'c Verdict,
 }
 
-/// Asks whether a tool may be called.
+/// Asks whether a tool may be run with these arguments; where it may not, the refused run is noted.
 ///
 /// # Errors
 /// As [`trust::require`].
-pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
-    trust::require(context, verb, subject)
+pub fn require(
+    context: &Context,
+    verb: Verb,
+    subject: &Subject,
+    action: &str,
+    input: &Map<String, Value>,
+) -> Result<Verdict> {
+    let verdict = trust::require(context, verb, subject);
+    verdict.inspect_err(|error| note(context, &tool_of(subject, None), action, input, "refused", error))
+}
+
+/// Notes a run that was refused before anything was started. What keeps its caller from writing is told by the call itself.
+fn note(context: &Context, tool: &run::Tool, action: &str, input: &Map<String, Value>, verdict: &str, error: &Error) {
+    if context.store.may_write() {
+        record::refused(context, record::Asked { tool, action, input, verdict }, error);
+    }
+}
+
+/// Returns a tool as a run is told of it.
+fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
+    let publisher = verdict.and_then(Verdict::publisher);
+    run::Tool {
+        name: subject.name.clone(),
+        version: Some(subject.version.clone()),
+        sha256: Some(subject.sha256),
+        publisher: publisher.map(|identity| identity.as_str().to_owned()).unwrap_or_default(),
+    }
 }
 
 impl Called<'_> {
@@ -59,10 +85,11 @@ impl Called<'_> {
     /// As [`Called::call`], before anything is started.
     pub fn prepare(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Option<Call>> {
         let Some(action) = checked::action(self.manifest, action)? else { return Ok(None) };
-        check(action, &input)?;
+        let tool = tool_of(self.subject, Some(self.verdict));
         let mut given = Vec::new();
-        let values = paths(context, action, &input, &mut given)?;
-        let argv = render(action, &values, &mut given)?;
+        let argv = argv(context, action, &input, &mut given).inspect_err(|error| {
+            note(context, &tool, &action.name, &input, self.verdict.status.word(), error);
+        })?;
         let manifest = self.manifest;
         let variable = |variable: &crate::registry::package::manifest::Variable| Variable {
             name: variable.name.clone(),
@@ -71,12 +98,7 @@ impl Called<'_> {
             default: variable.default.clone(),
         };
         Ok(Some(Call {
-            tool: run::Tool {
-                name: self.subject.name.clone(),
-                version: Some(self.subject.version.clone()),
-                sha256: Some(self.subject.sha256),
-                publisher: self.verdict.publisher().map(|identity| identity.as_str().to_owned()).unwrap_or_default(),
-            },
+            tool,
             action: action.name.clone(),
             tree: Tree::Archive(self.subject.sha256),
             argv,
@@ -88,6 +110,16 @@ impl Called<'_> {
             verdict: self.verdict.status.word().to_owned(),
         }))
     }
+}
+
+/// Returns what is started for a call, and adds the files that it is given to `given`.
+///
+/// # Errors
+/// `E_TOOL_INPUT`.
+fn argv(context: &Context, action: &Action, input: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
+    check(action, input)?;
+    let values = paths(context, action, input, given)?;
+    render(action, &values, given)
 }
 
 /// Checks the arguments of a call by the action's schema.

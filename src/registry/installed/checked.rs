@@ -17,7 +17,10 @@ const MAX_READ: usize = 2_048;
 
 /// Manifests by the SHA-256 of the archive that they were read from: nothing makes an entry wrong. A manifest that cannot be
 /// used is kept too, so that it is not read for every list.
-static READ: LazyLock<Mutex<HashMap<[u8; 32], Result<Arc<Manifest>, String>>>> = LazyLock::new(Mutex::default);
+static READ: LazyLock<Mutex<HashMap<[u8; 32], Read>>> = LazyLock::new(Mutex::default);
+
+/// A manifest, or why it cannot be used.
+type Read = Result<Arc<Manifest>, String>;
 
 /// Returns the manifest in the archive of an install, which is verified by its SHA-256.
 ///

@@ -4,14 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::calling::require;
 use super::{CHANGES, TOOLS, checked, named, names, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, Resolved, download, release, resolve};
 use crate::registry::package::archive::{self, Archive, Opened};
-use crate::registry::trust::{Subject, Verb, Verdict};
+use crate::registry::trust::{self, Subject, Verb, Verdict};
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages;
 use crate::store::{Db, blobs};
@@ -82,7 +81,7 @@ impl Operation for Install {
         let resolved = resolve(context, &reference, choice)?;
         let fetched = download(context, &resolved)?;
         let package = Package::check(&resolved, fetched.archive)?;
-        let verdict = require(context, Verb::Install, &package.subject)?;
+        let verdict = trust::require(context, Verb::Install, &package.subject)?;
         package.refuse_builds()?;
         let scope = super::scope(context, self.for_project)?;
         self.refuse_another_publisher(context, &scope, &package.subject, &verdict)?;

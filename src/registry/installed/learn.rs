@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::calling::require;
 use super::{TOOLS, checked, named, visible};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -14,7 +13,7 @@ use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::package::{Reference, Wanted, mcp_name};
-use crate::registry::trust::{Subject, Verb, Verdict};
+use crate::registry::trust::{self, Subject, Verb, Verdict};
 
 /// Get documentation for a tool. Returns the full enact.md content including usage instructions.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -52,7 +51,7 @@ impl Operation for Learn {
             Some(found) => found,
             None => fetched(context, &reference)?,
         };
-        let verdict = require(context, Verb::Learn, &subject)?;
+        let verdict = trust::require(context, Verb::Learn, &subject)?;
         let documentation = manifest.doc.clone().unwrap_or_default();
         let data = data(&subject, &manifest, &verdict, &documentation);
         let text = match documentation.trim().is_empty() {

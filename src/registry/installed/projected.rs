@@ -162,12 +162,12 @@ fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Val
         Ok((install, manifest))
     })?;
     let subject = checked::subject(&install);
-    let verdict = require(context, Verb::Call, &subject)?;
     let input = match arguments {
         Value::Object(input) => input,
         _ => Map::new(),
     };
     let action = if action.is_empty() { MAIN } else { action };
+    let verdict = require(context, Verb::Call, &subject, action, &input)?;
     let called = Called { subject: &subject, manifest: &manifest, verdict: &verdict };
     let verification = verdict.verification();
     match called.call(context, Some(action), input)? {

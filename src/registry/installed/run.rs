@@ -122,12 +122,13 @@ impl Operation for Run {
             Some(folder) => of_folder(folder)?,
             None => of_name(context, &named(&self.tool, None)?)?,
         };
+        let input = self.arguments(&chosen)?;
+        let action = chosen.action.as_deref().unwrap_or(checked::MAIN);
         let verdict = match &chosen.folder {
             Some(_) => unverified(),
-            None => require(context, Verb::Run, &chosen.subject)?,
+            None => require(context, Verb::Run, &chosen.subject, action, &input)?,
         };
         let called = Called { subject: &chosen.subject, manifest: &chosen.manifest, verdict: &verdict };
-        let input = self.arguments(&chosen)?;
         let Some(mut call) = called.prepare(context, chosen.action.as_deref(), input)? else {
             return Ok(document(&chosen, &verdict));
         };

@@ -34,7 +34,7 @@ pub struct Set {
     #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
     value: Option<String>,
     /// The tools that get it, such as 'alice/*'
-    #[arg(long = "for", value_name = "PATTERN", default_value_t = everything())]
+    #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = everything())]
     #[serde(default = "everything", rename = "for")]
     pattern: String,
 }
@@ -155,7 +155,7 @@ pub struct Unset {
     #[arg(add = SET)]
     name: String,
     /// The tools for which it was set
-    #[arg(long = "for", value_name = "PATTERN", default_value_t = everything())]
+    #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = everything())]
     #[serde(default = "everything", rename = "for")]
     pattern: String,
 }
