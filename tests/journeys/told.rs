@@ -118,6 +118,9 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     crate::tools::registries::package(&ground.scratch, "1.0.0");
     let [shared, package] =
         ["shared-tools", "weather"].map(|name| ground.scratch.path().join(name).display().to_string());
+    ground.scratch.ok(&["tool", "key", "new", "before"]);
+    let signed = ground.scratch.json(&["tool", "sign", "alice/weather", "--key", "before"]);
+    crate::tools::trusting(&ground.scratch, signed["identity"].as_str().expect("an identity"));
     let sets = ground.scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);
     let sets = sets.display().to_string();
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::trust::put_folder;
 use super::trusting;
 use crate::support::{Client, Http, Scratch, http, skipped};
 
@@ -10,13 +9,14 @@ use crate::support::{Client, Http, Scratch, http, skipped};
 fn extract(scratch: &Scratch, name: &str, version: &str) {
     let front = format!(
         "---\nname: {name}\nversion: {version}\ndescription: Takes the text out of a PDF\n\
-         command: \"printf '{{\\\"text\\\":\\\"%s\\\"}}' {{{{file}}}}\"\n\
+         scripts:\n  main: \"printf '{{\\\"text\\\":\\\"%s\\\"}}' {{{{file}}}}\"\n\
          inputSchema:\n  type: object\n  properties:\n    file: {{type: string, description: The file}}\n  required: [file]\n\
          outputSchema:\n  type: object\n  properties:\n    text: {{type: string}}\n  required: [text]\n\
          annotations:\n  readOnlyHint: true\n  openWorldHint: false\n---\n# PDF Extract\n\nHow to use it.\n"
     );
     let file = scratch.file(&format!("packages/{name}-{version}/SKILL.md"), front);
-    put_folder(scratch, name, version, file.parent().expect("a folder"));
+    let folder = file.parent().expect("a folder").display().to_string();
+    scratch.ok(&["tool", "publish", &folder, "--to", "local"]);
 }
 
 /// Signs a tool with a key that the user trusts.

@@ -1,6 +1,6 @@
 //! Whose signatures count, by the real binary.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use mcpkg::registry::package::archive;
@@ -25,17 +25,12 @@ pub fn folder(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
 
 /// Has the database hold version 1.0.0 of a tool, as if it was published there; returns its archive's SHA-256.
 pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
-    put_folder(scratch, name, "1.0.0", &folder(scratch, name, text))
-}
-
-/// Has the database hold the package of a folder, as if it was published there; returns its archive's SHA-256.
-pub fn put_folder(scratch: &Scratch, name: &str, version: &str, folder: &Path) -> [u8; 32] {
-    let packed = archive::pack(folder).expect("an archive").opened;
+    let packed = archive::pack(&folder(scratch, name, text)).expect("an archive").opened;
     let sha256 = packed.sha256;
     let release = Release {
         registry: "local".to_owned(),
         name: name.to_owned(),
-        version: version.to_owned(),
+        version: "1.0.0".to_owned(),
         sha256,
         size: packed.bytes().len() as u64,
         publisher: None,

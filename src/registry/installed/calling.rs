@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::checked;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::package::manifest::{Action, Manifest};
@@ -84,7 +83,7 @@ impl Called<'_> {
     /// # Errors
     /// As [`Called::call`], before anything is started.
     pub fn prepare(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Option<Call>> {
-        let Some(action) = checked::action(self.manifest, action)? else { return Ok(None) };
+        let Some(action) = self.manifest.action(action)? else { return Ok(None) };
         let tool = tool_of(self.subject, Some(self.verdict));
         let mut given = Vec::new();
         let argv = argv(context, action, &input, &mut given).inspect_err(|error| {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use crate::error::{Code, Error, Result};
 use crate::registry::backend::Resolved;
 use crate::registry::package::archive;
-use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::Subject;
 use crate::store::Db;
 use crate::store::tools::installs::Install;
@@ -79,37 +79,7 @@ pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) ->
     Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })
 }
 
-/// Returns the action called `name`, else the main one, or the only one; `None` for a document, which has none.
-///
-/// # Errors
-/// `E_NOT_FOUND` where there is no such action, or several and none is named.
-pub fn action<'m>(manifest: &'m Manifest, name: Option<&str>) -> Result<Option<&'m Action>> {
-    let actions = &manifest.actions;
-    let found = match (name, actions.as_slice()) {
-        (None | Some(MAIN), []) => return Ok(None),
-        (None | Some(MAIN), [only]) => Some(only),
-        (name, actions) => actions.iter().find(|action| action.name == name.unwrap_or(MAIN)),
-    };
-    if found.is_some() {
-        return Ok(found);
-    }
-    let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
-    let tool = &manifest.name;
-    let error = match name {
-        Some(name) => Error::new(Code::NotFound, format!("Tool '{tool}' has no action '{name}'")),
-        None => Error::new(Code::NotFound, format!("Tool '{tool}' has several actions, and none of them is `main`")),
-    };
-    let otherwise = format!("name one of them, as {tool}:ACTION: {}", names.join(", "));
-    Err(error.suggest(name.unwrap_or_default(), names.iter().copied(), otherwise))
-}
-
-/// The name of the action that a tool has where it names none.
-pub const MAIN: &str = "main";
-
 /// Returns the actions as projected names have them: `None` for the main one, or the only one, or a document.
 pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
-    match manifest.actions.as_slice() {
-        [] | [_] => vec![None],
-        actions => actions.iter().map(|action| Some(action.name.as_str()).filter(|name| *name != MAIN)).collect(),
-    }
+    manifest.projected().into_iter().map(|(name, _)| name).collect()
 }

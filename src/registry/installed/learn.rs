@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
-use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::package::manifest::{Action, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted, mcp_name};
 use crate::registry::trust::{self, Subject, Verb, Verdict};
 
@@ -92,7 +92,7 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
 fn data(subject: &Subject, manifest: &Manifest, verdict: &Verdict, documentation: &str) -> Value {
     let is_only = manifest.actions.len() == 1;
     let action = |action: &Action| {
-        let projected = Some(action.name.as_str()).filter(|name| !is_only && *name != checked::MAIN);
+        let projected = Some(action.name.as_str()).filter(|name| !is_only && *name != MAIN);
         json!({
             "name": action.name,
             "mcp_name": mcp_name(&manifest.name, projected),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::calling::{Answer, Called, require};
-use super::checked::{self, MAIN};
+use super::checked;
 use super::visible::{self, Border};
 use crate::error::Result;
 use crate::op::{Audience, Body, Context, Effect, Hints, Media, Projected, Projections, Reply, Shape, Validator};
 use crate::registry::GROUP;
-use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::package::manifest::{Action, MAIN, Manifest};
 use crate::registry::run::{Outcome, OutputFile};
 use crate::registry::trust::{Verb, Verdict};
 use crate::store::Db;
@@ -62,16 +62,16 @@ fn find(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Proje
 }
 
 fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
-    let mut seen = Vec::new();
+    let border = Border::of(db, audience)?;
+    let mut seen = BTreeMap::new();
     for scope in visible::scopes(db, audience)? {
-        seen.push(installs::validator(db, &scope)?);
+        for (name, version) in installs::validator(db, &scope)? {
+            if border.admits(db, &name)? {
+                seen.entry(name).or_insert(version);
+            }
+        }
     }
-    let border = match Border::of(db, audience)? {
-        Border::Open => None,
-        Border::Set(set) => Some(crate::store::tools::toolsets::tools(db, set.id)?),
-        Border::Gone(_) => Some(Vec::new()),
-    };
-    Validator::of(&(seen, border))
+    Validator::of(&seen)
 }
 
 /// Returns an action of an install as a tool of its own; `None` where its package cannot be used, or has no such action any
@@ -88,7 +88,7 @@ fn projected(db: &Db<'_>, install: &Install, named: Named) -> Option<Projected> 
     if !checked::projected_actions(&manifest).contains(&wanted) {
         return None;
     }
-    let action = checked::action(&manifest, wanted).ok()?;
+    let action = manifest.action(wanted).ok()?;
     Some(shown(&manifest, action, named))
 }
 

@@ -16,7 +16,7 @@ use crate::file;
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
-use crate::registry::package::manifest::{self, Manifest};
+use crate::registry::package::manifest::{self, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted};
 use crate::registry::run::operations::subject;
 use crate::registry::run::plan::Plan;
@@ -123,7 +123,7 @@ impl Operation for Run {
             None => of_name(context, &named(&self.tool, None)?)?,
         };
         let input = self.arguments(&chosen)?;
-        let action = chosen.action.as_deref().unwrap_or(checked::MAIN);
+        let action = chosen.action.as_deref().unwrap_or(MAIN);
         let verdict = match &chosen.folder {
             Some(_) => unverified(),
             None => require(context, Verb::Run, &chosen.subject, action, &input)?,
@@ -163,7 +163,7 @@ impl Run {
             }
             (None, None) => Map::new(),
         };
-        let action = checked::action(&chosen.manifest, chosen.action.as_deref())?;
+        let action = chosen.manifest.action(chosen.action.as_deref())?;
         let schema = action.and_then(|action| action.input_schema.as_ref());
         for given in &self.input {
             let Some((name, text)) = given.split_once('=') else {

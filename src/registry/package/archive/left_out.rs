@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::refused;
-use super::rule::Rule;
+use super::rule::{Rule, refused};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::file;

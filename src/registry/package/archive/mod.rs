@@ -2,6 +2,7 @@
 //!
 //! An archive is read whole, in a stream, before anything of it is written; what is refused stands in [`Rule`].
 
+mod bounds;
 mod left_out;
 mod names;
 mod pack;
@@ -16,25 +17,12 @@ use std::path::Path;
 
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
 use crate::disk::{Sha, sha256};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
+pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 pub use pack::{Packed, pack};
+pub use read::Member;
 pub use rule::Rule;
-
-/// The most bytes of an archive.
-pub const MAX_PACKED: u64 = 50 << 20;
-
-/// The most bytes of all its files.
-pub const MAX_UNPACKED: u64 = 200 << 20;
-
-/// The most bytes of one of its files.
-pub const MAX_MEMBER: u64 = 64 << 20;
-
-/// The most files and folders.
-pub const MAX_MEMBERS: usize = 10_000;
-
-/// How many times the size of the archive its files may have.
-pub const MAX_RATIO: u64 = 100;
 
 /// A package as it is published, fetched and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +31,6 @@ pub struct Archive {
     pub bytes: Vec<u8>,
     /// Their SHA-256.
     pub sha256: Sha,
-}
-
-/// A file in an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// Its path, relative to the package, with `/` between the parts.
-    pub path: String,
-    /// Its bytes.
-    pub size: u64,
-    /// Whether it is a program.
-    pub executable: bool,
 }
 
 /// An archive that was read whole, and in which nothing is refused.
@@ -136,9 +113,4 @@ impl Opened {
     pub fn unpack(&self, folder: &Path) -> Result<()> {
         unpack::unpack(&self.bytes, folder)
     }
-}
-
-/// Returns the refusal of an archive.
-fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Error {
-    rule::refused(rule, entry, &message.into())
 }

@@ -5,8 +5,7 @@ use std::collections::hash_map::Entry;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::refused;
-use super::rule::Rule;
+use super::rule::{Rule, refused};
 use crate::error::Result;
 
 /// The most bytes of a path.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use flate2::{Compression, GzBuilder};
 
+use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 use super::left_out::{self, Found};
 use super::names::{self, Names};
-use super::rule::Rule;
-use super::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED, Opened, open, refused};
+use super::rule::{Rule, refused};
+use super::{Opened, open};
 use crate::error::{Error, Result};
 use crate::file;
 use crate::registry::package::manifest;

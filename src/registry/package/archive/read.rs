@@ -6,10 +6,21 @@ use std::io::{self, ErrorKind, Read};
 use flate2::bufread::GzDecoder;
 use tar::EntryType;
 
+use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 use super::names::{self, Names};
-use super::rule::{Rule, malformed};
-use super::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED, Member, refused};
+use super::rule::{Rule, malformed, refused};
 use crate::error::{Error, Result};
+
+/// A file in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its path, relative to the package, with `/` between the parts.
+    pub path: String,
+    /// Its bytes.
+    pub size: u64,
+    /// Whether it is a program.
+    pub executable: bool,
+}
 
 /// The most bytes of a tar that are none of a file's: for each member its header, a long name with a header of its own,
 /// and what fills the last block.

@@ -54,7 +54,8 @@ pub enum Rule {
 }
 
 /// Returns the refusal of an archive, or of what would be one.
-pub(super) fn refused(rule: Rule, entry: &str, message: &str) -> Error {
+pub(super) fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Error {
+    let message = message.into();
     let shown: String = entry.chars().take(80).collect();
     let what = match shown.is_empty() {
         true => format!("The archive is refused: {message}"),
@@ -67,5 +68,5 @@ pub(super) fn refused(rule: Rule, entry: &str, message: &str) -> Error {
 /// Returns the refusal of what cannot be read as a tar in gzip.
 pub(super) fn malformed(error: &std::io::Error) -> Error {
     let why: String = error.to_string().chars().take(120).collect();
-    refused(Rule::Malformed, "", &format!("it cannot be read ({})", why.escape_debug()))
+    refused(Rule::Malformed, "", format!("it cannot be read ({})", why.escape_debug()))
 }

@@ -7,7 +7,8 @@ use super::action::{Common, actions};
 use super::fields::Fields;
 use super::files::Sources;
 use super::problem::{Kind, Problems};
-use super::{Base, Manifest, Resources, Variable, unit};
+use super::types::{Base, Manifest, Resources, Variable};
+use super::unit;
 use crate::registry::package::name::{self, Name};
 
 /// The fields that there are, in the order of the documentation.

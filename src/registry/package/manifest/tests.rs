@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use std::time::Duration;
+
 use super::*;
 use crate::registry::package::mcp_name;
 

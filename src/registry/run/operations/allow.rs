@@ -37,9 +37,9 @@ const TAKEN: [&str; 14] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum What {
-    /// To reach other hosts, and what listens on this one
+    #[value(help = "To reach other hosts, and what listens on this one")]
     Network,
-    /// To read and write a folder
+    #[value(help = "To read and write a folder")]
     Files,
 }
 
