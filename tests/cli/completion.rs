@@ -124,6 +124,9 @@ fn every_argument_that_names_something_says_so() {
         "create_access_key name",
         "add_mcp_server name",
         "create_toolset name",
+        "add_registry name",
+        "new_tool_key name",
+        "set_tool_env name",
     ];
     let mut without = Vec::new();
     for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {

@@ -183,6 +183,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "sign", "alice/weather"],
         vec!["tool", "audit", "alice/weather", "--result", "passed"],
         vec!["tool", "key", "remove", "default", "--yes"],
+        vec!["tool", "search", "weather"],
+        vec!["tool", "learn", "alice/weather"],
         vec!["tool", "install", "alice/weather"],
         vec!["tool", "install", "alice/weather"],
         vec!["toolset", "create", "kit"],
