@@ -128,6 +128,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const EFFECT: Effect;
     /// Whether it reaches what lies outside of this machine, such as other hosts.
     const OPEN_WORLD: bool = false;
+    /// Whether doing it twice does no more than doing it once, where it changes something and does not add.
+    const IDEMPOTENT: bool = true;
     /// What it may change of what clients see; looked at only where it changes something.
     const CHANGES: Changes = Changes::PROJECT;
     /// Whether a server lists it also where the rest of its group is not listed.

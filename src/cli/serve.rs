@@ -13,6 +13,7 @@ use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
 use crate::op::{Context, MAX_ANSWER, Names};
+use crate::store::tools::toolsets;
 use crate::store::{Store, projects};
 
 /// What `--groups` calls all groups.
@@ -196,6 +197,17 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     }
 }
 
+/// Says that a server will serve no installed tool as long as its toolset is not there.
+fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
+    let Some(name) = toolset else { return };
+    let found = store.read(|db| toolsets::get(db, name).map(drop));
+    if found.is_err_and(|error| error.code() == Code::NotFound) {
+        output.warning(&format!(
+            "there is no toolset '{name}': no installed tool is served until there is one (`mcpkg toolset create {name}`)"
+        ));
+    }
+}
+
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
@@ -236,6 +248,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     recover(&Context::shell(store.clone(), globals.selection()));
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
+    warn_of_toolset(&store, config.toolset.as_deref(), output);
     match network {
         None => mcp::serve_stdio(store, config)?,
         Some(network) => {

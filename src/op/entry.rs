@@ -26,6 +26,8 @@ pub struct Entry {
     pub effect: Effect,
     /// See [`Operation::OPEN_WORLD`].
     pub open_world: bool,
+    /// Whether doing it twice does no more than doing it once.
+    pub idempotent: bool,
     /// See [`Operation::CHANGES`].
     pub changes: Changes,
     /// See [`Operation::ALWAYS_LISTED`].
@@ -97,6 +99,7 @@ impl Entry {
             aliases: O::ALIASES,
             effect: O::EFFECT,
             open_world: O::OPEN_WORLD,
+            idempotent: O::IDEMPOTENT,
             changes: O::CHANGES,
             always_listed: O::ALWAYS_LISTED,
             one_at_a_time: O::ONE_AT_A_TIME,

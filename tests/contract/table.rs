@@ -84,6 +84,7 @@ fn hints_follow_the_effect() {
         assert!(tool["title"].is_string(), "{tool}");
         if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
+            assert_eq!(hints["idempotentHint"], entry.idempotent && entry.effect != Effect::Create, "{tool}");
         }
     }
 }

@@ -98,6 +98,7 @@ fn the_contracts_session() {
     assert_eq!(tool["inputSchema"]["required"], json!(["file"]), "x47: schemas are kept");
     assert_eq!(tool["outputSchema"]["required"], json!(["text"]));
     assert_eq!(tool["annotations"]["readOnlyHint"], true, "x29: annotations are forwarded");
+    assert_eq!(tool["annotations"]["idempotentHint"], false, "what a manifest does not say is not promised");
 
     let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": "doc.pdf" } });
     let called = client.result("tools/call", call);
@@ -199,6 +200,19 @@ fn a_toolset_is_a_border() {
     scratch.ok(&["toolset", "use", "--all"]);
     client.notification("notifications/tools/list_changed");
     assert!(listed(&mut client).contains(&"bob__other".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn a_server_of_a_toolset_that_is_not_there_shows_no_installed_tool_and_says_so() {
+    let scratch = with_extract();
+    scratch.ok(&["tool", "install", "alice/pdf/extract"]);
+    let ran = scratch.run(&["serve", "--toolset", "nope"]);
+    assert!(ran.status == 0 && ran.stderr.contains("there is no toolset 'nope'"), "{ran}");
+    let mut command = scratch.command();
+    command.args(["serve", "--as", "enact", "--toolset", "nope"]);
+    let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
+    assert_eq!(listed(&mut client).len(), META.len());
     client.finish();
 }
 

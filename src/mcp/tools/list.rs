@@ -222,7 +222,9 @@ fn describe(entry: &'static Entry) -> Tool {
     let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
     tool.title = Some(entry.title.to_owned());
     tool.output_schema = entry.output_schema().map(Arc::new);
-    tool.annotations = Some(hints(entry.effect, entry.open_world));
+    let mut hints = hints(entry.effect, entry.open_world);
+    hints.idempotent_hint = hints.idempotent_hint.map(|idempotent| idempotent && entry.idempotent);
+    tool.annotations = Some(hints);
     tool
 }
 

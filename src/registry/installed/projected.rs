@@ -112,7 +112,8 @@ fn shown(manifest: &Manifest, action: Option<&Action>, named: Named) -> Projecte
         hints: Hints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
-            idempotent: hint("idempotentHint"),
+            // What a tool does when it is called again is known to its author alone.
+            idempotent: hint("idempotentHint").or(Some(false)),
             open_world: hint("openWorldHint"),
         },
         open_world: true,

@@ -103,6 +103,7 @@ impl Operation for Run {
     ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
+    const IDEMPOTENT: bool = false;
     const CHANGES: Changes = Changes::NO_LIST;
     const LONG: bool = true;
     const MAY_NEED_CONSENT: bool = true;
