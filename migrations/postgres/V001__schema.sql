@@ -330,6 +330,8 @@ CREATE TABLE access_key (
   project_uuid BYTEA CHECK (octet_length(project_uuid) = 16),
   read_only    BIGINT NOT NULL CHECK (read_only IN (0, 1)),
   consent      BIGINT NOT NULL DEFAULT 0 CHECK (consent IN (0, 1)),
+  publish      TEXT CHECK (publish IS NULL OR publish::json IS NOT NULL),
+  attest       BIGINT NOT NULL DEFAULT 0 CHECK (attest IN (0, 1)),
   hash         BYTEA NOT NULL CHECK (octet_length(hash) = 32),
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,
@@ -607,3 +609,19 @@ CREATE TABLE tool_run (
 );
 
 CREATE INDEX tool_run_started ON tool_run (started_at);
+
+CREATE TABLE tool_build (
+  package_sha256 BYTEA NOT NULL CHECK (octet_length(package_sha256) = 32),
+  runner         TEXT COLLATE "C" NOT NULL,
+  sha256         BYTEA NOT NULL CHECK (octet_length(sha256) = 32),
+  blob_id        BIGINT NOT NULL REFERENCES blob (id),
+  built_at       BIGINT NOT NULL,
+  PRIMARY KEY (package_sha256, runner)
+);
+
+CREATE INDEX tool_build_blob ON tool_build (blob_id);
+
+CREATE TABLE tool_alias (
+  alias TEXT COLLATE "C" PRIMARY KEY,
+  tool  TEXT NOT NULL
+);

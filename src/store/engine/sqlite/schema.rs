@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 10;
+pub const SCHEMA_VERSION: u32 = 11;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -43,6 +43,10 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
     ("V009__sources_sync_servers", include_str!("../../../../migrations/sqlite/V009__sources_sync_servers.sql")),
     ("V010__tools", include_str!("../../../../migrations/sqlite/V010__tools.sql")),
+    (
+        "V011__tool_keys_builds_aliases",
+        include_str!("../../../../migrations/sqlite/V011__tool_keys_builds_aliases.sql"),
+    ),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.
