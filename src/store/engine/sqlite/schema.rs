@@ -29,6 +29,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
     "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
     "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
+    "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
