@@ -9,7 +9,9 @@ use super::{GROUP, key, life};
 use crate::clock::{Millis, rfc3339};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
+use crate::op::{
+    Body, Changes, Context, Effect, Faces, MissingDatabase, Names, Namespace, NoOutput, Operation, Reply, Table,
+};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::page::Page;
@@ -34,6 +36,14 @@ pub struct Create {
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
+    /// Let it publish tools whose names begin so, such as alice or alice/utils, where a server is started with --registry
+    #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
+    #[serde(default)]
+    publish: Vec<String>,
+    /// Let it post attestations of tools there
+    #[arg(long)]
+    #[serde(default)]
+    attest: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
@@ -45,10 +55,12 @@ impl Operation for Create {
     const TITLE: &'static str = "Create access key";
     const ABOUT: &'static str = "Create an access key and print it, this once";
     const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a \
-        key, servers over HTTP ask every client for one.";
+        key, servers over HTTP ask every client for one. With --publish or --attest its holder also writes to the registry of \
+        tools that `mcpkg serve --http --registry` offers; with --read-only beside them to nothing else.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg access create laptop",
         "mcpkg access create ci --project auth-module --read-only --expires 30d",
+        "mcpkg access create alice-ci --read-only --publish alice --attest",
         "MCPKG_KEY=$(mcpkg access create laptop)",
     ];
     const EFFECT: Effect = Effect::Create;
@@ -76,6 +88,11 @@ impl Operation for Create {
                 Error::new(Code::InvalidArgument, "The name is an access key itself").hint("choose a name for it")
             );
         }
+        let publish = self.publish.iter().map(|text| text.trim().parse()).collect::<Result<Vec<Namespace>>>()?;
+        if context.selection.named.is_some() && (!publish.is_empty() || self.attest) {
+            let why = "A key of one project reaches no registry, so that it neither publishes nor attests";
+            return Err(Error::new(Code::InvalidArgument, why).hint("leave --project out, or make a second key"));
+        }
         let author = context.author();
         let life = self.expires.as_deref().map(life::parse).transpose()?;
         let secret = key::make(&context.clock)?;
@@ -92,6 +109,8 @@ impl Operation for Create {
                 project: project.as_ref().map(|project| project.uuid),
                 read_only: self.read_only,
                 consent: self.consent,
+                publish: publish.iter().map(ToString::to_string).collect(),
+                attest: self.attest,
                 created_at: author.now,
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
@@ -119,6 +138,9 @@ impl Operation for Create {
             reply
                 .hints
                 .push("whoever holds it can consent to what its agents ask for, as you can at a terminal".to_owned());
+        }
+        if let Some(there) = at_registry(&made) {
+            reply.hints.push(format!("at a registry that `mcpkg serve --http --registry` offers it {there}"));
         }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
@@ -176,7 +198,7 @@ impl Operation for List {
             vec![
                 key.name.clone(),
                 project.as_deref().unwrap_or(all).to_owned(),
-                may(key).to_owned(),
+                may(key),
                 rfc3339(key.created_at),
                 key.expires_at.map_or_else(|| "never".to_owned(), rfc3339),
                 state(key, project_is_gone(key, project.as_deref()), now).to_owned(),
@@ -189,6 +211,55 @@ impl Operation for List {
         };
         let data: Vec<Value> = keys.iter().map(|(project, key)| data(key, project.as_deref(), now)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "keys": data })))
+    }
+}
+
+/// Show an access key
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Name of the key
+    #[arg(add = KEYS)]
+    name: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_access_key";
+    const CLI: &'static [&'static str] = &["access", "show"];
+    const TITLE: &'static str = "Show access key";
+    const ABOUT: &'static str =
+        "Show an access key: what it reaches and may do, until when, and whether it still holds";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg access show laptop"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        redact(&self.name)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let now = context.clock.now();
+        let (key, project) = context.store.read(|db| {
+            let key = wanted(db, &self.name)?;
+            let project = project_name(db, key.project)?;
+            Ok((key, project))
+        })?;
+        let reaches = match (&key.project, &project) {
+            (None, _) => "every project".to_owned(),
+            (Some(_), Some(name)) => format!("project '{name}'"),
+            (Some(_), None) => "a project that was deleted".to_owned(),
+        };
+        let mut lines = vec![
+            format!("name: {}", key.name),
+            format!("reaches: {reaches}"),
+            format!("may: {}", may(&key)),
+            format!("created: {}", rfc3339(key.created_at)),
+            format!("expires: {}", key.expires_at.map_or_else(|| "never".to_owned(), rfc3339)),
+            format!("state: {}", state(&key, project_is_gone(&key, project.as_deref()), now)),
+        ];
+        lines.extend(key.revoked_at.map(|at| format!("revoked: {}", rfc3339(at))));
+        Ok(Reply::new(Body::Text(lines.join("\n") + "\n"), data(&key, project.as_deref(), now)))
     }
 }
 
@@ -300,11 +371,30 @@ fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
 }
 
 /// What a key may, as the list says it.
-const fn may(key: &Key) -> &'static str {
-    match (key.read_only, key.consent) {
+fn may(key: &Key) -> String {
+    let mut words = match (key.read_only, key.consent) {
         (true, _) => "read",
         (false, false) => "read, write",
         (false, true) => "read, write, consent",
+    }
+    .to_owned();
+    if !key.publish.is_empty() {
+        words += &format!(", publish {}", key.publish.join(" "));
+    }
+    if key.attest {
+        words += ", attest";
+    }
+    words
+}
+
+/// What a key does at a registry that a server offers, where it does more there than reading.
+fn at_registry(key: &Key) -> Option<String> {
+    let namespaces = key.publish.join(", ");
+    match (key.publish.is_empty(), key.attest) {
+        (true, false) => None,
+        (true, true) => Some("posts attestations".to_owned()),
+        (false, false) => Some(format!("publishes tools of {namespaces}")),
+        (false, true) => Some(format!("publishes tools of {namespaces}, and posts attestations")),
     }
 }
 
@@ -333,6 +423,8 @@ fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
         "project_id": key.project.map(|uuid| uuid.to_string()),
         "read_only": key.read_only,
         "consent": key.consent,
+        "publish": key.publish,
+        "attest": key.attest,
         "created_at": rfc3339(key.created_at),
         "expires_at": key.expires_at.map(rfc3339),
         "revoked_at": key.revoked_at.map(rfc3339),

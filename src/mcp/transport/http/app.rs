@@ -15,6 +15,7 @@ use super::network::Network;
 use super::origin::Origins;
 use super::rate::Rate;
 use super::revocation::StreamRevocation;
+use super::served::Turns;
 use super::sessions::{Manager, Sessions};
 use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
@@ -47,6 +48,8 @@ pub(super) struct App {
     pub(super) metrics: Metrics,
     pub(super) rate: Rate,
     streams: Arc<Semaphore>,
+    /// How much of what domains answer beside MCP is worked on at once.
+    pub(super) turns: Turns,
 }
 
 impl App {
@@ -90,6 +93,7 @@ impl App {
             metrics: Metrics::new(),
             rate,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            turns: Turns::default(),
         }))
     }
 

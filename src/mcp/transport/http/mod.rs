@@ -15,6 +15,7 @@ mod rate;
 mod revocation;
 mod router;
 mod serve;
+mod served;
 mod sessions;
 mod sse;
 mod stream;
