@@ -21,6 +21,7 @@ mod sse;
 mod stream;
 mod streamable;
 mod tls;
+mod turns;
 
 pub use network::Network;
 pub use origin::Origin;

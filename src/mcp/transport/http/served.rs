@@ -13,7 +13,6 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, StreamBody};
 use hyper::body::{Frame, Incoming};
 use tempfile::SpooledTempFile;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -26,12 +25,6 @@ use crate::op::{Answer, Content, Context, Head, Sent, Served};
 use crate::store::Store;
 use crate::store::pieces::Pieces;
 
-/// Requests that are worked on at once; others wait.
-const WORKED_ON: usize = 8;
-
-/// Uploads that come in, or are worked on, at once. Each may lie on the disk whole, and in memory once.
-const UPLOADS: usize = 2;
-
 /// Bytes of a body that stay in memory while it comes in.
 const IN_MEMORY: usize = 256 << 10;
 
@@ -40,18 +33,6 @@ const UPLOAD: Duration = Duration::from_secs(300);
 
 /// The most bytes of a body that is read although nobody wants it, so that its sender gets to the answer.
 const UNWANTED: u64 = 64 << 20;
-
-/// How much is worked on at once.
-pub(super) struct Turns {
-    work: Arc<Semaphore>,
-    uploads: Arc<Semaphore>,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self { work: Arc::new(Semaphore::new(WORKED_ON)), uploads: Arc::new(Semaphore::new(UPLOADS)) }
-    }
-}
 
 /// Returns what is served below the prefix that a path begins with.
 pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
@@ -80,10 +61,11 @@ pub(super) async fn answer(
     app.rate.check(&config, peer.from)?;
     let (parts, body) = request.into_parts();
     let uri = &parts.uri;
+    let path = uri.path().strip_prefix(served.prefix).unwrap_or_default();
     let method = if parts.method == Method::HEAD { Method::GET } else { parts.method };
     let head = Head {
         method,
-        path: uri.path()[served.prefix.len()..].trim_start_matches('/').to_owned(),
+        path: path.strip_prefix('/').unwrap_or(path).to_owned(),
         query: uri.query().unwrap_or_default().to_owned(),
         headers: parts.headers,
     };
