@@ -104,7 +104,7 @@ fn every_answer_of_the_six_fits_its_schema() {
 
     // What a run comes to.
     table.answers("enact__run", json!({ "tool": TOOL, "args": { "file": 5 } }), "E_TOOL_INPUT");
-    table.answers("enact__run", json!({ "tool": "alice/pdf/extract:nope" }), "E_NOT_FOUND");
+    table.answers("enact__run", json!({ "tool": "alice/pdf/extract:nope" }), "E_INVALID_ARGUMENT");
     odd(&scratch, "odd/fails", "command: \"echo no >&2; exit 3\"");
     table.all(&["enact__run"], "odd/fails", "E_TOOL_FAILED");
     odd(&scratch, "odd/slow", "command: sleep 30\ntimeout: 200ms");
@@ -153,11 +153,12 @@ fn released(scratch: &Scratch, name: &str) -> PathBuf {
 #[test]
 fn what_registries_do_wrong_is_answered_by_its_code() {
     let scratch = Scratch::new();
-    scratch.ok(&["registry", "add", "team", "team-tools", "--create"]);
+    scratch.ok(&["--db", "author.db", "registry", "add", "team", "team-tools", "--create"]);
+    scratch.ok(&["registry", "add", "team", "team-tools"]);
     for name in ["far/tampered", "far/other", "far/changed", "far/gone"] {
         let front = format!("---\nname: {name}\nversion: 1.0.0\ndescription: From afar\ncommand: echo text\n---\n");
         let folder = scratch.file(&format!("{name}/SKILL.md"), front).parent().expect("a folder").display().to_string();
-        scratch.ok(&["tool", "publish", &folder, "--to", "team"]);
+        scratch.ok(&["--db", "author.db", "tool", "publish", &folder, "--to", "team"]);
     }
     let mut table = Table::new(&scratch);
     let bundle = released(&scratch, "far/tampered").join("bundle.tar.gz");

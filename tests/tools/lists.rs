@@ -12,6 +12,7 @@ use mcpkg::store::tools::{names, trust};
 use serde_json::{Value, json};
 
 use super::installed::{META, data, enact, extract, listed, no_sandbox, signed, with_extract};
+use super::trusting;
 use crate::support::{Client, Http, Scratch, Wait, eventually, http, memory};
 
 const TOOL: &str = "alice/pdf/extract";
@@ -170,12 +171,13 @@ fn what_nobody_signed_is_said_to_be_unverified_where_the_policy_lets_it_through(
         );
     }
     // Once somebody trusted signs it, clients hear that the list says something else.
-    signed(&scratch, TOOL);
-    eventually("the client is told", || {
-        client.notification("notifications/tools/list_changed");
-        (shown(&mut client).0 == TOOL).then_some(())
-    });
-    assert_eq!(shown(&mut client).1, json!({ "tool": TOOL, "version": "1.2.0" }));
+    let key = scratch.json(&["tool", "key", "new"]);
+    trusting(&scratch, key["identity"].as_str().expect("an identity"));
+    scratch.ok(&["tool", "sign", TOOL]);
+    client.notification("notifications/tools/list_changed");
+    let (title, known) = shown(&mut client);
+    assert_eq!(title, TOOL);
+    assert_eq!(known, json!({ "tool": TOOL, "version": "1.2.0" }));
     client.finish();
 }
 

@@ -217,6 +217,8 @@ fn the_nearest_scope_that_has_a_tool_is_the_one_that_is_seen() {
     assert_eq!([version(&one).as_deref(), version(&two).as_deref()], [Some("1.4.0"), Some("1.3.0")]);
     // What changes behind a nearer install is not told to who sees that.
     let streams = [one.stream(), two.stream()];
+    // A session's stream begins with what it was told before.
+    told(&streams.each_ref());
     scratch.ok(&["tool", "uninstall", TOOL, "--for-project"]);
     assert_eq!(told(&streams.each_ref()), [false, true]);
     assert_eq!([version(&one).as_deref(), version(&two).as_deref()], [Some("1.4.0"), Some("1.2.0")]);
@@ -316,7 +318,7 @@ fn installs_of_a_session_whose_package_is_gone_are_not_there() {
     empty.ok(&["project", "create", "p"]);
     let backup = scratch.path().join("empty.db").display().to_string();
     empty.ok(&["backup", &backup]);
-    scratch.ok(&["restore", &backup, "--yes"]);
+    scratch.ok(&["restore", &backup, "--yes", "--while-serving"]);
     eventually("the list is of the other database", || (!one.sees()).then_some(()));
     assert_eq!(one.call(PROJECTED, json!({ "file": "x" }))["error"]["code"], -32602);
 }

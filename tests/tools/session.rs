@@ -52,7 +52,7 @@ fn session(agent: &mut impl Agent, file: &str) {
     assert_eq!(found["results"][0]["name"], "alice/pdf/extract", "{found}");
     assert_eq!(found["results"][0]["description"], "Text extraction from PDF files");
     let learned = agent.data("enact__learn", json!({ "tool": "alice/pdf/extract" }));
-    assert_eq!(learned["documentation"], "# PDF Extract\n\n...\n", "{learned}");
+    assert_eq!(learned["documentation"], "# PDF Extract\n\n...", "{learned}");
     let installed = agent.data("enact__install", json!({ "tool": "alice/pdf/extract" }));
     assert_eq!(
         (&installed["success"], &installed["message"]),
@@ -110,7 +110,8 @@ fn the_contracts_session_in_the_newest_revision_over_stdio() {
     command.args(["serve", "--as", "enact"]).current_dir(scratch.path().join("work"));
     let mut client = Client::modern_with(&mut command, json!({}));
     let told = client.result("server/discover", json!({}));
-    assert_eq!(told["serverInfo"]["name"], "enact-mcp-server", "{told}");
+    let server = &told["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(server["name"], "enact-mcp-server", "{told}");
     assert_eq!(told["capabilities"], json!({ "tools": { "listChanged": true } }), "{told}");
     client.post("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     client.notification("notifications/subscriptions/acknowledged");

@@ -71,7 +71,7 @@ impl Called<'_> {
     /// Calls an action of the tool.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
+    /// `E_INVALID_ARGUMENT` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
     pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
