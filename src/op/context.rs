@@ -7,12 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
-use super::{Body, Caller, Reply};
+use super::{Body, Caller, InstallScope, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::{self, Project, Selection};
 use crate::store::revisions::Author;
+use crate::store::tools::session::SessionInstalls;
 use crate::store::{Db, Store, events};
 
 /// Told how much of a long work is done, and of how much.
@@ -51,6 +52,10 @@ pub struct Context {
     pub selection: Selection,
     /// The toolset that narrows which installed tools are seen and called, in place of the active one.
     pub toolset: Option<String>,
+    /// What is installed for the caller's session, where that has installs of its own.
+    pub session: Option<Arc<SessionInstalls>>,
+    /// Whom an install is for, where the server says it.
+    pub install_scope: Option<InstallScope>,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
     /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
@@ -101,6 +106,8 @@ impl Context {
             caller,
             selection,
             toolset: None,
+            session: None,
+            install_scope: None,
             max_answer: MAX_ANSWER,
             shows_data: true,
             progress: Arc::new(|_, _, _| {}),

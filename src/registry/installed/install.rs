@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CHANGES, TOOLS, checked, named, names, visible};
+use super::{CHANGES, TOOLS, checked, named, names, schemas, visible};
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, Resolved, download, release, resolve};
 use crate::registry::package::archive::{self, Archive, Opened};
@@ -68,7 +68,8 @@ impl Operation for Install {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/install.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Installed;
 
     fn subject(&self) -> String {
         self.tool.clone()
@@ -183,7 +184,7 @@ fn write(
 ) -> Result<Done> {
     let Subject { name, version, .. } = &package.subject;
     let author = context.author();
-    context.store.write(|db| {
+    let transaction = |db: &Db<'_>| {
         let id = keep(db, package, release, author.now)?;
         let before = db.changed_rows();
         let is_new = installs::install(db, scope, (id, name, version), publisher, (author.actor, author.now))?;
@@ -193,11 +194,13 @@ fn write(
         }
         let border = visible::Border::of(db, &visible::audience(context))?;
         let exposed = border.admits(db, name)?;
-        if db.changed_rows() != before {
+        // What is kept in memory changes no row.
+        if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {
             context.event(db, author, None, "tool.install", &package.subject.reference())?;
         }
         Ok(Done { is_new, mcp_tools, exposed, border: border.name().map(str::to_owned) })
-    })
+    };
+    scope.change(|| context.store.write(transaction))
 }
 
 /// Keeps the archive in its row, and returns the row's key.
