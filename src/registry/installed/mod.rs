@@ -10,8 +10,18 @@ pub mod visible;
 mod install;
 mod learn;
 mod list;
+mod lock;
+mod locked;
+mod lockfile;
+mod newer;
+mod origin;
+mod outdated;
+mod package;
+mod place;
+mod publisher;
 mod run;
 mod uninstall;
+mod update;
 mod use_version;
 
 use crate::error::{Code, Error, Result};
@@ -28,6 +38,9 @@ pub const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<run::Run>(),
     Entry::of::<use_version::Use>(),
+    Entry::of::<outdated::Outdated>(),
+    Entry::of::<update::Update>(),
+    Entry::of::<lock::Lock>(),
 ];
 
 /// The tools that are installed for anybody.
