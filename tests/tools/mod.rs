@@ -3,9 +3,12 @@
 mod answers;
 mod asking;
 mod escapes;
+pub mod homes;
 mod installed;
 mod limits;
 mod lists;
+mod lock;
+mod model;
 mod package;
 pub mod registries;
 mod run;
@@ -14,5 +17,6 @@ mod scopes;
 mod session;
 mod signing;
 mod trust;
+mod update;
 
 pub use trust::{put, trusting};
