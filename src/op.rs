@@ -30,7 +30,7 @@ pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
-pub use projected::{Audience, Hints, Projected, Projections, Run};
+pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
 
