@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
-use super::{CHANGES, TOOLS, locked, named, publisher, visible};
+use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, release, resolve};
 use crate::registry::trust::{Subject, Verb};
+use crate::store::Db;
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages::Release;
 
@@ -85,7 +86,8 @@ impl Operation for Install {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/install.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Installed;
 
     fn subject(&self) -> String {
         match (&self.tool, &self.locked) {
@@ -175,14 +177,16 @@ struct Done {
 /// Stores the archive and all rows in one transaction: wholly installed, or not at all.
 fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done> {
     let author = context.author();
-    context.store.write(|db| {
+    let transaction = |db: &Db<'_>| {
         let before = db.changed_rows();
         let placed = place(db, scope, arrival, author)?;
         let border = visible::Border::of(db, &visible::audience(context))?;
         let exposed = border.admits(db, &arrival.subject.name)?;
-        if db.changed_rows() != before {
+        // What is kept in memory changes no row.
+        if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {
             context.event(db, author, None, "tool.install", &arrival.subject.reference())?;
         }
         Ok(Done { placed, exposed, border: border.name().map(str::to_owned) })
-    })
+    };
+    scope.change(|| context.store.write(transaction))
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::newer::{Standing, standing};
 use super::visible::{self, Border};
-use super::{checked, names};
+use super::{checked, names, schemas};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
 use crate::registry::trust::{self, Rules};
 use crate::store::Db;
@@ -32,7 +32,8 @@ impl Operation for List {
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/list.json"));
     const LISTS: Option<&'static str> = Some("tools");
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Listed;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (tools, border) = context.store.read(|db| {

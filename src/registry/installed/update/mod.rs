@@ -271,7 +271,7 @@ fn write(
         }
         let placed = place(db, scope, &arrival, author)?;
         if !stays {
-            installs::remove(db, before.id)?;
+            installs::remove(db, scope, before.id)?;
         }
         context.event(db, author, None, "tool.update", &package.subject.reference())?;
         Ok(placed)
