@@ -275,7 +275,7 @@ fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
     let homes = Homes::new();
     let author = &homes.author;
     let folder = homes.package(TOOL, "1.0.0", "");
-    assert_eq!(code(author, &["tool", "install", &folder]), "E_TERMINAL_REQUIRED", "nobody signed it");
+    assert_eq!(code(author, &["tool", "install", &folder]), "E_CONSENT_REQUIRED", "nobody signed it");
     author.ok(&["tool", "sign", &folder, "--key", "alice"]);
     trusting(author, &homes.identity);
     assert_eq!(author.json(&["tool", "install", &folder])["tool"], TOOL);

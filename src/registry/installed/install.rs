@@ -99,8 +99,8 @@ impl Operation for Install {
     fn run(self, context: &Context) -> Result<Reply> {
         let scope = super::scope(context, self.for_project)?;
         if let Some(file) = &self.locked {
-            let choice = locked::Choice { allow_yanked: self.allow_yanked, accept_publisher: self.accept_publisher };
-            return locked::install(context, file, &scope, choice);
+            let allowed = locked::Allowed { yanked: self.allow_yanked, another_publisher: self.accept_publisher };
+            return locked::install(context, file, &scope, allowed);
         }
         let (package, release, warnings) = self.package(context)?;
         let Package { subject, opened } = &package;
