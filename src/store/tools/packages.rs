@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::registries::PATH;
 use super::trust;
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
@@ -178,10 +179,18 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     }
     let Release { registry, name, version, sha256, .. } = release;
     let (expected, actual) = (hex::encode(&seen.release.sha256), hex::encode(sha256));
-    let why = format!("Registry '{registry}' has another archive as {name}@{version} than it had before");
-    Err(Error::new(Code::DigestChanged, why)
-        .with_details(serde_json::json!({ "registry": registry, "expected": expected, "actual": actual }))
-        .hint("a version never changes: ask its publisher what happened before you use either"))
+    let details = serde_json::json!({ "registry": registry, "expected": expected, "actual": actual });
+    let (why, hint) = match registry.as_str() {
+        PATH => (
+            format!("{name}@{version} was installed from other files before"),
+            "a version never changes: raise the version; `mcpkg tool run ./FOLDER` runs files as they are now",
+        ),
+        registry => (
+            format!("Registry '{registry}' has another archive as {name}@{version} than it had before"),
+            "a version never changes: ask its publisher what happened before you use either",
+        ),
+    };
+    Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))
 }
 
 /// Returns a version of a tool as a registry has it.
