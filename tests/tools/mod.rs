@@ -4,7 +4,6 @@ mod answers;
 mod asking;
 mod doors;
 mod escapes;
-mod escapes;
 mod face;
 pub mod homes;
 mod hostile_registry;
