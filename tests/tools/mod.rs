@@ -3,6 +3,7 @@
 mod answers;
 mod asking;
 mod doors;
+mod downloads;
 mod escapes;
 mod face;
 pub mod homes;
