@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CHANGES, TOOLS, checked, named, names, visible};
+use super::{CHANGES, TOOLS, building, checked, named, names, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
@@ -82,9 +82,9 @@ impl Operation for Install {
         let fetched = download(context, &resolved)?;
         let package = Package::check(&resolved, fetched.archive)?;
         let verdict = trust::require(context, Verb::Install, &package.subject)?;
-        package.refuse_builds()?;
         let scope = super::scope(context, self.for_project)?;
         self.refuse_another_publisher(context, &scope, &package.subject, &verdict)?;
+        building::build(context, &package.subject, &package.opened, &verdict)?;
         let release = release(&resolved.registry, &resolved.version);
         let publisher = verdict.publisher().map(|identity| identity.as_str());
         let done = write(context, &scope, &package, &release, publisher)?;
@@ -154,15 +154,6 @@ impl Package {
         let opened = archive::open(archive.bytes)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
         Ok(Self { subject, opened })
-    }
-
-    /// Refuses what has to be built before it runs.
-    fn refuse_builds(&self) -> Result<()> {
-        if self.opened.manifest.build.is_empty() && self.opened.manifest.postinstall.is_empty() {
-            return Ok(());
-        }
-        let what = format!("{} has to be built when it is installed, which is not supported", self.subject.reference());
-        Err(Error::new(Code::RunnerUnavailable, what).hint("ask its publisher for a package that is built"))
     }
 }
 

@@ -7,6 +7,7 @@ pub mod projected;
 pub mod toolsets;
 pub mod visible;
 
+mod building;
 mod install;
 mod learn;
 mod list;
