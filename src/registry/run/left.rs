@@ -17,7 +17,7 @@ use tar::EntryType;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::process::starter::Left;
-use crate::registry::package::archive::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
+use crate::registry::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 
 /// The longest path, and text of a link.
 const LONGEST: usize = 1_024;
@@ -85,12 +85,17 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     Ok(entries)
 }
 
-/// Writes what a build left below `folder`, which is there and empty. Links come last, so that nothing is written through one.
+/// Writes what a build left below `folder`, which must not exist. Links come last, so that nothing is written through one.
 ///
 /// # Errors
 /// `E_DAMAGED` where the archive is none of [`pack`]'s; `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
-    let failed = |error| Error::file("unpack into", folder, error);
+    let entries = read(archive)?;
+    archive::whole(folder, |beside| write(&entries, beside))
+}
+
+/// Reads what a build left.
+fn read(archive: &[u8]) -> Result<BTreeMap<String, Left>> {
     let damaged = |_| Error::new(Code::Damaged, "What a build left cannot be read").hint("install the tool again");
     let mut entries = Vec::new();
     let most = MAX_UNPACKED + MAX_MEMBERS as u64 * 4 * 1024;
@@ -112,9 +117,13 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
             _ => return Err(damaged(io::ErrorKind::InvalidData.into())),
         }
     }
-    let entries = checked(entries)?;
+    checked(entries)
+}
+
+fn write(entries: &BTreeMap<String, Left>, folder: &Path) -> Result<()> {
+    let failed = |error| Error::file("unpack into", folder, error);
     let make_above = |path: &Path| path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed);
-    for (path, entry) in &entries {
+    for (path, entry) in entries {
         if let Left::File { bytes, executable, .. } = entry {
             let path = folder.join(path);
             make_above(&path)?;
@@ -127,7 +136,7 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
             written.map_err(failed)?;
         }
     }
-    for (path, entry) in &entries {
+    for (path, entry) in entries {
         if let Left::Link { to, .. } = entry {
             let path = folder.join(path);
             make_above(&path)?;
@@ -163,8 +172,9 @@ mod tests {
         let bytes = pack(left()).expect("packed");
         assert_eq!(bytes, pack(left().into_iter().rev().collect()).expect("packed"));
         let folder = tempfile::tempdir().expect("a folder");
-        unpack(&bytes, folder.path()).expect("unpacked");
-        let at = |path: &str| folder.path().join(path);
+        let tree = folder.path().join("tree");
+        unpack(&bytes, &tree).expect("unpacked");
+        let at = |path: &str| tree.join(path);
         assert_eq!(fs::read(at(&long)).expect("a file"), [0, 255]);
         assert_eq!(fs::metadata(at("bin/tool")).expect("a program").permissions().mode() & 0o777, 0o555);
         assert_eq!(fs::read_link(at("venv/bin/python")).expect("a link"), Path::new("/usr/bin/python3"));
@@ -189,9 +199,11 @@ mod tests {
     fn what_is_no_archive_of_a_build_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let bytes = pack(vec![file("a", &[7; 4096], false)]).expect("packed");
-        for cut in [0, 10, bytes.len() / 2] {
-            assert!(unpack(&bytes[..cut], folder.path()).is_err() || cut == 0);
+        let tree = folder.path().join("tree");
+        for cut in [10, bytes.len() / 2] {
+            assert!(unpack(&bytes[..cut], &tree).is_err());
         }
-        assert!(unpack(b"no archive", folder.path()).is_err());
+        assert!(unpack(b"no archive", &tree).is_err());
+        assert!(!tree.exists());
     }
 }

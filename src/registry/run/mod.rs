@@ -29,6 +29,8 @@ mod trees;
 mod turns;
 mod unsandboxed;
 mod users;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
 pub use execute::run;

@@ -57,14 +57,10 @@ pub fn checked(
     now: Millis,
     archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
 ) -> Result<PathBuf> {
-    kept(cache, sha256, now, |folder| {
-        // It makes the folder itself.
-        fs::remove_dir(folder).map_err(|error| Error::file("remove", folder, error))?;
-        archive::open(Vec::clone(&*archive()?))?.unpack(folder)
-    })
+    kept(cache, sha256, now, |folder| archive::open(Vec::clone(&*archive()?))?.unpack(folder))
 }
 
-/// Returns the tree of this digest below `cache`; `lay_out` writes it into an empty folder where there is none that is right.
+/// Returns the tree of this digest below `cache`; `lay_out` makes its folder where there is none that is right.
 ///
 /// # Errors
 /// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
@@ -84,11 +80,8 @@ pub fn kept(
     held.lock().map_err(|error| Error::file("lock", &lock, error))?;
     if !is_right(&tree, &notes) {
         remove(&tree)?;
-        let beside = private(cache)?;
-        lay_out(beside.path())?;
-        fs::rename(beside.path(), &tree).map_err(|error| Error::file("move", &tree, error))?;
-        // Nothing is there any more to remove.
-        let _ = beside.keep();
+        archive::sweep(&tree)?;
+        lay_out(&tree)?;
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
@@ -110,14 +103,6 @@ pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
         let _ = fs::remove_file(cache.join(beside));
     }
     remove(&cache.join(name))
-}
-
-/// Makes a folder that is this user's alone, in which a tree is written before anybody uses it.
-fn private(cache: &Path) -> Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.prefix(".unpacking-").tempdir_in(cache).map_err(|error| Error::file("make a folder in", cache, error))
 }
 
 /// Whether a tree is what was unpacked.

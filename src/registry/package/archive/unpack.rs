@@ -7,14 +7,32 @@ use std::path::Path;
 use super::read;
 use crate::error::{Code, Error, Result};
 
-/// How folders that are being written begin.
-pub(super) const PREFIX: &str = ".unpacking-";
+/// How folders begin that are being written; the name of what they become follows.
+const PREFIX: &str = ".unpacking-";
 
 /// Writes the files of an archive below `folder`, which must not exist.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`, `E_ARCHIVE_INVALID`; nothing is left then.
 pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
+    let failed = |error| Error::file("unpack into", folder, error);
+    whole(folder, |beside| {
+        read::each(bytes, &mut |member, content| {
+            let path = beside.join(&member.path);
+            let above = path.parent().unwrap_or(beside);
+            fs::create_dir_all(above).map_err(failed)?;
+            let mut file = create(&path, member.executable).map_err(failed)?;
+            io::copy(content, &mut file).map_err(failed)?;
+            Ok(())
+        })
+    })
+}
+
+/// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.
+pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     let Some(parent) = folder.parent() else {
         return Err(failed(io::Error::from(ErrorKind::InvalidInput)));
@@ -24,15 +42,8 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
         return Err(exists());
     }
     // It is removed where this fails.
-    let beside = private(tempfile::Builder::new().prefix(PREFIX)).tempdir_in(parent).map_err(failed)?;
-    read::each(bytes, &mut |member, content| {
-        let path = beside.path().join(&member.path);
-        let above = path.parent().unwrap_or(beside.path());
-        fs::create_dir_all(above).map_err(failed)?;
-        let mut file = create(&path, member.executable).map_err(failed)?;
-        io::copy(content, &mut file).map_err(failed)?;
-        Ok(())
-    })?;
+    let beside = private(tempfile::Builder::new().prefix(&prefix(folder))).tempdir_in(parent).map_err(failed)?;
+    write(beside.path())?;
     match fs::rename(beside.path(), folder) {
         Ok(()) => {
             // Nothing is there any more to remove.
@@ -42,6 +53,29 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
         Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) => Err(exists()),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub(super) fn sweep(folder: &Path) -> Result<()> {
+    let Some(parent) = folder.parent() else { return Ok(()) };
+    let failed = |error| Error::file("remove what was begun beside", folder, error);
+    let prefix = prefix(folder);
+    for entry in fs::read_dir(parent).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            fs::remove_dir_all(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// How folders begin that are being written and become `folder`.
+fn prefix(folder: &Path) -> String {
+    let name = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    format!("{PREFIX}{name}-")
 }
 
 /// Folders that are this user's alone.

@@ -1,0 +1,64 @@
+//! Packages on their way into the database: fetched, and compared with what was asked for.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::calling::tool_of;
+use super::checked;
+use crate::error::Result;
+use crate::op::Context;
+use crate::registry::backend::{Resolved, download};
+use crate::registry::package::archive::{self, Opened};
+use crate::registry::run::{Call, Tree, Wished, build};
+use crate::registry::trust::{self, Subject, Verb, Verdict};
+
+/// A package whose archive was checked.
+pub struct Package {
+    /// What it is, as one archive.
+    pub subject: Subject,
+    /// Its archive, read whole.
+    pub opened: Opened,
+}
+
+impl Package {
+    /// Brings the archive of a version, opens it and compares what it says of itself with what was asked for.
+    ///
+    /// # Errors
+    /// As [`download`]; `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
+    pub fn fetch(context: &Context, resolved: &Resolved) -> Result<Self> {
+        let opened = archive::open(download(context, resolved)?.archive.bytes)?;
+        let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
+        Ok(Self { subject, opened })
+    }
+
+    /// Builds what its manifest says has to be built, in a sandbox, so that its first call need not wait, and that nothing is
+    /// installed which does not build. Where that fails nothing is left of it.
+    ///
+    /// # Errors
+    /// As [`trust::require`]; as [`build::tree`].
+    pub fn build(&self, context: &Context, verdict: &Verdict) -> Result<()> {
+        let manifest = &self.opened.manifest;
+        if manifest.builds().is_empty() {
+            return Ok(());
+        }
+        trust::require(context, Verb::Build, &self.subject)?;
+        let call = Call {
+            tool: tool_of(&self.subject, Some(verdict)),
+            action: String::new(),
+            tree: Tree::Fetched(Arc::new(self.opened.bytes().to_vec())),
+            from: manifest.from.clone(),
+            build: manifest.builds(),
+            argv: Vec::new(),
+            given: Vec::new(),
+            input: Map::new(),
+            variables: Vec::new(),
+            limits: Wished { time: None, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            output_schema: None,
+            verdict: verdict.status.word().to_owned(),
+            is_local: context.caller.is_on_this_machine(),
+            runner: None,
+        };
+        build::ahead(context, &call)
+    }
+}
