@@ -43,6 +43,9 @@ mod streams;
 mod syncs;
 #[path = "speed/table.rs"]
 mod table;
+#[cfg(feature = "wasm")]
+#[path = "speed/wasm.rs"]
+mod wasm;
 #[path = "speed/web.rs"]
 mod web;
 
@@ -122,6 +125,8 @@ fn measure(quick: bool, filter: &str) {
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
+    #[cfg(feature = "wasm")]
+    wasm::measure(&effort, &mut table);
     print!("{table}");
 }
 

@@ -20,7 +20,7 @@ fn extract(scratch: &Scratch, name: &str, version: &str) {
 }
 
 /// Signs a tool with a key that the user trusts.
-fn signed(scratch: &Scratch, tool: &str) {
+pub(super) fn signed(scratch: &Scratch, tool: &str) {
     let made = scratch.run(&["--json", "tool", "key", "new"]);
     assert!(made.status == 0 || made.stdout.contains("E_ALREADY_EXISTS"), "{made}");
     let signed = scratch.json(&["tool", "sign", tool]);

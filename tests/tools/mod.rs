@@ -9,5 +9,7 @@ mod run;
 mod sandbox;
 mod signing;
 mod trust;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 pub use trust::{put, trusting};

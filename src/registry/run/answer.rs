@@ -35,6 +35,9 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
             Some((_, limit)) => reached(tool, limit, tail),
             None => failed(format!("{name} was ended by signal {signal}"), json!({ "signal": signal, "stderr": tail })),
         },
+        Some(Ended::Trapped(why)) => {
+            failed(format!("{name} was ended: {why}"), json!({ "exit_code": null, "trap": why, "stderr": tail }))
+        }
         Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
             .with_details(json!({ "exit_code": null, "stderr": tail }))
             .hint("a sandbox has the programs of /usr, and the tool's own"),

@@ -104,13 +104,24 @@ pub struct Variable {
 pub enum Runner {
     /// bubblewrap.
     Bubblewrap,
+    /// mcpkg itself, for a WebAssembly module.
+    Wasm,
 }
 
 impl Runner {
+    /// Returns the one that suits a command line: a module runs in mcpkg.
+    pub fn of(argv: &[String]) -> Self {
+        match argv.first() {
+            Some(word) if word.ends_with(".wasm") => Self::Wasm,
+            _ => Self::Bubblewrap,
+        }
+    }
+
     /// Returns the word that is kept and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
+            Self::Wasm => "wasm",
         }
     }
 }

@@ -37,6 +37,9 @@ pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
 
 fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome> {
     let plan = Plan::of(context, call)?;
+    if plan.runner == Runner::Wasm {
+        return of_module(context, call, &plan, facts);
+    }
     bubblewrap::require()?;
     let variables = env::values(&call.tool.name, &call.variables, &plan.set, &context.cancelled)?;
     let tree = tree::of(context, &call.tree)?;
@@ -75,6 +78,46 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
     if finished.ended != Some(Ended::Exited(0)) && cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory()) {
         return Err(answer::reached(&call.tool, "memory", ""));
     }
+    outcome(call, plan.runner, finished, &variables.secrets, begun)
+}
+
+#[cfg(not(feature = "wasm"))]
+fn of_module(_: &Context, call: &Call, _: &Plan, _: &mut Facts) -> Result<Outcome> {
+    let why = "this mcpkg was built without the feature `wasm`";
+    Err(Error::new(Code::RunnerUnavailable, format!("{} is a WebAssembly module, and {why}", call.tool.name))
+        .with_details(serde_json::json!({ "runners": [{ "runner": "wasm", "reason": why }] })))
+}
+
+#[cfg(feature = "wasm")]
+fn of_module(context: &Context, call: &Call, plan: &Plan, facts: &mut Facts) -> Result<Outcome> {
+    use super::wasm::{End, Ran};
+    let variables = env::values(&call.tool.name, &call.variables, &plan.set, &context.cancelled)?;
+    let _turn = TURNS.wait(&context.cancelled)?;
+    facts.runner = Some(plan.runner);
+    let begun = Instant::now();
+    let Ran { end, stdout, stderr, left } = super::module::run(context, call, &variables.values, plan.limits)?;
+    (facts.stdout, facts.stderr) = (stdout.size(), stderr.size());
+    let ended = match end {
+        End::Exited(code) => Ended::Exited(code),
+        End::Trapped(why) | End::NotStarted(why) => Ended::Trapped(why),
+        End::OutOfMemory => return Err(answer::reached(&call.tool, "memory", "")),
+        End::TimedOut => return Err(answer::timed_out(&call.tool, &plan.limits)),
+        End::Cancelled => {
+            return Err(Error::new(Code::Cancelled, format!("{} was cancelled, and ended", call.tool.name)));
+        }
+    };
+    if let Ended::Exited(code) = &ended {
+        facts.exit_code = Some(*code);
+    }
+    let finished = Finished {
+        ended: Some(ended),
+        began: true,
+        status: std::process::ExitStatus::default(),
+        stdout,
+        stderr,
+        files: left.files,
+        left_out: left.left_out,
+    };
     outcome(call, plan.runner, finished, &variables.secrets, begun)
 }
 

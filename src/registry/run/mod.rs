@@ -13,6 +13,8 @@ mod env;
 mod execute;
 mod health;
 mod host;
+#[cfg(feature = "wasm")]
+mod module;
 pub mod operations;
 mod tree;
 mod trees;

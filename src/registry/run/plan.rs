@@ -46,7 +46,7 @@ impl Plan {
                 readable.push(variable);
             }
         }
-        Ok(Self { runner: Runner::Bubblewrap, limits: Limits::wished(call.limits), set: readable, granted })
+        Ok(Self { runner: Runner::of(&call.argv), limits: Limits::wished(call.limits), set: readable, granted })
     }
 
     /// Returns the sandbox of a run whose files are at `tree`, those that were made for it below `made`.
