@@ -49,6 +49,9 @@ mod syncs;
 mod table;
 #[path = "speed/tools.rs"]
 mod tools;
+#[cfg(feature = "wasm")]
+#[path = "speed/wasm.rs"]
+mod wasm;
 #[path = "speed/web.rs"]
 mod web;
 
@@ -132,6 +135,8 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    #[cfg(feature = "wasm")]
+    wasm::measure(&effort, &mut table);
     print!("{table}");
 }
 

@@ -25,5 +25,7 @@ mod session;
 mod signing;
 mod trust;
 mod update;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 pub use trust::{put, trusting};

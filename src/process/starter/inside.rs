@@ -33,7 +33,7 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
         Ok(Ended::Exited(status)) => u8::try_from(status).unwrap_or(FAILED),
         // As a shell says it.
         Ok(Ended::Killed(signal)) => u8::try_from(128 + signal).unwrap_or(FAILED),
-        Ok(Ended::NotStarted(_)) | Err(_) => FAILED,
+        Ok(Ended::Trapped(_) | Ended::NotStarted(_)) | Err(_) => FAILED,
     }
 }
 

@@ -93,6 +93,8 @@ pub enum Ended {
     Exited(i32),
     /// By this signal.
     Killed(i32),
+    /// By what it was not able to execute: a module, which has no process and so no signal.
+    Trapped(String),
     /// It could not be started, and why.
     NotStarted(String),
 }

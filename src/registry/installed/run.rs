@@ -261,7 +261,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
         Tree::Folder(folder) => folder.clone(),
         Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("its archive"),
     };
-    let data = plan.data(call, &tree);
+    let data = plan.data(context, call, &tree);
     Ok(Reply::new(Body::Text(format!("{data:#}\n")), data))
 }
 

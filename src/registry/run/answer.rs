@@ -36,6 +36,9 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
             Some((_, limit)) => reached(tool, limit, tail),
             None => failed(format!("{name} was ended by signal {signal}"), json!({ "signal": signal, "stderr": tail })),
         },
+        Some(Ended::Trapped(why)) => {
+            failed(format!("{name} was ended: {why}"), json!({ "exit_code": null, "trap": why, "stderr": tail }))
+        }
         Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
             .with_details(json!({ "exit_code": null, "stderr": tail }))
             .hint("a sandbox has the programs of /usr, and the tool's own"),
@@ -65,6 +68,7 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
         NotRun::Lost(error) => {
             Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", tool.name)).with_source(error)
         }
+        NotRun::Failed(error) => error,
         NotRun::Unavailable(why) => Error::new(Code::RunnerUnavailable, why),
     }
 }

@@ -48,7 +48,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if call.build.is_empty() {
         return tree::of(context, &call.tree);
     }
-    let runner = choose(Wanted { builds: true, kind: None, ..plan.wanted(call) })?;
+    let runner = choose(Wanted { builds: true, kind: None, ..plan.wanted(context, call) })?;
     let archive = match &call.tree {
         // It may be another one at the next run.
         Tree::Folder(_) => None,

@@ -12,6 +12,7 @@ use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
 use crate::approved::Approved;
 use crate::error::{Code, Error, Result};
+use crate::op::Context;
 use crate::store::Db;
 use crate::registry::package::manifest::Base;
 
@@ -35,8 +36,10 @@ impl Settings {
 }
 
 /// What a runner is chosen for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Wanted<'w> {
+    /// What the call runs in.
+    pub context: &'w Context,
     /// The call.
     pub call: &'w Call,
     /// What a person allowed the tool.
@@ -125,9 +128,19 @@ fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
                 None => Err(Why::ImageMissing(engine::pull(kind, name))),
             }
         }
-        (RunnerKind::Wasm, _) => Err(Why::Reason("this mcpkg runs no WebAssembly".to_owned())),
+        (RunnerKind::Wasm, _) => module(wanted),
         _ => bubblewrap::found().map(|found| Box::new(found) as Box<dyn Runner>).map_err(Why::Reason),
     }
+}
+
+#[cfg(feature = "wasm")]
+fn module(wanted: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
+    Ok(Box::new(super::module::Module::new(wanted.context, wanted.call)))
+}
+
+#[cfg(not(feature = "wasm"))]
+fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
+    Err(Why::Reason("this mcpkg was built without the feature `wasm`".to_owned()))
 }
 
 /// Fails unless a tool may run without a sandbox: by the setting, a person's grant, and what is thought of the tool.

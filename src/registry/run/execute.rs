@@ -1,5 +1,6 @@
 //! Runs a tool: its row, its turn, its runner, and what came of it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
@@ -37,10 +38,13 @@ pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
 
 fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome> {
     let plan = Plan::of(context, call)?;
-    let runner = choose(plan.wanted(call))?;
+    let runner = choose(plan.wanted(context, call))?;
     plan.check_folders(&call.tool)?;
     let variables = env::values(&call.tool.name, &call.variables, &plan.set, &context.cancelled)?;
-    let tree = build::tree(context, call, &plan)?;
+    let tree = match runner.needs_tree() {
+        true => build::tree(context, call, &plan)?,
+        false => PathBuf::new(),
+    };
     let made = Made::of(call)?;
     let _turn = TURNS.wait(&context.cancelled)?;
     facts.runner = Some(runner.kind());

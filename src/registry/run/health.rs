@@ -25,6 +25,9 @@ pub fn health(context: &Context) -> Vec<Finding> {
             found.push(Finding::new("tools", Health::Ok, with_limits(&works, limits)));
         }
     }
+    if cfg!(feature = "wasm") {
+        found.push(Finding::new("tools", Health::Ok, "Tools that are WebAssembly modules run in mcpkg itself"));
+    }
     found
 }
 

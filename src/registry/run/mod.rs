@@ -13,6 +13,8 @@ pub mod operations;
 pub mod plan;
 pub mod record;
 pub mod runner;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 mod answer;
 mod beat;
@@ -23,14 +25,14 @@ mod execute;
 mod health;
 mod host;
 mod left;
+#[cfg(feature = "wasm")]
+mod module;
 mod started;
 mod tree;
 mod trees;
 mod turns;
 mod unsandboxed;
 mod users;
-#[cfg(feature = "wasm")]
-pub mod wasm;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
 pub use execute::run;

@@ -57,8 +57,8 @@ impl Plan {
     }
 
     /// Returns what a runner is chosen by.
-    pub fn wanted<'p>(&'p self, call: &'p Call) -> Wanted<'p> {
-        Wanted { call, granted: &self.granted, settings: &self.settings, kind: call.runner, builds: false }
+    pub fn wanted<'p>(&'p self, context: &'p Context, call: &'p Call) -> Wanted<'p> {
+        Wanted { context, call, granted: &self.granted, settings: &self.settings, kind: call.runner, builds: false }
     }
 
     /// Fails where a folder that was allowed is none any more.
@@ -77,7 +77,7 @@ impl Plan {
     }
 
     /// Returns it for programs, with what each runner says that the tool suits.
-    pub fn data(&self, call: &Call, tree: &Path) -> Value {
+    pub fn data(&self, context: &Context, call: &Call, tree: &Path) -> Value {
         let Tool { name, version, sha256, publisher } = &call.tool;
         let environment: BTreeMap<String, String> = env::sources(&call.variables, &self.set);
         let shown = |content: &Content, number: usize| match content {
@@ -100,7 +100,7 @@ impl Plan {
             cancelled: &token,
             told: None,
         };
-        let asked = choose::each(self.wanted(call));
+        let asked = choose::each(self.wanted(context, call));
         let chosen = asked.iter().find_map(|(_, found)| found.as_ref().ok());
         let runners: Vec<Value> = asked
             .iter()

@@ -11,6 +11,7 @@ use super::grants::Granted;
 use super::kind::RunnerKind;
 use super::limits::Limits;
 use super::mount::Mount;
+use crate::error::Error;
 use crate::process::starter::{Ended, Left};
 use crate::process::{Printed, Tell};
 
@@ -79,6 +80,8 @@ pub enum NotRun {
     Cancelled,
     /// It could not be waited for.
     Lost(io::Error),
+    /// What the runner itself found wrong, such as a module that is none.
+    Failed(Error),
 }
 
 /// Something that runs tools. One is made for each run, by [`choose`](super::choose::choose).
@@ -89,6 +92,11 @@ pub trait Runner: Send + Sync {
     /// Returns the id of the image that it runs in, where it runs in one.
     fn image(&self) -> Option<&str> {
         None
+    }
+
+    /// Whether it needs the tool's files on the disk: else they are not unpacked for it.
+    fn needs_tree(&self) -> bool {
+        true
     }
 
     /// Returns what a run finds where. It is shown before a run, and is what a run has.
