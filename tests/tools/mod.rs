@@ -1,5 +1,11 @@
 //! Contract 002: tools.
 
+mod builds;
+mod escapes;
+mod image;
+mod installed;
+mod limits;
+mod lively;
 mod answers;
 mod asking;
 mod doors;
@@ -17,6 +23,7 @@ mod package;
 mod recorded;
 pub mod registries;
 mod run;
+mod runners;
 mod sandbox;
 mod scopes;
 mod session;
@@ -24,5 +31,7 @@ mod signing;
 mod team;
 mod trust;
 mod update;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 pub use trust::{put, trusting};
